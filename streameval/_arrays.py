@@ -1,0 +1,242 @@
+"""The only door for inputs: anything array-like becomes a checked NumPy array.
+
+No framework is imported here: foreign arrays are known by the module of their type.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval.errors import InvalidInputError
+
+__all__ = [
+    "as_array",
+    "as_labels",
+    "as_scores",
+    "as_weights",
+    "check_matrix",
+    "check_vector",
+    "first_true",
+    "shape_text",
+]
+
+_NUMERIC_KINDS = "biuf"
+_MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
+
+
+def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert to an array of bool, int, uint or float, or to an object array of strings.
+
+    Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
+    pandas, polars and pyarrow columns, and sequences of any of these.
+
+    Raises
+    ------
+    InvalidInputError
+        When the value is no array, mixes types, holds missing values, or holds anything but
+        numbers and strings.
+    """
+    array = value if type(value) is np.ndarray else _to_numpy(value, name)
+    kind = array.dtype.kind
+    if kind in _NUMERIC_KINDS:
+        return array
+    if kind in "UT":
+        return array.astype(object)
+    if kind == "O":
+        return _settle_objects(array, name)
+    if array.dtype.name.startswith(_MACHINE_FLOATS):
+        return array.astype(np.float32)
+    raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
+
+
+def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert to an int64 array of labels, or to an object array of strings.
+
+    Integral floats are labels too; 0.5 is not, and neither is NaN.
+    """
+    array = as_array(value, name=name)
+    kind = array.dtype.kind
+    if kind in "bi":
+        return array.astype(np.int64, copy=False)
+    if kind == "u":
+        _refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
+        return array.astype(np.int64)
+    if kind == "f":
+        return _integral(array, name)
+    return array
+
+
+def as_scores(value: Any, *, name: str) -> npt.NDArray[np.float64]:
+    """Convert to float64 scores; NaN raises, infinities pass."""
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold scores, got strings.")
+    scores = array.astype(np.float64, copy=False)
+    if scores.dtype.kind == "f" and scores.size and np.isnan(scores.min()):
+        where = np.isnan(scores)
+        raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
+    return scores
+
+
+def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPoint | None:
+    """Convert to one non-negative fixed-point weight a row, or None for no weights."""
+    if value is None:
+        return None
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+    check_vector(array, rows=rows, name=name)
+    if array.dtype.kind != "f":
+        _refuse_first(array < 0, array, name, "must not be negative")
+        return FixedPoint.of_integers(array.astype(np.uint8) if array.dtype == bool else array)
+    weights = array.astype(np.float64, copy=False)
+    _refuse_first(~np.isfinite(weights), weights, name, "must be finite")
+    _refuse_first(weights < 0, weights, name, "must not be negative")
+    return FixedPoint.of_floats(weights, name=name)
+
+
+def check_vector(array: npt.NDArray[Any], *, rows: int | None, name: str) -> None:
+    """Refuse an array that is not one-dimensional, or has not `rows` rows."""
+    if array.ndim != 1:
+        raise InvalidInputError(f"`{name}` must have shape (n,), got {shape_text(array)}.")
+    if rows is not None and len(array) != rows:
+        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+
+
+def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str) -> None:
+    """Refuse an array that is not two-dimensional with these columns, and `rows` rows."""
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise InvalidInputError(
+            f"`{name}` must have shape (n, {columns}), got {shape_text(array)}."
+        )
+    if rows is not None and len(array) != rows:
+        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+
+
+def first_true(mask: npt.NDArray[np.bool_]) -> str:
+    """Say where a mask is first true: `position 3`, or `position (3, 1)`."""
+    place = np.unravel_index(int(mask.argmax()), mask.shape)
+    return f"position {int(place[0]) if len(place) == 1 else tuple(map(int, place))}"
+
+
+def shape_text(array: npt.NDArray[Any]) -> str:
+    """Say the shape of an array, or that it is a scalar."""
+    return str(array.shape) if array.ndim else "a scalar"
+
+
+def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
+    framework = type(value).__module__.partition(".")[0]
+    if framework == "torch":
+        return _from_torch(value, name)
+    if framework == "cupy":
+        return np.asarray(value.get())
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise InvalidInputError(f"`{name}` must not hold masked items.")
+        return np.asarray(value.data)
+    if _starts_with_string(value):
+        return _objects(value)
+    try:
+        array = np.asarray(value)
+    except Exception as error:
+        if "Tracer" in type(error).__name__:
+            raise InvalidInputError(
+                f"`{name}` is a traced JAX array. Call update outside jit."
+            ) from error
+        raise InvalidInputError(f"`{name}` must be an array: {_one_line(error)}.") from error
+    if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
+        return _objects(value)  # [1, "a"] became ["1", "a"]: look at the items themselves
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
+    return array
+
+
+def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+        if str(plain.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
+            plain = plain.float()
+        return np.asarray(plain.numpy())
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise InvalidInputError(
+            f"`{name}` must be a dense tensor of numbers: {_one_line(error)}."
+        ) from error
+
+
+def _starts_with_string(value: Any) -> bool:
+    return isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], str)
+
+
+def _objects(values: Any) -> npt.NDArray[np.object_]:
+    """Hold items as they are: an array of str would be as wide as its longest item."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _settle_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[Any]:
+    """Find the one type that all items share."""
+    items = array.ravel().tolist()
+    missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
+    _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
+    kinds = {_item_kind(item) for item in items}
+    if kinds <= {"string"}:
+        return array
+    if kinds <= {"integer"} and all(-(2**63) <= item < 2**63 for item in items):
+        return np.array(items, dtype=np.int64).reshape(array.shape)
+    if kinds <= {"integer", "real"}:
+        return np.array([float(item) for item in items]).reshape(array.shape)
+    if kinds == {"sequence"} and array.ndim == 1:
+        return _stack(items, name)
+    found = " and ".join(sorted({type(item).__name__ for item in items}))
+    raise InvalidInputError(f"`{name}` must hold numbers or strings, one of the two, got {found}.")
+
+
+def _item_kind(item: Any) -> str:
+    if isinstance(item, str):
+        return "string"
+    if isinstance(item, (numbers.Integral, np.bool_)):
+        return "integer"
+    if isinstance(item, (numbers.Real, Decimal)):
+        return "real"
+    if isinstance(item, (list, tuple, np.ndarray)):
+        return "sequence"
+    return "other"
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(item, (float, np.floating, Decimal)) and math.isnan(item)
+
+
+def _stack(items: list[Any], name: str) -> npt.NDArray[Any]:
+    try:
+        return np.stack([as_array(item, name=name) for item in items])
+    except ValueError as error:
+        raise InvalidInputError(f"`{name}` must have rows of one length and type.") from error
+
+
+def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+    _refuse_first(~np.isfinite(array), array, name, "must hold labels")
+    _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
+    _refuse_first(np.abs(array) >= 2.0**63, array, name, "must hold labels within 64 bits")
+    return array.astype(np.int64)
+
+
+def _refuse_first(
+    bad: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: str, rule: str
+) -> None:
+    if bad.any():
+        item = array.ravel()[int(bad.argmax())]
+        shown = item.item() if isinstance(item, np.generic) else item
+        raise InvalidInputError(f"`{name}` {rule}, got {shown!r} at {first_true(bad)}.")
+
+
+def _one_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0].rstrip(".")

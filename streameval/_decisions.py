@@ -1,0 +1,130 @@
+"""From labels and scores to places among the classes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._arrays import as_labels, as_scores, check_matrix, check_vector, first_true
+from streameval._labels import encode
+from streameval.configs.confusion import ConfusionConfig
+from streameval.errors import InvalidInputError
+from streameval.states.confusion import TopKCredit
+
+__all__ = ["decide", "decide_multilabel", "present", "top_k_credit"]
+
+Array = npt.NDArray[Any]
+Codes = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+
+def decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes, TopKCredit]:
+    """Decide the predicted class of each row over a fixed set of classes.
+
+    Parameters
+    ----------
+    y_pred : array
+        Labels ``(n,)``; scores ``(n,)`` for two classes; scores ``(n, K)`` for more.
+    truth : int64 array, shape (n,)
+        The place of each true class.
+
+    Returns
+    -------
+    prediction : int64 array, shape (n,)
+        The place of each predicted class.
+    credit : TopKCredit
+        What each row earns towards top-k accuracy.
+    """
+    if not _holds_scores(y_pred, config):
+        prediction = _decide_by_label(y_pred, len(truth), config)
+    elif config.is_binary:
+        prediction = _decide_by_threshold(y_pred, len(truth), config)
+    else:
+        scores = _score_rows(y_pred, len(truth), config)
+        prediction = scores.argmax(axis=1).astype(np.int64, copy=False)
+        return prediction, top_k_credit(scores, truth, config.top_k)
+    return prediction, TopKCredit.of_labels(prediction == truth)
+
+
+def top_k_credit(scores: npt.NDArray[np.float64], truth: Codes, k: int) -> TopKCredit:
+    """Count the places within the first k that the true class shares with its ties.
+
+    Parameters
+    ----------
+    scores : float64 array, shape (n, K)
+    truth : int64 array, shape (n,)
+        The column of the true class.
+    k : int
+        How many of the best scores count.
+    """
+    own = np.take_along_axis(scores, truth[:, None], axis=1)
+    above = np.count_nonzero(scores > own, axis=1)
+    tied = np.count_nonzero(scores == own, axis=1)
+    return TopKCredit(within=np.clip(k - above, 0, tied), tied=tied)
+
+
+def decide_multilabel(y_pred: Array, config: ConfusionConfig) -> Mask:
+    """Decide for each row and label of an (n, K) array whether it is predicted present."""
+    if _holds_scores(y_pred, config):
+        return as_scores(y_pred, name="y_pred") >= config.threshold
+    hint = " Pass from_scores=True if these are scores."
+    return present(as_labels(y_pred, name="y_pred"), name="y_pred", hint=hint)
+
+
+def present(labels: Array, *, name: str, ignored: Mask | None = None, hint: str = "") -> Mask:
+    """Read an (n, K) array of 0 and 1 as presence; ignored entries may hold anything."""
+    wrong = (labels != 0) & (labels != 1)
+    if ignored is not None:
+        wrong &= ~ignored
+    if wrong.any():
+        raise InvalidInputError(
+            f"`{name}` must hold 0 and 1, got {labels[wrong][0]!r} at {first_true(wrong)}.{hint}"
+        )
+    return np.asarray(labels == 1)
+
+
+def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
+    """Tell scores from labels: by option, else by dtype, never where it could be a mistake."""
+    if config.from_scores is not None:
+        return config.from_scores
+    if y_pred.dtype.kind == "f":
+        return True
+    ambiguous = (config.is_binary and not 0 < config.threshold <= 1) or (
+        y_pred.ndim == 2 and not config.multilabel
+    )
+    if ambiguous and y_pred.dtype.kind in "biu":
+        raise InvalidInputError(
+            f"`y_pred` holds integers of shape {y_pred.shape}, which could be labels or scores. "
+            "Pass from_scores=True or from_scores=False."
+        )
+    return False
+
+
+def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
+    check_vector(y_pred, rows=rows, name="y_pred")
+    if config.top_k > 1:
+        raise InvalidInputError(f"`y_pred` must hold scores for top_k={config.top_k}, got labels.")
+    return encode(as_labels(y_pred, name="y_pred"), config.fixed_classes, name="y_pred")
+
+
+def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
+    if y_pred.ndim == 2 and y_pred.shape[1] == 2:
+        raise InvalidInputError(
+            f"`y_pred` must have shape (n,) for two classes, got {y_pred.shape}. Pass "
+            "y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher score."
+        )
+    check_vector(y_pred, rows=rows, name="y_pred")
+    positive = as_scores(y_pred, name="y_pred") >= config.threshold
+    return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
+
+
+def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.float64]:
+    if y_pred.ndim == 1:
+        raise InvalidInputError(
+            f"`y_pred` must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}. "
+            "Pass from_scores=False if these are labels."
+        )
+    check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred")
+    return as_scores(y_pred, name="y_pred")

@@ -1,0 +1,229 @@
+"""Fixed-point numbers: sums of weights that do not depend on the order of adding."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import CountOverflowError, InvalidInputError
+
+__all__ = ["FRACTION_BITS", "MAX_TOTAL", "FixedPoint"]
+
+Int64Array = npt.NDArray[np.int64]
+
+FRACTION_BITS = 62
+MAX_TOTAL = 2**63 - 1
+_SMALLEST_ROUNDED = 2.0**-20
+_HALF_BITS = FRACTION_BITS // 2
+_FRACTION_MASK = np.int64((1 << FRACTION_BITS) - 1)
+_HALF_MASK = np.int64((1 << _HALF_BITS) - 1)
+_LOW_WORD = np.int64(2**32 - 1)
+_SAFE_ITEMS = 2**31
+
+
+@attrs.frozen(eq=False)
+class FixedPoint:
+    """An array of numbers, each an integer part and a fraction of 62 bits.
+
+    A number is ``whole + fraction / 2**62`` with ``0 <= fraction < 2**62``. Adding integers is
+    associative and commutative, so a sum is the same bits whatever the order. ``fraction`` is
+    None until a fraction has been seen; whole weights never pay for it.
+
+    Parameters
+    ----------
+    whole : int64 array, any shape
+        The integer part, rounded down.
+    fraction : int64 array of the same shape, optional
+        The rest, in units of ``2**-62``.
+    """
+
+    whole: Int64Array
+    fraction: Int64Array | None = None
+
+    @classmethod
+    def zeros(cls, shape: int | tuple[int, ...]) -> Self:
+        """Make an array of zeros."""
+        return cls(np.zeros(shape, dtype=np.int64))
+
+    @classmethod
+    def of_integers(cls, values: npt.NDArray[np.integer[Any]]) -> Self:
+        """Take integers as they are; past 2**63 - 1 they raise."""
+        if values.dtype.kind == "u" and values.size and int(values.max()) > MAX_TOTAL:
+            raise _overflow()
+        return cls(values.astype(np.int64))
+
+    @classmethod
+    def of_floats(cls, values: npt.NDArray[np.float64], *, name: str) -> Self:
+        """Round finite, non-negative floats to the nearest multiple of 2**-62.
+
+        The error is at most 2**-63 a value, and nothing for a value of 2**-10 and above. A
+        value below 2**-20 that is no multiple of 2**-62 raises: so small a weight would lose
+        more than 2**-43 of itself.
+        """
+        if values.size and values.max() >= 2.0**63:
+            raise _overflow()
+        floor = np.floor(values)
+        scaled = (values - floor) * 2.0**FRACTION_BITS
+        rounded = np.rint(scaled)
+        lossy = (rounded != scaled) & (values < _SMALLEST_ROUNDED)
+        if lossy.any():
+            position = int(lossy.argmax())
+            raise InvalidInputError(
+                f"`{name}` below 2**-20 must be multiples of 2**-62 to be kept exactly, "
+                f"got {float(values[position])!r} at position {position}. Rescale the weights."
+            )
+        whole = floor.astype(np.int64)
+        return cls(whole, rounded.astype(np.int64)) if rounded.any() else cls(whole)
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        """The shape of the array."""
+        return self.whole.shape
+
+    @property
+    def is_whole(self) -> bool:
+        """Whether no fraction has ever been seen."""
+        return self.fraction is None
+
+    def __getitem__(self, key: Any) -> FixedPoint:
+        """Index as NumPy does."""
+        fraction = None if self.fraction is None else np.asarray(self.fraction[key])
+        return FixedPoint(np.asarray(self.whole[key]), fraction)
+
+    def select(self, kept: npt.NDArray[np.bool_ | np.intp]) -> FixedPoint:
+        """Keep some items; if all of these are whole, no fraction has been seen."""
+        chosen = self[kept]
+        if chosen.fraction is None or chosen.fraction.any():
+            return chosen
+        return FixedPoint(chosen.whole)
+
+    def reshape(self, *shape: int) -> FixedPoint:
+        """Give the same numbers in another shape."""
+        fraction = None if self.fraction is None else self.fraction.reshape(shape)
+        return FixedPoint(self.whole.reshape(shape), fraction)
+
+    def __add__(self, other: FixedPoint) -> FixedPoint:
+        """Add non-negative numbers; a total past 2**63 - 1 raises."""
+        if self.fraction is None and other.fraction is None:
+            whole, fraction = self.whole + other.whole, None
+        else:
+            carried = _fraction(self) + _fraction(other)
+            whole = self.whole + other.whole + (carried >> FRACTION_BITS)
+            fraction = np.asarray(carried & _FRACTION_MASK)
+        if whole.size and whole.min() < 0:
+            raise _overflow()
+        return FixedPoint(np.asarray(whole), fraction)
+
+    def __sub__(self, other: FixedPoint) -> FixedPoint:
+        """Subtract exactly."""
+        if self.fraction is None and other.fraction is None:
+            return FixedPoint(np.asarray(self.whole - other.whole))
+        borrowed = _fraction(self) - _fraction(other)
+        whole = self.whole - other.whole + (borrowed >> FRACTION_BITS)
+        return FixedPoint(np.asarray(whole), np.asarray(borrowed & _FRACTION_MASK))
+
+    def sum(self, axis: int | tuple[int, ...] | None = None) -> FixedPoint:
+        """Add along axes. The caller knows that the total stays within 2**63 - 1."""
+        whole = np.asarray(self.whole.sum(axis=axis))
+        if self.fraction is None:
+            return FixedPoint(whole)
+        low = np.asarray((self.fraction & _HALF_MASK).sum(axis=axis))
+        high = np.asarray((self.fraction >> _HALF_BITS).sum(axis=axis))
+        return _carry(whole, high, low)
+
+    def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
+        """Add the numbers, item by item, into the cells of a new array.
+
+        The caller has taken `total`: no cell can pass what the total does not.
+
+        Parameters
+        ----------
+        index : int array, shape (n,)
+            The cell of each number.
+        size : int
+            How many cells there are.
+        """
+        cells = FixedPoint.zeros(size)
+        for part in _parts(len(index)):
+            cells += self[part]._scatter(index[part], size)
+        return cells
+
+    def _scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
+        whole = np.zeros(size, dtype=np.int64)
+        np.add.at(whole, index, self.whole)
+        if self.fraction is None:
+            return FixedPoint(whole)
+        low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
+        np.add.at(low, index, self.fraction & _HALF_MASK)
+        np.add.at(high, index, self.fraction >> _HALF_BITS)
+        return _carry(whole, high, low)
+
+    def total(self) -> FixedPoint:
+        """Add up the numbers of a vector; past 2**63 - 1 it raises."""
+        total = FixedPoint.zeros(())
+        for part in _parts(len(self.whole)):
+            piece = self[part]
+            low, high = piece.whole & _LOW_WORD, piece.whole >> 32
+            if (int(high.sum()) << 32) + int(low.sum()) > MAX_TOTAL:
+                raise _overflow()
+            total += piece.sum()
+        return total
+
+    def is_positive(self) -> npt.NDArray[np.bool_]:
+        """Tell for each number of a non-negative array whether it is above zero."""
+        return np.asarray((self.whole > 0) | (_fraction(self) > 0))
+
+    def to_numbers(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+        """Give int64 while everything is whole, else the nearest float64."""
+        if self.fraction is None:
+            return self.whole.copy()
+        # 2**-62 is a power of two: the product is exact, and only the sum rounds
+        return np.asarray(self.whole + self.fraction * 2.0**-FRACTION_BITS)
+
+    def to_floats(self) -> npt.NDArray[np.float64]:
+        """Give float64."""
+        return self.to_numbers().astype(np.float64, copy=False)
+
+    def units(self) -> list[int]:
+        """List the numbers as Python integers in one unit: 1 if all are whole, else 2**-62."""
+        whole: list[int] = self.whole.ravel().tolist()
+        if self.fraction is None:
+            return whole
+        parts = zip(whole, self.fraction.ravel().tolist(), strict=True)
+        return [(integer << FRACTION_BITS) + fraction for integer, fraction in parts]
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether shape, numbers and the presence of fractions are the same."""
+        if not isinstance(other, FixedPoint):
+            return NotImplemented
+        if self.is_whole != other.is_whole or not np.array_equal(self.whole, other.whole):
+            return False
+        return bool(np.array_equal(_fraction(self), _fraction(other)))
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+def _fraction(number: FixedPoint) -> Any:
+    return np.int64(0) if number.fraction is None else number.fraction
+
+
+def _parts(n: int) -> Iterator[slice]:
+    """Cut n items so that the sums of their half fractions stay within 63 bits."""
+    return (slice(start, start + _SAFE_ITEMS) for start in range(0, n, _SAFE_ITEMS))
+
+
+def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:
+    high = high + (low >> _HALF_BITS)
+    whole = whole + (high >> _HALF_BITS)
+    if whole.size and whole.min() < 0:
+        raise _overflow()
+    fraction = ((high & _HALF_MASK) << _HALF_BITS) | (low & _HALF_MASK)
+    return FixedPoint(np.asarray(whole), np.asarray(fraction))
+
+
+def _overflow() -> CountOverflowError:
+    return CountOverflowError("`sample_weight` would bring the total past 2**63 - 1.")

@@ -1,0 +1,180 @@
+"""Class labels: one canonical form, and their places in a fixed or growing set."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._arrays import first_true
+from streameval.errors import InvalidInputError
+
+__all__ = [
+    "MAX_MET_LABELS",
+    "Classes",
+    "Label",
+    "canonical_classes",
+    "canonical_label",
+    "class_labels",
+    "encode",
+    "meet",
+]
+
+Label = int | str
+Classes = int | tuple[Label, ...] | Literal["auto"]
+
+MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
+
+
+def canonical_label(value: Any, *, name: str) -> Label:
+    """Give a label as int or str: True is 1, 2.0 is 2."""
+    if isinstance(value, str):
+        return str(value)
+    number: Any = value
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        number = int(value)
+    try:
+        return operator.index(number)  # bools and NumPy integers too
+    except TypeError:
+        kind = "an integer or a string"
+        raise InvalidInputError(f"`{name}` must be {kind}, got {value!r}.") from None
+
+
+def canonical_classes(value: Any, *, least: int) -> Classes:
+    """Give the classes as a number, as a tuple of labels, or as "auto".
+
+    Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
+    configurations.
+    """
+    if isinstance(value, str):
+        if value == "auto":
+            return "auto"
+        raise InvalidInputError(
+            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+        )
+    if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0:
+        labels = tuple(canonical_label(label, name="classes") for label in value)
+        _check_set(labels)
+        count, canonical = len(labels), labels
+    else:
+        count = _count(value)
+        canonical = ()
+    if count < least:
+        raise InvalidInputError(f"`classes` must be at least {least}, got {count}.")
+    return count if canonical in ((), tuple(range(count))) else canonical
+
+
+def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
+    """List the labels of a fixed set of classes."""
+    return tuple(range(classes)) if isinstance(classes, int) else classes
+
+
+def encode(
+    labels: npt.NDArray[Any],
+    classes: int | tuple[Label, ...],
+    *,
+    name: str,
+    ignored: npt.NDArray[np.bool_] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Find the place of each label among the classes.
+
+    Parameters
+    ----------
+    labels : array, shape (n,)
+        int64, or objects that are strings.
+    classes : int or tuple of labels
+        The fixed set.
+    name : str
+        The argument to blame.
+    ignored : bool array, shape (n,), optional
+        Rows whose label does not count; they get place 0.
+
+    Raises
+    ------
+    InvalidInputError
+        When a label is not among the classes.
+    """
+    of_strings = isinstance(classes, tuple) and isinstance(classes[0], str)
+    if of_strings != (labels.dtype == object):
+        held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
+        raise InvalidInputError(
+            f"`{name}` holds {held}, but the classes are {wanted}: {_shown(classes)}."
+        )
+    if ignored is not None:
+        labels = np.where(ignored, 0 if isinstance(classes, int) else classes[0], labels)
+    if isinstance(classes, int):
+        codes, known = labels, labels.view(np.uint64) < np.uint64(classes)
+    elif of_strings:
+        places = _places(classes)
+        found = (places.get(label, -1) for label in labels.tolist())
+        codes = np.fromiter(found, dtype=np.int64, count=len(labels))
+        known = codes >= 0
+    else:
+        ordered, order = _ordered(classes)
+        nearest = np.minimum(np.searchsorted(ordered, labels), len(ordered) - 1)
+        codes, known = order[nearest], ordered[nearest] == labels
+    if not known.all():
+        unknown = labels[int(known.argmin())]
+        raise InvalidInputError(
+            f"`{name}` must hold {_shown(classes)}, "
+            f"got {canonical_label(unknown, name=name)!r} at {first_true(~known)}."
+        )
+    return codes
+
+
+def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
+    """List the distinct labels, sorted, and the place of each label among them."""
+    if labels.dtype == object:
+        met = sorted(set(labels.tolist()))
+        places = {label: place for place, label in enumerate(met)}
+        found = map(places.__getitem__, labels.tolist())
+        return tuple(met), np.fromiter(found, dtype=np.int64, count=len(labels))
+    distinct, codes = np.unique(labels, return_inverse=True)
+    return tuple(distinct.tolist()), codes.astype(np.int64, copy=False)
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"`classes` must be a number or labels, got {value!r}.")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InvalidInputError(
+            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+        ) from None
+
+
+def _check_set(labels: tuple[Label, ...]) -> None:
+    if len({type(label) for label in labels}) > 1:
+        raise InvalidInputError("`classes` must be all numbers or all strings, got both.")
+    if len(set(labels)) < len(labels):
+        twice = next(label for label in labels if labels.count(label) > 1)
+        raise InvalidInputError(f"`classes` must be distinct, got {twice!r} twice.")
+    for label in labels:
+        if isinstance(label, int) and not -(2**63) <= label < 2**63:
+            raise InvalidInputError(f"`classes` must fit 64 bits, got {label}.")
+
+
+@functools.lru_cache(maxsize=64)
+def _places(classes: tuple[Label, ...]) -> dict[Label, int]:
+    return {label: place for place, label in enumerate(classes)}
+
+
+@functools.lru_cache(maxsize=64)
+def _ordered(
+    classes: tuple[Label, ...],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    labels = np.array(classes, dtype=np.int64)
+    order = np.argsort(labels)
+    return labels[order], order
+
+
+def _shown(classes: int | tuple[Label, ...]) -> str:
+    if isinstance(classes, int):
+        return f"labels 0 to {classes - 1}"
+    head = ", ".join(repr(label) for label in classes[:6])
+    return f"labels among {head}{', ...' if len(classes) > 6 else ''}"

@@ -1,0 +1,304 @@
+"""What every accumulator is: a configuration, a state, and the verbs between them."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable
+from typing import Any, ClassVar, Generic, Self, TypeVar
+
+import attrs
+
+from streameval import codec
+from streameval.errors import (
+    CorruptStateError,
+    IncompatibleStateError,
+    InvalidInputError,
+    StreamevalError,
+    require,
+)
+from streameval.states.state import State
+
+__all__ = ["Accumulator", "from_bytes", "merge"]
+
+ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
+StateT = TypeVar("StateT", bound=State)
+
+_KINDS: dict[int, type[Accumulator[Any, Any]]] = {}
+
+
+class Accumulator(ABC, Generic[ConfigT, StateT]):
+    """The thin mutable shell around a frozen configuration and a frozen state.
+
+    A subclass is final. It gives its kind number and its configuration class, the state class
+    that belongs to a configuration, `update` and `compute`; everything else follows from the
+    sum of states. Each mutating verb ends in one assignment, so a failure leaves no trace.
+    """
+
+    __slots__ = ("_config", "_state")
+
+    kind: ClassVar[int]
+    _config_type: ClassVar[type[Any]]
+    _config: ConfigT
+    _state: StateT
+
+    def __init_subclass__(cls, *, kind: int, config: type[Any], **options: Any) -> None:
+        """Enter the subclass under the number that its bytes carry."""
+        super().__init_subclass__(**options)
+        cls.kind, cls._config_type = kind, config
+        _KINDS[kind] = cls
+
+    def __init__(self, config: ConfigT) -> None:
+        self._config = config
+        self._state = self._state_type(config).zero(config)
+
+    @staticmethod
+    @abstractmethod
+    def _state_type(config: ConfigT) -> type[StateT]:
+        """Choose the class of the states that belong to a configuration."""
+
+    @abstractmethod
+    def compute(self) -> Any:
+        """Compute the result of everything counted so far; the state does not change."""
+
+    @property
+    def n(self) -> int | float:
+        """The sum of the weights counted: the number of examples when there are no weights.
+
+        An int, or a float once a weight with a fraction has been counted.
+        """
+        number: int | float = self._state.n.to_numbers().item()
+        return number
+
+    def merge(self, *others: Self) -> Self:
+        """Fold other accumulators into this one.
+
+        The result is the same bytes as if this accumulator had counted all their batches, in
+        any order. The others are left untouched; ``a.merge(a)`` doubles.
+
+        Parameters
+        ----------
+        *others : accumulators
+            Of the same class and with equal options.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        IncompatibleStateError
+            When the class or an option differs; the message names it.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been merged then.
+        """
+        for other in others:
+            self._check_mergeable(other)
+        state = self._state
+        for other in others:
+            state = state + other._state
+        self._state = state
+        return self
+
+    def __add__(self, other: Self) -> Self:
+        """Merge into a new accumulator; neither argument changes."""
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return self.copy().merge(other)
+
+    def __radd__(self, other: int) -> Self:
+        """Let `sum` start from 0."""
+        if other != 0:
+            return NotImplemented
+        return self.copy()
+
+    def __iadd__(self, other: Self) -> Self:
+        """Merge in place."""
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return self.merge(other)
+
+    def reset(self) -> Self:
+        """Forget everything counted; the options stay. Returns the accumulator itself."""
+        self._state = self._state_type(self._config).zero(self._config)
+        return self
+
+    def copy(self) -> Self:
+        """Make an independent accumulator with the same options and state. Costs nothing."""
+        return self._make(self._config, self._state)
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether class, options and state are equal."""
+        if not isinstance(other, Accumulator):
+            return NotImplemented
+        return (
+            type(self) is type(other)
+            and self._config == other._config
+            and self._state == other._state
+        )
+
+    __hash__ = None  # type: ignore[assignment]
+
+    def to_bytes(self) -> bytes:
+        """Write options and state; equal accumulators give equal bytes.
+
+        The format is versioned, checksummed and free of code; see `streameval.codec`.
+        """
+        return codec.encode(self.kind, _fields(self._config), _fields(self._state))
+
+    @classmethod
+    def from_bytes(cls, data: bytes) -> Self:
+        """Read what `to_bytes` wrote.
+
+        Parameters
+        ----------
+        data : bytes, bytearray or memoryview
+            May come from anywhere: nothing in it is executed, and time and memory are linear
+            in its length.
+
+        Raises
+        ------
+        CorruptStateError
+            When the bytes are damaged, or are no state that could have been counted.
+        UnsupportedVersionError
+            When a newer release wrote them.
+        IncompatibleStateError
+            When they hold another kind of accumulator.
+        """
+        return cls._decode(codec.split(data))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle through `to_bytes`."""
+        return type(self).from_bytes, (self.to_bytes(),)
+
+    def __repr__(self) -> str:
+        """Show the options that differ from their defaults, and the total."""
+        usual = _fields(type(self)()._config)  # type: ignore[call-arg] # subclasses have defaults
+        options = [
+            f"{name}={value!r}"
+            for name, value in _fields(self._config).items()
+            if value is not None and value != usual[name]
+        ]
+        return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
+
+    def _absorb(self, batch: StateT) -> Self:
+        """Add the counts of one batch."""
+        self._state = self._state + batch
+        return self
+
+    @classmethod
+    def _make(cls, config: ConfigT, state: StateT) -> Self:
+        made = cls.__new__(cls)
+        made._config, made._state = config, state
+        return made
+
+    @classmethod
+    def _decode(cls, parts: codec.Parts) -> Self:
+        actual = _KINDS.get(parts.kind)
+        if actual is not cls:
+            require(actual, f"unknown kind {parts.kind}")
+            held = getattr(actual, "__name__", "")
+            raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.__name__}.")
+        try:
+            config = cls._decode_config(parts.header["config"])
+            state = cls._decode_state(config, parts)
+        except CorruptStateError:
+            raise
+        except (StreamevalError, TypeError, ValueError, OverflowError) as error:
+            reason = str(error).rstrip(".")
+            raise CorruptStateError(f"state is corrupt: {reason}.") from error
+        header = codec.encode_header(_fields(config), _fields(state))
+        require(header == parts.header_bytes, "the header is not in canonical form")
+        return cls._make(config, state)
+
+    @classmethod
+    def _decode_config(cls, described: dict[str, Any]) -> ConfigT:
+        expected = {field.name for field in attrs.fields(cls._config_type)}
+        require(described.keys() == expected, "the options are not those of this version")
+        config: ConfigT = cls._config_type.of(
+            **{name: codec.from_json(value) for name, value in described.items()}
+        )
+        return config
+
+    @classmethod
+    def _decode_state(cls, config: ConfigT, parts: codec.Parts) -> StateT:
+        state_type = cls._state_type(config)
+        types = {field.name: field.type for field in attrs.fields(state_type)}
+        described = parts.header["state"]
+        require(described.keys() == types.keys(), "the fields are not those of this version")
+        ordered = {name: described[name] for name in types}
+        for name, value in ordered.items():
+            require(isinstance(value, dict) == (types[name] == "FixedPoint"), f"field {name}")
+        state = state_type(**codec.decode_fields(ordered, parts.payload))
+        state.check(config)
+        return state
+
+    def _check_mergeable(self, other: Any) -> None:
+        if not isinstance(other, Accumulator):
+            raise InvalidInputError(f"`others` must be accumulators, got {type(other).__name__}.")
+        if type(self) is not type(other):
+            kinds = f"{type(self).__name__} and {type(other).__name__}"
+            raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
+        for name, mine in _fields(self._config).items():
+            theirs = getattr(other._config, name)
+            if mine != theirs:
+                raise IncompatibleStateError(
+                    f"cannot merge: `{name}` differs ({mine!r} and {theirs!r})."
+                )
+
+
+def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
+    """Merge any number of accumulators into a new one; the arguments are left untouched.
+
+    Any order and any grouping give the same bytes. An iterator is consumed one by one, so
+    that only the result and one argument need be in memory.
+
+    Parameters
+    ----------
+    accumulators : iterable of accumulators
+        Of one class and with equal options; at least one.
+
+    Raises
+    ------
+    InvalidInputError
+        When there is nothing to merge.
+    IncompatibleStateError
+        When class or options differ.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> parts = [se.ConfusionAccumulator().update([1, 0], [1, y]) for y in (0, 1)]
+    >>> se.merge(parts).compute().accuracy
+    0.75
+    """
+    total: Accumulator[Any, Any] | None = None
+    for accumulator in accumulators:
+        if not isinstance(accumulator, Accumulator):
+            raise InvalidInputError(
+                f"`accumulators` must hold accumulators, got {type(accumulator).__name__}."
+            )
+        total = accumulator.copy() if total is None else total.merge(accumulator)
+    if total is None:
+        raise InvalidInputError("`accumulators` must hold at least one accumulator.")
+    return total
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read any accumulator from its bytes.
+
+    Raises
+    ------
+    CorruptStateError
+        When the bytes are damaged or of no known kind.
+    UnsupportedVersionError
+        When a newer release wrote them.
+    """
+    parts = codec.split(data)
+    kind = _KINDS.get(parts.kind)
+    if kind is None:
+        raise CorruptStateError(f"state is corrupt: unknown kind {parts.kind}.")
+    return kind._decode(parts)
+
+
+def _fields(value: attrs.AttrsInstance) -> dict[str, Any]:
+    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}

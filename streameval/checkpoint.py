@@ -1,0 +1,91 @@
+"""Accumulators in files: after a crash there is the old file or the new one."""
+
+from __future__ import annotations
+
+import os
+import stat
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from streameval.accumulator import Accumulator, from_bytes
+
+__all__ = ["load", "save"]
+
+
+def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:
+    """Write an accumulator to a file, all or nothing.
+
+    The bytes go to a new file in the same folder, are flushed to the disk, and take the place
+    of the old file in one step. The mode of an old file is kept.
+
+    Parameters
+    ----------
+    accumulator : Accumulator
+        What to write.
+    path : path
+        Where to; an existing file is replaced.
+
+    Raises
+    ------
+    OSError
+        When the disk or the folder refuses; an old file is untouched then.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, streameval as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "state.se")
+    ...     se.save(se.ConfusionAccumulator().update([1, 0], [1, 1]), path)
+    ...     se.load(path).n
+    2
+    """
+    target = Path(path)
+    data = accumulator.to_bytes()
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            Path(name).chmod(mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        Path(name).replace(target)
+    except BaseException:
+        Path(name).unlink(missing_ok=True)
+        raise
+    _flush_folder(target.parent)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an accumulator from a file that `save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file; its bytes may come from anywhere.
+
+    Raises
+    ------
+    CorruptStateError, UnsupportedVersionError
+        As `from_bytes`.
+    OSError
+        When the file cannot be read.
+    """
+    return from_bytes(Path(path).read_bytes())
+
+
+def _umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name last; only POSIX lets a folder be opened for that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,221 @@
+"""The byte format, version 1: a prefix of 28 bytes, a JSON header, integers.
+
+====== ======= =============================================
+offset size    meaning
+====== ======= =============================================
+0      8       magic ``89 53 45 56 4C 0D 0A 1A``
+8      2       u16 version
+10     2       u16 kind of accumulator
+12     4       u32 header length
+16     8       u64 payload length
+24     4       u32 CRC-32 of everything else
+28     header  canonical JSON: sorted keys, ASCII, no spaces
+...    payload little-endian int64, field after field
+====== ======= =============================================
+
+All integers are little-endian. The prefix is the same for ever. The checksum finds accidents,
+not forgery; what it lets through is still checked as a state by the reader.
+"""
+
+from __future__ import annotations
+
+import json
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval.errors import (
+    CorruptStateError,
+    InvalidInputError,
+    UnsupportedVersionError,
+    require,
+)
+
+__all__ = [
+    "MAGIC",
+    "PREFIX",
+    "VERSION",
+    "Parts",
+    "decode_fields",
+    "encode",
+    "encode_header",
+    "from_json",
+    "split",
+]
+
+MAGIC = b"\x89SEVL\r\n\x1a"
+VERSION = 1
+PREFIX = struct.Struct("<8sHHIQI")
+MAX_HEADER = 2**24
+MAX_DIMENSIONS = 3
+MAX_SIZE = 2**40
+
+
+@attrs.frozen
+class Parts:
+    """The checked parts of encoded bytes."""
+
+    kind: int
+    header_bytes: bytes
+    header: dict[str, Any]
+    payload: memoryview
+
+
+def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+    """Write one state.
+
+    Parameters
+    ----------
+    kind : int
+        The number of the kind of accumulator.
+    config : mapping
+        The configuration: booleans, integers, floats, strings, None and tuples of these.
+    fields : mapping
+        The state: `FixedPoint` arrays, and tuples of labels.
+    """
+    header = encode_header(config, fields)
+    arrays = [array for numbers in fields.values() for array in _arrays(numbers)]
+    payload = b"".join(array.astype("<i8", copy=False).tobytes() for array in arrays)
+    prefix = PREFIX.pack(MAGIC, VERSION, kind, len(header), len(payload), 0)[:-4]
+    checksum = zlib.crc32(payload, zlib.crc32(header, zlib.crc32(prefix)))
+    return b"".join((prefix, struct.pack("<I", checksum), header, payload))
+
+
+def encode_header(config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+    """Write the header: equal configurations and shapes give equal bytes."""
+    described = {name: _describe(value) for name, value in fields.items()}
+    settings = {name: _to_json(value) for name, value in config.items()}
+    header = {"config": settings, "state": described}
+    return json.dumps(header, sort_keys=True, separators=(",", ":")).encode("ascii")
+
+
+def split(data: Any) -> Parts:
+    """Check prefix and checksum, and take the bytes apart without copying the payload.
+
+    Raises
+    ------
+    CorruptStateError
+        When the bytes are damaged, cut, or never were a state.
+    UnsupportedVersionError
+        When a newer release wrote them.
+    """
+    view = _view(data)
+    require(len(view) <= MAX_SIZE, f"{len(view)} bytes are more than any state has")
+    require(len(view) >= PREFIX.size, f"prefix (expected 28 bytes, got {len(view)})")
+    magic, version, kind, header_size, payload_size, checksum = PREFIX.unpack_from(view)
+    require(magic == MAGIC, "these are not the bytes of an accumulator")
+    if version != VERSION:
+        raise UnsupportedVersionError(
+            f"state has format version {version}, this release reads version {VERSION}."
+        )
+    start = PREFIX.size + header_size
+    require(header_size <= MAX_HEADER, f"header length {header_size}")
+    require(
+        start + payload_size == len(view),
+        f"length (expected {start + payload_size} bytes, got {len(view)})",
+    )
+    actual = zlib.crc32(view[PREFIX.size :], zlib.crc32(view[: PREFIX.size - 4]))
+    require(actual == checksum, f"checksum (expected {checksum:08x}, got {actual:08x})")
+    header_bytes = bytes(view[PREFIX.size : start])
+    return Parts(kind, header_bytes, _parse(header_bytes), view[start:])
+
+
+def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str, Any]:
+    """Read the fields of a state; declared sizes are compared before anything is allocated.
+
+    `described` must list the fields in the order in which they were written.
+    """
+    fields: dict[str, Any] = {}
+    for name, description in described.items():
+        if isinstance(description, dict):
+            fields[name], payload = _take(description, payload, name)
+        else:
+            fields[name] = from_json(description)
+    require(not payload, f"payload has {len(payload)} bytes too many")
+    return fields
+
+
+def from_json(value: Any) -> Any:
+    """Undo the encoding of one configuration value."""
+    if isinstance(value, list):
+        return tuple(from_json(item) for item in value)
+    if isinstance(value, dict):
+        return _to_float(value)
+    return value
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [_to_json(item) for item in value]
+    if isinstance(value, float):
+        return {"float64": struct.pack(">d", value).hex()}
+    return value
+
+
+def _to_float(value: dict[str, Any]) -> float:
+    require(value.keys() == {"float64"}, "a number")
+    try:
+        return float(struct.unpack(">d", bytes.fromhex(value["float64"]))[0])
+    except (TypeError, ValueError, struct.error):
+        raise CorruptStateError("state is corrupt: a number.") from None
+
+
+def _describe(value: Any) -> Any:
+    if isinstance(value, FixedPoint):
+        return {"fraction": value.fraction is not None, "shape": list(value.shape)}
+    return _to_json(value)
+
+
+def _arrays(value: Any) -> Iterable[npt.NDArray[np.int64]]:
+    if isinstance(value, FixedPoint):
+        yield value.whole
+        if value.fraction is not None:
+            yield value.fraction
+
+
+def _take(
+    description: dict[str, Any], payload: memoryview, name: str
+) -> tuple[FixedPoint, memoryview]:
+    require(description.keys() == {"fraction", "shape"}, name)
+    shape, has_fraction = description["shape"], description["fraction"]
+    require(isinstance(has_fraction, bool) and isinstance(shape, list), name)
+    require(len(shape) <= MAX_DIMENSIONS and all(type(size) is int for size in shape), name)
+    items = 1
+    for size in shape:
+        require(0 <= size <= len(payload), f"{name} declares more than there is")
+        items *= size
+    size = 8 * items * (2 if has_fraction else 1)
+    require(size <= len(payload), f"{name} declares more than there is")
+    arrays = np.frombuffer(payload[:size], dtype="<i8").astype(np.int64)
+    whole = arrays[:items].reshape(shape)
+    fraction = arrays[items:].reshape(shape) if has_fraction else None
+    return FixedPoint(whole, fraction), payload[size:]
+
+
+def _view(data: Any) -> memoryview:
+    if not isinstance(data, (bytes, bytearray, memoryview)):
+        raise InvalidInputError(f"`data` must be bytes, got {type(data).__name__}.")
+    try:
+        return memoryview(data).cast("B")
+    except TypeError:
+        raise InvalidInputError("`data` must be contiguous bytes.") from None
+
+
+def _parse(header: bytes) -> dict[str, Any]:
+    try:
+        parsed = json.loads(header.decode("ascii"))
+    except (ValueError, RecursionError):
+        raise CorruptStateError("state is corrupt: the header is not JSON.") from None
+    well_formed = (
+        isinstance(parsed, dict)
+        and parsed.keys() == {"config", "state"}
+        and all(isinstance(part, dict) for part in parsed.values())
+    )
+    require(well_formed, "the header has other parts than config and state")
+    return dict(parsed)

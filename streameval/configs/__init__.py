@@ -1,0 +1,1 @@
+"""What is counted: one frozen class of options for each accumulator."""

@@ -1,0 +1,144 @@
+"""The options of `ConfusionAccumulator`, checked and in one canonical form."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import attrs
+
+from streameval._labels import Classes, Label, canonical_classes, canonical_label, class_labels
+from streameval.configs.options import finite_number, flag, optional_flag, positive_integer
+from streameval.errors import InvalidInputError
+
+__all__ = ["ConfusionConfig"]
+
+
+@attrs.frozen(kw_only=True)
+class ConfusionConfig:
+    """Every option that changes what a confusion state counts; equal ones can merge.
+
+    Made by `of`. `pos_label` is None where there is no positive class.
+    """
+
+    classes: Classes
+    multilabel: bool
+    threshold: float
+    pos_label: Label | None
+    from_scores: bool | None
+    top_k: int
+    ignore_label: Label | None
+    include_unseen: bool
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        classes: Any,
+        multilabel: Any,
+        threshold: Any,
+        pos_label: Any,
+        from_scores: Any,
+        top_k: Any,
+        ignore_label: Any,
+        include_unseen: Any,
+    ) -> Self:
+        """Check the options, alone and together, and fill in what was left open."""
+        multilabel = flag(multilabel, name="multilabel")
+        config = cls(
+            classes=canonical_classes(classes, least=1 if multilabel else 2),
+            multilabel=multilabel,
+            threshold=finite_number(threshold, name="threshold"),
+            pos_label=_optional_label(pos_label, name="pos_label"),
+            from_scores=optional_flag(from_scores, name="from_scores"),
+            top_k=positive_integer(top_k, name="top_k"),
+            ignore_label=_optional_label(ignore_label, name="ignore_label"),
+            include_unseen=flag(include_unseen, name="include_unseen"),
+        )
+        config._check_together()
+        return attrs.evolve(config, pos_label=config._positive())
+
+    @property
+    def is_open(self) -> bool:
+        """Whether labels are met on the way."""
+        return self.classes == "auto"
+
+    @property
+    def is_binary(self) -> bool:
+        """Whether there is one positive class among two."""
+        return not self.multilabel and not self.is_open and self.n_classes == 2
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of a fixed set of classes."""
+        return class_labels(self.fixed_classes)
+
+    @property
+    def n_classes(self) -> int:
+        """The number of a fixed set of classes."""
+        classes = self.fixed_classes
+        return classes if isinstance(classes, int) else len(classes)
+
+    @property
+    def fixed_classes(self) -> int | tuple[Label, ...]:
+        """The classes, where they do not grow."""
+        assert not isinstance(self.classes, str)  # noqa: S101 - tells the type checker
+        return self.classes
+
+    @property
+    def positive_place(self) -> int:
+        """The place of the positive class of two."""
+        return self.labels.index(self.pos_label)
+
+    def _check_together(self) -> None:
+        if self.is_open:
+            self._check_open()
+        if self.pos_label is not None and not self.is_binary:
+            raise InvalidInputError(
+                f"`pos_label` needs exactly two listed classes, got pos_label={self.pos_label!r}."
+            )
+        if self.threshold != 0.5 and not (self.is_binary or self.multilabel):
+            raise InvalidInputError(
+                f"`threshold` decides two classes or multilabel scores, got {self.threshold!r} "
+                "for several classes, where the highest score decides."
+            )
+        if self.top_k > 1:
+            self._check_top_k()
+
+    def _check_open(self) -> None:
+        if self.multilabel:
+            raise InvalidInputError(
+                "`classes` must be a number or a sequence of names with multilabel=True, "
+                'got "auto".'
+            )
+        for option, is_set in (("from_scores", self.from_scores), ("top_k", self.top_k > 1)):
+            if is_set:
+                raise InvalidInputError(
+                    f"`{option}` needs the classes listed in the order of the score columns, "
+                    'got classes="auto".'
+                )
+
+    def _check_top_k(self) -> None:
+        if self.is_binary or self.multilabel or self.top_k > self.n_classes:
+            raise InvalidInputError(
+                "`top_k` must be 1, or at most the number of three or more classes, "
+                f"got {self.top_k}."
+            )
+        if self.from_scores is False:
+            raise InvalidInputError(
+                f"`top_k` needs scores, got top_k={self.top_k} with from_scores=False."
+            )
+
+    def _positive(self) -> Label | None:
+        if not self.is_binary:
+            return None
+        if self.pos_label is None:
+            return self.labels[1]
+        if self.pos_label not in self.labels:
+            raise InvalidInputError(
+                f"`pos_label` must be one of the two classes {self.labels}, got {self.pos_label!r}."
+            )
+        return self.pos_label
+
+
+def _optional_label(value: Any, *, name: str) -> Label | None:
+    return None if value is None else canonical_label(value, name=name)

@@ -1,0 +1,51 @@
+"""Checks of single options: each gives the canonical value or names the option in an error."""
+
+from __future__ import annotations
+
+import math
+import operator
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InvalidInputError
+
+__all__ = ["finite_number", "flag", "optional_flag", "positive_integer"]
+
+
+def flag(value: Any, *, name: str) -> bool:
+    """Accept True and False, and nothing that is merely true or false."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"`{name}` must be True or False, got {value!r}.")
+    return bool(value)
+
+
+def optional_flag(value: Any, *, name: str) -> bool | None:
+    """Accept True, False and None."""
+    if value is None:
+        return None
+    if not isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"`{name}` must be True, False or None, got {value!r}.")
+    return bool(value)
+
+
+def finite_number(value: Any, *, name: str) -> float:
+    """Accept a finite number; -0.0 becomes 0.0, so that equal options have equal bytes."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError, OverflowError):
+        raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
+    if isinstance(value, str) or not math.isfinite(number):
+        raise InvalidInputError(f"`{name}` must be a finite number, got {value!r}.")
+    return number + 0.0
+
+
+def positive_integer(value: Any, *, name: str) -> int:
+    """Accept an integer of at least 1."""
+    try:
+        number = operator.index(value)
+    except TypeError:
+        raise InvalidInputError(f"`{name}` must be an integer, got {value!r}.") from None
+    if isinstance(value, (bool, np.bool_)) or number < 1:
+        raise InvalidInputError(f"`{name}` must be an integer of at least 1, got {value!r}.")
+    return number

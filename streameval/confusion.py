@@ -1,0 +1,225 @@
+"""Accuracy, precision, recall, F and their kin from counts of truth against prediction."""
+
+from __future__ import annotations
+
+from typing import Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._arrays import as_array, as_labels, as_weights, check_matrix, check_vector
+from streameval._batches import arguments
+from streameval._decisions import decide, decide_multilabel, present
+from streameval._fixed_point import FixedPoint
+from streameval._labels import Classes, Label, encode, meet
+from streameval.accumulator import Accumulator
+from streameval.configs.confusion import ConfusionConfig
+from streameval.errors import InvalidInputError
+from streameval.results.confusion import Confusion
+from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
+
+__all__ = ["ConfusionAccumulator"]
+
+Array = npt.NDArray[Any]
+Mask = npt.NDArray[np.bool_]
+ConfusionCounts = MatrixCounts | MetCounts | MultilabelCounts
+
+
+@final
+class ConfusionAccumulator(
+    Accumulator[ConfusionConfig, ConfusionCounts], kind=1, config=ConfusionConfig
+):
+    """Count truth against prediction, batch by batch.
+
+    Binary, multiclass and multilabel classification from labels or scores; the state is the
+    confusion matrix, so memory depends on the number of classes alone and any number of
+    workers can merge.
+
+    Parameters
+    ----------
+    classes : int, sequence of labels, or "auto"
+        A number K stands for the labels 0..K-1; a sequence lists the labels (integers or
+        strings) in the order of rows, columns and scores; ``"auto"`` takes labels as they
+        come (at most 4096) and sorts them.
+    multilabel : bool
+        Whether each of the `classes` is present or absent on its own.
+    threshold : float
+        A score of at least this is a positive prediction, for two classes and multilabel.
+        Scores are widened to float64 before they are compared.
+    pos_label : label, optional
+        The positive one of two classes: by default 1, or the second of two listed.
+    from_scores : bool, optional
+        Whether `y_pred` holds scores. By default a floating dtype does and others do not; an
+        integer array that could be either is refused.
+    top_k : int
+        Among how many of the best scores the true class must be for `top_k_accuracy`.
+    ignore_label : label, optional
+        Rows (for multilabel, entries) whose truth is this do not count.
+    include_unseen : bool
+        Whether macro means keep classes that occur in neither truth nor prediction, as zeros.
+
+    Notes
+    -----
+    Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs O(n);
+    the state holds K * K cells and top_k * K more.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.ConfusionAccumulator(classes=["ham", "spam"])
+    >>> acc.update(["spam", "ham", "spam"], ["spam", "ham", "ham"]).compute().recall()
+    0.5
+    >>> other = se.ConfusionAccumulator(classes=["ham", "spam"])
+    >>> other.update(["ham"], [0.9])  # a score: at least 0.5 is spam
+    ConfusionAccumulator(classes=('ham', 'spam'), pos_label='spam', n=1)
+    >>> (acc + other).compute().matrix
+    array([[1, 1],
+           [1, 1]])
+    """
+
+    __slots__ = ()
+
+    def __init__(
+        self,
+        classes: Classes | Any = 2,
+        *,
+        multilabel: bool = False,
+        threshold: float = 0.5,
+        pos_label: Label | None = None,
+        from_scores: bool | None = None,
+        top_k: int = 1,
+        ignore_label: Label | None = None,
+        include_unseen: bool = False,
+    ) -> None:
+        super().__init__(
+            ConfusionConfig.of(
+                classes=classes,
+                multilabel=multilabel,
+                threshold=threshold,
+                pos_label=pos_label,
+                from_scores=from_scores,
+                top_k=top_k,
+                ignore_label=ignore_label,
+                include_unseen=include_unseen,
+            )
+        )
+
+    def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
+        """Count one batch.
+
+        Parameters
+        ----------
+        y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
+            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
+            a mapping, data frame or Arrow table with columns of these names.
+        y_pred : array of shape (n,) or (n, K)
+            Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
+            for multilabel (n, K) labels 0 and 1, or scores.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights: 2 counts a row twice, 0 leaves it out.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When an array has the wrong shape, type or values; the message names it and says
+            where. Nothing of the batch has been counted then.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been counted then.
+        """
+        given = arguments(
+            y_true, y_pred, names=("y_true", "y_pred"), optional={"sample_weight": sample_weight}
+        )
+        return self._absorb(_count(self._config, **given))
+
+    def compute(self) -> Confusion:
+        """Compute the matrix and everything that follows from it.
+
+        Returns
+        -------
+        Confusion
+            Frozen: later updates do not change it.
+        """
+        return Confusion(self._config, self._state)
+
+    @staticmethod
+    def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
+        if config.multilabel:
+            return MultilabelCounts
+        return MetCounts if config.is_open else MatrixCounts
+
+
+def _count(
+    config: ConfusionConfig, y_true: Any, y_pred: Any, sample_weight: Any
+) -> ConfusionCounts:
+    """Count one batch as a state of its own."""
+    truth, prediction = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+    if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(prediction)):
+        as_weights(sample_weight, rows=0)
+        return ConfusionAccumulator._state_type(config).zero(config)
+    if config.multilabel:
+        return _count_multilabel(config, truth, prediction, sample_weight)
+    labels = as_labels(truth, name="y_true")
+    check_vector(labels, rows=None, name="y_true")
+    weights = as_weights(sample_weight, rows=len(labels))
+    ignored = _ignored(labels, config.ignore_label)
+    if config.is_open:
+        return _count_met(labels, _met_labels(prediction, labels, config), ignored, weights)
+
+    places = encode(labels, config.fixed_classes, name="y_true", ignored=ignored)
+    predicted, credit = decide(prediction, places, config)
+    if ignored is not None:
+        kept = ~ignored
+        places, predicted, credit = places[kept], predicted[kept], credit.select(kept)
+        weights = None if weights is None else weights.select(kept)
+    return MatrixCounts.of(places, predicted, credit, weights, config)
+
+
+def _count_met(
+    truth: Array, prediction: Array, ignored: Mask | None, weights: FixedPoint | None
+) -> MetCounts:
+    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
+    if weights is not None:
+        kept &= weights.is_positive()  # a label without weight has not been met
+        weights = weights.select(kept)
+    labels, places = meet(np.concatenate([truth[kept], prediction[kept]]))
+    true_places, predicted_places = np.split(places, 2)
+    return MetCounts.of(labels, true_places, predicted_places, weights)
+
+
+def _met_labels(prediction: Array, truth: Array, config: ConfusionConfig) -> Array:
+    if prediction.dtype.kind == "f" and config.from_scores is None:
+        raise InvalidInputError(
+            '`y_pred` holds floats, and classes="auto" takes labels. Pass from_scores=False if '
+            "these are labels, or list the classes in the order of the score columns."
+        )
+    labels = as_labels(prediction, name="y_pred")
+    check_vector(labels, rows=len(truth), name="y_pred")
+    if (labels.dtype == object) != (truth.dtype == object):
+        raise InvalidInputError("`y_true` and `y_pred` must both be numbers or both be strings.")
+    return labels
+
+
+def _count_multilabel(
+    config: ConfusionConfig, y_true: Array, y_pred: Array, sample_weight: Any
+) -> MultilabelCounts:
+    check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true")
+    check_matrix(y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred")
+    weights = as_weights(sample_weight, rows=len(y_true))
+    labels = as_labels(y_true, name="y_true")
+    ignored = _ignored(labels, config.ignore_label)
+    truth = present(labels, name="y_true", ignored=ignored)
+    prediction = decide_multilabel(y_pred, config)
+    known = None if ignored is None else ~ignored
+    return MultilabelCounts.of(truth, prediction, known, weights, config)
+
+
+def _ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
+    """Mark the rows or entries whose truth does not count; None if all do."""
+    if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
+        return None
+    ignored = np.asarray(labels == ignore_label)
+    return ignored if ignored.any() else None

@@ -1,0 +1,1 @@
+"""How counts are read: pure functions from states to numbers, one small function a metric."""

@@ -1,0 +1,251 @@
+"""Metrics of counts of truth against prediction.
+
+Sources: Sokolova and Lapalme, A systematic analysis of performance measures for
+classification tasks (2009), for the ratios and their averages; Gorodkin, Comparing two
+K-category assignments by a K-category correlation coefficient (2004); Cohen, A coefficient
+of agreement for nominal scales (1960). Conventions are scikit-learn's.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Literal
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval.errors import InvalidInputError
+
+__all__ = [
+    "JACCARD",
+    "PRECISION",
+    "RECALL",
+    "SPECIFICITY",
+    "Average",
+    "Outcomes",
+    "Ratio",
+    "average_ratio",
+    "class_weights",
+    "cohen_kappa",
+    "credited_cells",
+    "f_ratio",
+    "matthews_corrcoef",
+    "top_k_accuracy",
+]
+
+Floats = npt.NDArray[np.float64]
+Average = Literal["binary", "macro", "micro", "weighted"]
+
+
+@attrs.frozen(eq=False)
+class Outcomes:
+    """One-vs-rest outcomes of each of K classes, as sums of weights.
+
+    Parameters
+    ----------
+    tp, fp, fn, tn : FixedPoint, shape (K,)
+        True and false positives and negatives.
+    """
+
+    tp: FixedPoint
+    fp: FixedPoint
+    fn: FixedPoint
+    tn: FixedPoint
+
+    @classmethod
+    def of_matrix(cls, n: FixedPoint, matrix: FixedPoint) -> Outcomes:
+        """Read a (K, K) matrix; every difference is taken in integers."""
+        diagonal = np.arange(len(matrix.whole))
+        tp = matrix[diagonal, diagonal]
+        fp = matrix.sum(axis=0) - tp
+        fn = matrix.sum(axis=1) - tp
+        return cls(tp, fp, fn, n - tp - fp - fn)
+
+    @classmethod
+    def of_tables(cls, tables: FixedPoint) -> Outcomes:
+        """Read (K, 2, 2) tables, absent before present."""
+        return cls(tables[:, 1, 1], tables[:, 0, 1], tables[:, 1, 0], tables[:, 0, 0])
+
+    @property
+    def support(self) -> FixedPoint:
+        """The weight of each class in the truth, shape (K,)."""
+        return self.tp + self.fn
+
+    def seen(self) -> npt.NDArray[np.bool_]:
+        """Tell which classes occur in truth or prediction."""
+        return self.tp.is_positive() | self.fp.is_positive() | self.fn.is_positive()
+
+    def to_floats(self) -> Floats:
+        """Give tp, fp, fn, tn as rows, shape (4, K)."""
+        return np.stack([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+
+
+@attrs.frozen
+class Ratio:
+    """A metric that divides one weighted sum of outcomes by another.
+
+    Parameters
+    ----------
+    numerator, denominator : tuple of 4 floats
+        The factors of tp, fp, fn and tn.
+    """
+
+    numerator: tuple[float, float, float, float]
+    denominator: tuple[float, float, float, float]
+
+    def of(self, outcomes: Floats, zero_division: float) -> Floats:
+        """Compute the ratio of each column of outcomes, shape (4, K) to (K,)."""
+        above, below = self.parts(outcomes)
+        defined = below > 0
+        values: Floats = np.full(len(below), zero_division)
+        np.divide(above, below, out=values, where=defined)
+        return values
+
+    def parts(self, outcomes: Floats) -> tuple[Floats, Floats]:
+        """Compute numerator and denominator of each column."""
+        return _combine(self.numerator, outcomes), _combine(self.denominator, outcomes)
+
+
+PRECISION = Ratio((1, 0, 0, 0), (1, 1, 0, 0))
+RECALL = Ratio((1, 0, 0, 0), (1, 0, 1, 0))
+SPECIFICITY = Ratio((0, 0, 0, 1), (0, 1, 0, 1))
+JACCARD = Ratio((1, 0, 0, 0), (1, 1, 1, 0))
+
+
+def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
+    """Give F of `beta` or of `alpha`: (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP).
+
+    van Rijsbergen's ``1 / (alpha / P + (1 - alpha) / R)`` is the same with
+    ``b^2 = 1 / alpha - 1`` (Information Retrieval, 1979).
+    """
+    if alpha is None:
+        if not beta >= 0.0:
+            raise InvalidInputError(f"`beta` must be at least 0, got {beta!r}.")
+        square = beta * beta
+    else:
+        if beta != 1.0:
+            raise InvalidInputError("`alpha` and `beta` are two names of one choice: pass one.")
+        if not 0.0 <= alpha <= 1.0:
+            raise InvalidInputError(f"`alpha` must lie in [0, 1], got {alpha!r}.")
+        square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf
+    if math.isinf(square):
+        return RECALL
+    return Ratio((1.0 + square, 0, 0, 0), (1.0 + square, 1, square, 0))
+
+
+def average_ratio(
+    ratio: Ratio,
+    outcomes: Outcomes,
+    *,
+    average: Average,
+    averaged: npt.NDArray[np.bool_],
+    positive: int,
+    zero_division: float,
+) -> float:
+    """Average a ratio over classes.
+
+    Parameters
+    ----------
+    average : {"binary", "macro", "micro", "weighted"}
+        Of the positive class alone; the mean over classes; of the pooled outcomes; the mean
+        weighted by support.
+    averaged : bool array, shape (K,)
+        The classes that enter macro and weighted means.
+    positive : int
+        The place of the positive class.
+    zero_division : float
+        The value of a class whose denominator is 0; nan is left out of means.
+    """
+    columns = outcomes.to_floats()
+    if average == "micro":
+        pooled = np.array([[math.fsum(row)] for row in columns])
+        return float(ratio.of(pooled, zero_division)[0])
+    values = ratio.of(columns, zero_division)
+    if average == "binary":
+        return float(values[positive])
+    weights = class_weights(values, outcomes, average=average, averaged=averaged)
+    total = math.fsum(weights)
+    return math.fsum(np.where(weights > 0, weights * values, 0.0)) / total if total else math.nan
+
+
+def class_weights(
+    values: Floats, outcomes: Outcomes, *, average: Average, averaged: npt.NDArray[np.bool_]
+) -> Floats:
+    """Give the weight of each class in a macro or weighted mean; 0 for those left out.
+
+    As in scikit-learn, a weighted mean without any support is the plain mean.
+    """
+    kept = (averaged & ~np.isnan(values)).astype(np.float64)
+    if average == "weighted":
+        supported = kept * outcomes.support.to_floats()
+        return supported if supported.any() else kept
+    return kept
+
+
+def cohen_kappa(matrix: FixedPoint) -> float:
+    """Compute (p_o - p_e) / (1 - p_e), in integers up to the last division.
+
+    nan when truth and prediction are one and the same class throughout.
+    """
+    n, hits, truth, predicted = _margins(matrix)
+    chance = sum(t * p for t, p in zip(truth, predicted, strict=True))
+    return (n * hits - chance) / (n * n - chance) if n * n != chance else math.nan
+
+
+def matthews_corrcoef(matrix: FixedPoint) -> float:
+    """Compute the correlation of truth and prediction, R_K of Gorodkin.
+
+    0.0 when truth or prediction is one class throughout, nan of nothing.
+    """
+    n, hits, truth, predicted = _margins(matrix)
+    if n == 0:
+        return math.nan
+    covariance = n * hits - sum(t * p for t, p in zip(truth, predicted, strict=True))
+    of_truth = n * n - sum(t * t for t in truth)
+    of_predicted = n * n - sum(p * p for p in predicted)
+    if of_truth == 0 or of_predicted == 0:
+        return 0.0
+    correlation = covariance / (math.sqrt(of_truth) * math.sqrt(of_predicted))
+    return min(max(correlation, -1.0), 1.0)
+
+
+def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
+    """Compute the mean over examples of within / tied; nan of nothing."""
+    total = Fraction(n.units()[0])
+    if total == 0:
+        return math.nan
+    earned = Fraction(0)
+    for (within, tied), weight in credited_cells(credit):
+        earned += Fraction(weight * within, tied)
+    if credit.is_whole and not n.is_whole:
+        total /= 2**62
+    return float(earned / total)
+
+
+def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:
+    """List the occupied (within, tied) cells with their weights, in the credit's own unit."""
+    columns = credit.shape[1]
+    return [
+        ((place // columns + 1, place % columns + 1), weight)
+        for place, weight in enumerate(credit.units())
+        if weight
+    ]
+
+
+def _combine(factors: tuple[float, float, float, float], outcomes: Floats) -> Floats:
+    total = np.zeros(outcomes.shape[1])
+    for factor, row in zip(factors, outcomes, strict=True):
+        if factor:
+            total = total + factor * row
+    return total
+
+
+def _margins(matrix: FixedPoint) -> tuple[int, int, list[int], list[int]]:
+    """Give total, diagonal total, row totals and column totals as exact integers."""
+    diagonal = np.arange(len(matrix.whole))
+    hits = matrix[diagonal, diagonal].units()
+    truth, predicted = matrix.sum(axis=1).units(), matrix.sum(axis=0).units()
+    return sum(truth), sum(hits), truth, predicted

@@ -1,0 +1,154 @@
+"""Sampling intervals: how far a metric of these counts may lie from that of the population.
+
+Examples are taken as independent draws, so counts are multinomial. The variance of a metric
+is that of its linear approximation (the delta method): with ``g`` the derivative of the metric
+by the count of each cell, it is ``sum of count * g**2``, since every metric here is unchanged
+when all counts are multiplied. A metric in [0, 1] with value ``v`` and variance ``s2`` gets
+Wilson's interval for ``v (1 - v) / s2`` draws (Wilson, Probable inference, 1927): for accuracy,
+precision, recall, specificity and Jaccard that number is exactly their denominator. A
+correlation gets Fisher's interval (1921) on the atanh scale.
+"""
+
+from __future__ import annotations
+
+import math
+from statistics import NormalDist
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.metrics.classification import Ratio
+
+__all__ = [
+    "effective_draws",
+    "fisher",
+    "kappa_gradient",
+    "matrix_variance",
+    "matthews_gradient",
+    "normal_quantile",
+    "perfect_agreement",
+    "ratio_gradient",
+    "table_deviation",
+    "wilson",
+]
+
+Floats = npt.NDArray[np.float64]
+Interval = tuple[float, float]
+
+UNDEFINED: Interval = (math.nan, math.nan)
+
+
+def normal_quantile(level: float) -> float:
+    """Give z such that a standard normal lies within z of 0 with probability `level`."""
+    if not 0.0 <= level < 1.0:
+        raise InvalidInputError(f"`level` must lie in [0, 1), got {level!r}.")
+    return NormalDist().inv_cdf(0.5 + level / 2.0)
+
+
+def wilson(value: float, draws: float, z: float) -> Interval:
+    """Compute Wilson's score interval of a proportion seen in `draws` draws."""
+    if not draws > 0.0 or math.isnan(value):
+        return UNDEFINED
+    share = z * z / draws
+    middle = (value + share / 2.0) / (1.0 + share)
+    half = math.sqrt(value * (1.0 - value) / draws + share / (4.0 * draws)) * z / (1.0 + share)
+    return min(max(middle - half, 0.0), value), max(min(middle + half, 1.0), value)
+
+
+def fisher(value: float, variance: float, z: float) -> Interval:
+    """Compute an interval of a correlation on the atanh scale; nan for -1 and 1."""
+    if math.isnan(value) or abs(value) >= 1.0:
+        return UNDEFINED
+    reach = z * math.sqrt(variance) / (1.0 - value * value)
+    middle = math.atanh(value)
+    return min(math.tanh(middle - reach), value), max(math.tanh(middle + reach), value)
+
+
+def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
+    """Compute an interval of an agreement of 1 that exceeds `chance`, from that of accuracy."""
+    low, _ = wilson(1.0, draws, z)
+    return (low - chance) / (1.0 - chance), 1.0
+
+
+def effective_draws(value: float, variance: float, fallback: float) -> float:
+    """Give the draws of a proportion with this value and variance.
+
+    At 0 and 1, and where every class is at one of the two, the linear variance is 0 and says
+    nothing: there `fallback` counts.
+    """
+    spread = value * (1.0 - value)
+    return spread / variance if spread > 0.0 and variance > 0.0 else fallback
+
+
+def ratio_gradient(ratio: Ratio, outcomes: Floats, weights: Floats) -> Floats:
+    """Derive the weighted mean of a ratio by the outcomes, shape (4, K).
+
+    Classes without a denominator are constants, whatever they are set to.
+    """
+    above, below = ratio.parts(outcomes)
+    share = np.divide(weights, below, out=np.zeros_like(weights), where=below > 0)
+    value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
+    numerator = np.array(ratio.numerator)[:, None]
+    denominator = np.array(ratio.denominator)[:, None]
+    return np.asarray((numerator - value * denominator) * share)
+
+
+def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
+    """Sum count * g**2 over a (K, K) matrix, given the derivatives by tp, fp, fn and tn.
+
+    An example of truth i predicted as j is a miss of i, a false alarm of j and a true negative
+    of the others.
+    """
+    tp, fp, fn, tn = by_outcome
+    others = math.fsum(tn)
+    gradient = (fn - tn)[:, None] + (fp - tn)[None, :] + others
+    np.fill_diagonal(gradient, tp - tn + others)
+    return math.fsum((matrix * gradient * gradient).ravel())
+
+
+def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:
+    """Bound the standard deviation of a mean over K two-way tables, shape (4, K).
+
+    The labels of one example may be dependent in any way. The deviation of a sum is at most
+    the sum of the deviations, so the bound never claims too much.
+    """
+    totals = outcomes.sum(axis=0)
+    mean = np.divide(
+        (outcomes * by_outcome).sum(axis=0), totals, out=np.zeros_like(totals), where=totals > 0
+    )
+    variances = (outcomes * (by_outcome - mean) ** 2).sum(axis=0)
+    return math.fsum(np.sqrt(variances))
+
+
+def kappa_gradient(matrix: Floats) -> Floats:
+    """Derive Cohen's kappa by each cell of the matrix (Fleiss, Cohen and Everitt, 1969)."""
+    shares, rows, columns = _shares(matrix)
+    observed, chance = math.fsum(np.diagonal(shares)), math.fsum(rows * columns)
+    of_chance = columns[:, None] + rows[None, :]
+    return _centred(
+        (np.eye(len(rows)) * (1.0 - chance) - (1.0 - observed) * of_chance) / (1.0 - chance) ** 2,
+        matrix,
+    )
+
+
+def matthews_gradient(matrix: Floats) -> Floats:
+    """Derive Gorodkin's correlation by each cell of the matrix."""
+    shares, rows, columns = _shares(matrix)
+    covariance = math.fsum(np.diagonal(shares)) - math.fsum(rows * columns)
+    of_rows, of_columns = 1.0 - math.fsum(rows * rows), 1.0 - math.fsum(columns * columns)
+    by_covariance = np.eye(len(rows)) - columns[:, None] - rows[None, :]
+    by_spread = rows[:, None] / of_rows + columns[None, :] / of_columns
+    gradient = (by_covariance + covariance * by_spread) / math.sqrt(of_rows * of_columns)
+    return _centred(gradient, matrix)
+
+
+def _shares(matrix: Floats) -> tuple[Floats, Floats, Floats]:
+    shares = matrix / math.fsum(matrix.ravel())
+    return shares, shares.sum(axis=1), shares.sum(axis=0)
+
+
+def _centred(gradient: Floats, matrix: Floats) -> Floats:
+    """Take off the mean: counts that all grow alike leave the metric as it is."""
+    n = math.fsum(matrix.ravel())
+    return np.asarray((gradient - math.fsum((matrix * gradient).ravel()) / n) / n)

@@ -1,0 +1,1 @@
+"""What `compute` gives: frozen results that read a state, print well and draw themselves."""

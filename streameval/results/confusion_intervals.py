@@ -1,0 +1,221 @@
+"""Which sampling interval belongs to which metric of a `Confusion`."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.metrics import classification as metrics
+from streameval.metrics import intervals
+from streameval.metrics.classification import Average, Ratio
+from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.states.confusion import MatrixCounts, MultilabelCounts
+
+if TYPE_CHECKING:
+    from streameval.results.confusion import Confusion
+
+__all__ = ["AVERAGED", "PLAIN", "confidence"]
+
+Floats = npt.NDArray[np.float64]
+
+PLAIN = (
+    "accuracy",
+    "hamming_loss",
+    "top_k_accuracy",
+    "balanced_accuracy",
+    "matthews_corrcoef",
+    "cohen_kappa",
+)
+AVERAGED = ("precision", "recall", "specificity", "f_score", "jaccard")
+
+_WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))
+
+
+def confidence(
+    result: Confusion, name: str, args: tuple[Any, ...], options: dict[str, Any], level: float
+) -> Any:
+    """Compute the interval of one metric; see `Confusion.confidence`."""
+    z = intervals.normal_quantile(level)
+    value = result.value(name, *args, **options)
+    if level == 0.0:
+        return (value, value) if np.ndim(value) == 0 else np.stack([value, value], axis=1)
+    if not result._state.n.is_whole:
+        raise InvalidInputError(
+            "`sample_weight` had fractions, and a fraction of an example is no draw: "
+            "there is no sampling interval."
+        )
+    if name in AVERAGED:
+        return _of_average(result, name, args, options, z)
+    return _PLAIN_INTERVALS[name](result, value, z)
+
+
+def _of_average(
+    result: Confusion, name: str, args: tuple[Any, ...], options: dict[str, Any], z: float
+) -> Any:
+    ratio, average, zero_division = _bind(name, *args, **options)
+    how = result._resolve(average)
+    if how == "micro":
+        return _of_pooled(result, ratio, z)
+    values = ratio.of(result._outcomes.to_floats(), zero_division)
+    if how is None:
+        alone = np.eye(len(values))
+        return np.array([_of_mean(result, ratio, "binary", one, values, z) for one in alone])
+    if how == "binary":
+        weights = np.eye(len(values))[result._config.positive_place]
+    else:
+        weights = metrics.class_weights(
+            values, result._outcomes, average=how, averaged=result._averaged()
+        )
+    return _of_mean(result, ratio, how, weights, values, z)
+
+
+def _bind(name: str, *args: Any, **options: Any) -> tuple[Ratio, Any, float]:
+    """Read the arguments as the metric's own signature does."""
+    if name == "f_score":
+        return _bind_f(*args, **options)
+    return _bind_ratio(getattr(metrics, name.upper()), *args, **options)
+
+
+def _bind_f(
+    beta: float = 1.0,
+    alpha: float | None = None,
+    average: Any = "default",
+    *,
+    zero_division: float = 0.0,
+) -> tuple[Ratio, Any, float]:
+    return metrics.f_ratio(beta, alpha), average, zero_division
+
+
+def _bind_ratio(
+    ratio: Ratio, average: Any = "default", *, zero_division: float = 0.0
+) -> tuple[Ratio, Any, float]:
+    return ratio, average, zero_division
+
+
+def _of_mean(
+    result: Confusion, ratio: Ratio, how: Average, weights: Floats, values: Floats, z: float
+) -> Interval:
+    """Treat a mean over classes as a proportion with the delta method's variance."""
+    outcomes = result._outcomes.to_floats()
+    total = math.fsum(weights)
+    below = ratio.parts(outcomes)[1]
+    moving = (weights > 0) & (below > 0)
+    if not total or not moving.any():
+        return UNDEFINED
+    shares = weights / total
+    value = math.fsum(np.where(weights > 0, shares * values, 0.0))
+    gradient = intervals.ratio_gradient(ratio, outcomes, shares)
+    if how == "weighted":  # the weights are counts too
+        by_support = np.where(weights > 0, (values - value) / total, 0.0)
+        gradient[0] += by_support
+        gradient[2] += by_support
+    draws = below[moving] / _heaviest(ratio, value)
+    return _of_gradient(result, value, gradient, shares[moving], draws, z)
+
+
+def _of_pooled(result: Confusion, ratio: Ratio, z: float) -> Interval:
+    """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
+    outcomes = result._outcomes.to_floats()
+    pooled = np.array([[math.fsum(row)] for row in outcomes])
+    below = ratio.parts(pooled)[1]
+    if not below > 0:
+        return UNDEFINED
+    value = float(ratio.of(pooled, 0.0)[0])
+    one = np.ones(1)
+    gradient = np.broadcast_to(intervals.ratio_gradient(ratio, pooled, one), outcomes.shape)
+    return _of_gradient(result, value, gradient, one, below / _heaviest(ratio, value), z)
+
+
+def _of_gradient(
+    result: Confusion, value: float, gradient: Floats, shares: Floats, draws: Floats, z: float
+) -> Interval:
+    state, n = result._state, result._state.n.to_floats().item()
+    if isinstance(state, MultilabelCounts):
+        deviation = intervals.table_deviation(result._outcomes.to_floats(), gradient)
+        variance, fallback = deviation * deviation, 1.0 / math.fsum(shares / np.sqrt(draws)) ** 2
+    else:
+        variance = intervals.matrix_variance(state.matrix.to_floats(), gradient)
+        fallback = 1.0 / math.fsum(shares * shares / draws)
+    value = min(max(value, 0.0), 1.0)  # a mean of ones may round to just above 1
+    return intervals.wilson(value, intervals.effective_draws(value, variance, min(fallback, n)), z)
+
+
+def _heaviest(ratio: Ratio, value: float) -> float:
+    """Give the most that one example can move the ratio at its end, in parts of 1 / below.
+
+    At 1 an example can only become an error; at 0 it can only become a hit.
+    """
+    if value > 0.0:
+        pairs = zip(ratio.numerator, ratio.denominator, strict=True)
+        return max(below for above, below in pairs if not above)
+    return max(ratio.numerator)
+
+
+def _of_accuracy(result: Confusion, value: float, z: float) -> Interval:
+    return intervals.wilson(value, result._state.n.to_floats().item(), z)
+
+
+def _of_hamming_loss(result: Confusion, value: float, z: float) -> Interval:
+    if isinstance(result._state, MultilabelCounts):
+        return _of_pooled(result, _WRONG, z)
+    return _of_accuracy(result, value, z)
+
+
+def _of_top_k(result: Confusion, value: float, z: float) -> Interval:
+    state, n = result._state, result._state.n.to_floats().item()
+    if not isinstance(state, MatrixCounts) or not n:
+        return _of_accuracy(result, value, z)
+    cells = metrics.credited_cells(state.credit)
+    square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
+    draws = intervals.effective_draws(value, (square - value * value) / n, n)
+    return intervals.wilson(value, draws, z)
+
+
+def _of_balanced_accuracy(result: Confusion, _value: float, z: float) -> Interval:
+    supported = result._outcomes.support.is_positive().astype(np.float64)
+    recalls = metrics.RECALL.of(result._outcomes.to_floats(), 0.0)
+    return _of_mean(result, metrics.RECALL, "macro", supported, recalls, z)
+
+
+def _of_correlation(result: Confusion, value: float, z: float) -> Interval:
+    matrix = result._require_matrix("matthews_corrcoef").matrix.to_floats()
+    if value == 1.0:
+        return _of_perfect(matrix, z)
+    if _is_degenerate(matrix):
+        return UNDEFINED
+    variance = math.fsum((matrix * intervals.matthews_gradient(matrix) ** 2).ravel())
+    return intervals.fisher(value, variance, z)
+
+
+def _of_kappa(result: Confusion, value: float, z: float) -> Interval:
+    matrix = result._require_matrix("cohen_kappa").matrix.to_floats()
+    if math.isnan(value):
+        return UNDEFINED
+    if value == 1.0:
+        return _of_perfect(matrix, z)
+    variance = math.fsum((matrix * intervals.kappa_gradient(matrix) ** 2).ravel())
+    return intervals.fisher(value, variance, z)
+
+
+def _of_perfect(matrix: Floats, z: float) -> Interval:
+    n = math.fsum(matrix.ravel())
+    shares = np.diagonal(matrix) / n
+    return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
+
+
+def _is_degenerate(matrix: Floats) -> bool:
+    return any(int(np.count_nonzero(matrix.sum(axis=axis))) < 2 for axis in (0, 1))
+
+
+_PLAIN_INTERVALS = {
+    "accuracy": _of_accuracy,
+    "hamming_loss": _of_hamming_loss,
+    "top_k_accuracy": _of_top_k,
+    "balanced_accuracy": _of_balanced_accuracy,
+    "matthews_corrcoef": _of_correlation,
+    "cohen_kappa": _of_kappa,
+}

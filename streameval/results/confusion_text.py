@@ -1,0 +1,92 @@
+"""A `Confusion` as text of at most 80 columns."""
+
+from __future__ import annotations
+
+import unicodedata
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from streameval.results.confusion import Confusion
+
+__all__ = ["number", "report", "shorten"]
+
+_LABEL_WIDTH = 24
+
+
+def report(result: Confusion, *, level: float, max_classes: int) -> str:
+    """Lay out the metrics of each class, their averages, and the metrics with intervals."""
+    return "\n".join([*_class_table(result, max_classes), "", *_headlines(result, level)])
+
+
+def number(value: float) -> str:
+    """Write a metric with four decimals."""
+    return f"{value:.4f}"
+
+
+def shorten(label: object, width: int = _LABEL_WIDTH) -> str:
+    """Write a label in one line of at most `width` columns."""
+    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(label))
+    if _columns(text) <= width:
+        return text
+    while _columns(text) > width - 1:
+        text = text[:-1]
+    return f"{text}…"
+
+
+def _class_table(result: Confusion, max_classes: int) -> list[str]:
+    names = ("precision", "recall", "f_score")
+    columns = [getattr(result, name)(average=None) for name in names]
+    support = result._outcomes.support.to_numbers()
+    shown = np.flatnonzero(result._averaged())[:max_classes]
+    rows = [
+        (shorten(result.labels[k]), [number(column[k]) for column in columns], f"{support[k]:,}")
+        for k in shown
+    ]
+    total = f"{result._outcomes.support.sum().to_numbers().item():,}"
+    means = [
+        (
+            f"{average} mean",
+            [number(getattr(result, name)(average=average)) for name in names],
+            total,
+        )
+        for average in ("macro", "weighted")
+    ]
+    width = max(_columns(row[0]) for row in [*rows, *means])
+    last = max(7, *(len(row[2]) for row in [*rows, *means]))
+
+    def line(label: str, cells: list[str], count: str) -> str:
+        padded = label + " " * (width - _columns(label))
+        return f"{padded}  {''.join(f'{cell:>11}' for cell in cells)}  {count:>{last}}"
+
+    hidden = result.n_averaged - len(shown)
+    return [
+        line("class", list(names), "support"),
+        *(line(*row) for row in rows),
+        *([f"... and {hidden:,} classes more"] if hidden else []),
+        *(line(*row) for row in means),
+    ]
+
+
+def _headlines(result: Confusion, level: float) -> list[str]:
+    names = result.metric_names
+    width = max(map(len, names))
+    with_interval = level > 0 and result._state.n.is_whole
+    lines = []
+    for name in names:
+        text = f"{name:<{width}}  {number(result.value(name)):>7}"
+        if with_interval:
+            low, high = result.confidence(name, level=level)
+            text += f"  [{number(low)}, {number(high)}]"
+        lines.append(text)
+    if with_interval:
+        lines[0] += f"  {level:.4g} interval"
+    return lines
+
+
+def _columns(text: str) -> int:
+    """Count the columns of a terminal that a text takes: wide characters take two."""
+    wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
+    marks = sum(unicodedata.combining(character) > 0 for character in text)
+    return len(text) + wide - marks

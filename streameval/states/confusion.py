@@ -1,0 +1,270 @@
+"""Counts of truth against prediction."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval._labels import MAX_MET_LABELS, Label
+from streameval.configs.confusion import ConfusionConfig
+from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.states.state import State, check_numbers
+
+__all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
+
+Codes = npt.NDArray[np.int64]
+
+
+@attrs.frozen
+class TopKCredit:
+    """The places that ties leave to the true class of each of n examples.
+
+    Of `tied` classes that share the true class's score (itself included), `within` fall into
+    the first k places, so the example counts ``within / tied`` on average over all orders.
+    """
+
+    within: Codes
+    tied: Codes
+
+    @classmethod
+    def of_labels(cls, hit: npt.NDArray[np.bool_]) -> Self:
+        """Give full credit to hits; a predicted label has no ties."""
+        return cls(within=hit.astype(np.int64), tied=np.ones(len(hit), dtype=np.int64))
+
+    def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
+        """Keep some examples."""
+        return TopKCredit(self.within[kept], self.tied[kept])
+
+
+@final
+@attrs.frozen
+class MatrixCounts(State):
+    """Weights by (truth, prediction) over a fixed set of classes.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights.
+    matrix : FixedPoint, shape (K, K)
+        Rows are truth, columns predictions.
+    credit : FixedPoint, shape (k, K)
+        Weights by (places within the first k, classes tied) of the true class. Counting both
+        keeps fractional credit exact: it is divided only when it is read. Full credit is
+        one place of one.
+    """
+
+    matrix: FixedPoint
+    credit: FixedPoint
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:
+        """Count nothing."""
+        k, top_k = config.n_classes, config.top_k
+        return cls(FixedPoint.zeros(()), FixedPoint.zeros((k, k)), FixedPoint.zeros((top_k, k)))
+
+    @classmethod
+    def of(
+        cls,
+        truth: Codes,
+        prediction: Codes,
+        credit: TopKCredit,
+        weights: FixedPoint | None,
+        config: ConfusionConfig,
+    ) -> Self:
+        """Count a batch of places among the classes."""
+        k, top_k = config.n_classes, config.top_k
+        n = _total(weights, len(truth))
+        matrix = _tally(truth * k + prediction, k * k, weights)
+
+        some = credit.within > 0
+        within, tied = credit.within[some], credit.tied[some]
+        full = within == tied
+        index = np.where(full, 0, (within - 1) * k + tied - 1)
+        credited = _tally(index, top_k * k, None if weights is None else weights.select(some))
+        return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
+
+    def __add__(self, other: Self) -> Self:
+        """Add cell by cell; the total comes first, so that it is what overflows."""
+        return type(self)(self.n + other.n, self.matrix + other.matrix, self.credit + other.credit)
+
+    def check(self, config: ConfusionConfig) -> None:
+        """Check shapes, ranges and that the cells add up to the total."""
+        k, top_k = config.n_classes, config.top_k
+        check_numbers(self.n, (), "n")
+        check_numbers(self.matrix, (k, k), "matrix")
+        check_numbers(self.credit, (top_k, k), "credit")
+        require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
+        credited = self.credit.reshape(-1).total()
+        require(not (self.n - credited).whole < 0, "credit passes n")
+        within, tied = np.arange(1, top_k + 1)[:, None], np.arange(1, k + 1)
+        impossible = (within >= tied) & (tied > 1)
+        require(not self.credit.is_positive()[impossible].any(), "credit has impossible ties")
+
+
+@final
+@attrs.frozen
+class MetCounts(State):
+    """Weights by (truth, prediction) over the labels met so far.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights.
+    matrix : FixedPoint, shape (L, L)
+        Rows are truth, columns predictions.
+    labels : tuple of int or of str
+        The L labels with any weight, sorted.
+    """
+
+    matrix: FixedPoint
+    labels: tuple[Label, ...]
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:  # noqa: ARG003 - one signature for all states
+        """Meet nothing."""
+        return cls(FixedPoint.zeros(()), FixedPoint.zeros((0, 0)), ())
+
+    @classmethod
+    def of(
+        cls,
+        labels: tuple[Label, ...],
+        truth: Codes,
+        prediction: Codes,
+        weights: FixedPoint | None,
+    ) -> Self:
+        """Count a batch of places among the labels that it holds."""
+        size = _check_count(labels)
+        n = _total(weights, len(truth))
+        matrix = _tally(truth * size + prediction, size * size, weights)
+        return cls(n, matrix.reshape(size, size), labels)
+
+    def __add__(self, other: Self) -> Self:
+        """Add over the union of the labels."""
+        n = self.n + other.n
+        if self.labels == other.labels:
+            return type(self)(n, self.matrix + other.matrix, self.labels)
+        if len({type(label) for label in self.labels + other.labels}) > 1:
+            raise IncompatibleStateError(
+                "cannot merge: the labels met are numbers on one side and strings on the other."
+            )
+        labels = tuple(sorted({*self.labels, *other.labels}))
+        _check_count(labels)
+        return type(self)(n, self._spread(labels) + other._spread(labels), labels)
+
+    def check(self, config: ConfusionConfig) -> None:  # noqa: ARG002 - one signature for all
+        """Check labels, shapes, ranges, the total, and that every label was met."""
+        size = len(self.labels)
+        kinds = {type(label) for label in self.labels}
+        require(kinds <= {int} or kinds <= {str}, "labels mix types")
+        require(list(self.labels) == sorted(set(self.labels)), "labels are not sorted")
+        require(size <= MAX_MET_LABELS, f"more than {MAX_MET_LABELS} labels")
+        check_numbers(self.n, (), "n")
+        check_numbers(self.matrix, (size, size), "matrix")
+        require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
+        met = self.matrix.is_positive()
+        require((met.any(axis=0) | met.any(axis=1)).all(), "a label was never met")
+
+    def _spread(self, labels: tuple[Label, ...]) -> FixedPoint:
+        """Lay the matrix out over a larger set of labels."""
+        places = {label: place for place, label in enumerate(labels)}
+        kept = np.fromiter(map(places.__getitem__, self.labels), np.intp, len(self.labels))
+        cells = (kept[:, None] * len(labels) + kept).ravel()
+        spread = self.matrix.reshape(-1).scatter(cells, len(labels) ** 2)
+        return spread.reshape(len(labels), len(labels))
+
+
+@final
+@attrs.frozen
+class MultilabelCounts(State):
+    """Weights by (truth, prediction) of each of K labels that are each present or not.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights of the examples.
+    outcomes : FixedPoint, shape (K, 2, 2)
+        For each label, rows truth and columns prediction, absent first.
+    exact_match : FixedPoint, shape ()
+        The weight of the examples with every label right.
+    """
+
+    outcomes: FixedPoint
+    exact_match: FixedPoint
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:
+        """Count nothing."""
+        nothing = FixedPoint.zeros(())
+        return cls(nothing, FixedPoint.zeros((config.n_classes, 2, 2)), nothing)
+
+    @classmethod
+    def of(
+        cls,
+        truth: npt.NDArray[np.bool_],
+        prediction: npt.NDArray[np.bool_],
+        known: npt.NDArray[np.bool_] | None,
+        weights: FixedPoint | None,
+        config: ConfusionConfig,
+    ) -> Self:
+        """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
+        size = config.n_classes
+        right = truth == prediction
+        index = np.arange(size) * 4 + truth * 2 + prediction
+        if known is None:
+            known = np.ones(truth.shape, dtype=bool)
+        rows = np.asarray(known.any(axis=1))
+        exact = np.asarray(rows & (right | ~known).all(axis=1))
+        if weights is None:
+            weights = FixedPoint(np.ones(len(truth), dtype=np.int64))
+        n = weights.select(rows).total()
+        row_of_entry = np.nonzero(known)[0]
+        outcomes = weights.select(row_of_entry).scatter(index[known], size * 4)
+        return cls(n, outcomes.reshape(size, 2, 2), weights.select(exact).total())
+
+    def __add__(self, other: Self) -> Self:
+        """Add cell by cell; the total comes first, so that it is what overflows."""
+        return type(self)(
+            self.n + other.n,
+            self.outcomes + other.outcomes,
+            self.exact_match + other.exact_match,
+        )
+
+    def check(self, config: ConfusionConfig) -> None:
+        """Check shapes, ranges and that no label counts more than the total."""
+        size = config.n_classes
+        check_numbers(self.n, (), "n")
+        check_numbers(self.outcomes, (size, 2, 2), "outcomes")
+        check_numbers(self.exact_match, (), "exact_match")
+        require(not (self.n - self.exact_match).whole < 0, "exact_match passes n")
+        for outcomes in _rows(self.outcomes.reshape(size, 4)):
+            spare = self.n - outcomes.total()
+            complete = config.ignore_label is not None or not spare.is_positive()
+            require(not spare.whole < 0 and complete, "outcomes do not add up to n")
+
+
+def _rows(numbers: FixedPoint) -> Iterable[FixedPoint]:
+    return (numbers[row] for row in range(len(numbers.whole)))
+
+
+def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
+    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+
+
+def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
+    if weights is None:
+        return FixedPoint(np.bincount(index, minlength=size))
+    return weights.scatter(index, size)
+
+
+def _check_count(labels: tuple[Label, ...]) -> int:
+    if len(labels) > MAX_MET_LABELS:
+        raise InvalidInputError(
+            f'`classes="auto"` meets at most {MAX_MET_LABELS} labels, got {len(labels)}. '
+            "Pass `classes` as a sequence if there really are more."
+        )
+    return len(labels)

@@ -1,0 +1,46 @@
+"""What every state is: named fields, their sum, and the check of what was read from bytes."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, Self
+
+import attrs
+
+from streameval._fixed_point import FRACTION_BITS, FixedPoint
+from streameval.errors import require
+
+__all__ = ["State", "check_numbers"]
+
+
+@attrs.frozen
+class State(ABC):
+    """A frozen summary of a multiset of examples.
+
+    Fields are `FixedPoint` arrays, or tuples of labels. Adding states adds examples, so the
+    sum is associative and commutative, with the zero of the configuration as its identity.
+    """
+
+    n: FixedPoint
+
+    @classmethod
+    @abstractmethod
+    def zero(cls, config: Any) -> Self:
+        """Make the state of no examples."""
+
+    @abstractmethod
+    def __add__(self, other: Any) -> Self:
+        """Sum two states of one configuration."""
+
+    @abstractmethod
+    def check(self, config: Any) -> None:
+        """Raise `CorruptStateError` unless examples could have built this state."""
+
+
+def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> None:
+    """Check the shape and the range of one field."""
+    require(numbers.shape == shape, f"{name} has shape {numbers.shape} in place of {shape}")
+    require((numbers.whole >= 0).all(), f"{name} holds negative numbers")
+    if numbers.fraction is not None:
+        within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
+        require(within.all(), f"{name} holds fractions outside [0, 1)")
