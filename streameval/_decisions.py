@@ -20,7 +20,7 @@ Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
 
-def decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes, TopKCredit]:
+def decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes, TopKCredit | None]:
     """Decide the predicted class of each row over a fixed set of classes.
 
     Parameters
@@ -34,18 +34,16 @@ def decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes,
     -------
     prediction : int64 array, shape (n,)
         The place of each predicted class.
-    credit : TopKCredit
-        What each row earns towards top-k accuracy.
+    credit : TopKCredit, optional
+        What each row earns towards top-k accuracy; None where every hit earns it in full.
     """
     if not _holds_scores(y_pred, config):
-        prediction = _decide_by_label(y_pred, len(truth), config)
-    elif config.is_binary:
-        prediction = _decide_by_threshold(y_pred, len(truth), config)
-    else:
-        scores = _score_rows(y_pred, len(truth), config)
-        prediction = scores.argmax(axis=1).astype(np.int64, copy=False)
-        return prediction, top_k_credit(scores, truth, config.top_k)
-    return prediction, TopKCredit.of_labels(prediction == truth)
+        return _decide_by_label(y_pred, len(truth), config), None
+    if config.is_binary:
+        return _decide_by_threshold(y_pred, len(truth), config), None
+    scores = _score_rows(y_pred, len(truth), config)
+    prediction = scores.argmax(axis=1).astype(np.int64, copy=False)
+    return prediction, top_k_credit(scores, truth, config.top_k)
 
 
 def top_k_credit(scores: npt.NDArray[np.float64], truth: Codes, k: int) -> TopKCredit:

@@ -173,7 +173,8 @@ def _count(
     predicted, credit = decide(prediction, places, config)
     if ignored is not None:
         kept = ~ignored
-        places, predicted, credit = places[kept], predicted[kept], credit.select(kept)
+        places, predicted = places[kept], predicted[kept]
+        credit = None if credit is None else credit.select(kept)
         weights = None if weights is None else weights.select(kept)
     return MatrixCounts.of(places, predicted, credit, weights, config)
 

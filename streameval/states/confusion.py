@@ -31,14 +31,16 @@ class TopKCredit:
     within: Codes
     tied: Codes
 
-    @classmethod
-    def of_labels(cls, hit: npt.NDArray[np.bool_]) -> Self:
-        """Give full credit to hits; a predicted label has no ties."""
-        return cls(within=hit.astype(np.int64), tied=np.ones(len(hit), dtype=np.int64))
-
     def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
         """Keep some examples."""
         return TopKCredit(self.within[kept], self.tied[kept])
+
+    def tally(self, top_k: int, classes: int, weights: FixedPoint | None) -> FixedPoint:
+        """Count the examples with any credit by (within, tied); full credit is (1, 1)."""
+        some = self.within > 0
+        within, tied = self.within[some], self.tied[some]
+        index = np.where(within == tied, 0, (within - 1) * classes + tied - 1)
+        return _tally(index, top_k * classes, None if weights is None else weights.select(some))
 
 
 @final
@@ -72,20 +74,19 @@ class MatrixCounts(State):
         cls,
         truth: Codes,
         prediction: Codes,
-        credit: TopKCredit,
+        credit: TopKCredit | None,
         weights: FixedPoint | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of places among the classes."""
+        """Count a batch of places among the classes; without credit, hits have it in full."""
         k, top_k = config.n_classes, config.top_k
         n = _total(weights, len(truth))
         matrix = _tally(truth * k + prediction, k * k, weights)
-
-        some = credit.within > 0
-        within, tied = credit.within[some], credit.tied[some]
-        full = within == tied
-        index = np.where(full, 0, (within - 1) * k + tied - 1)
-        credited = _tally(index, top_k * k, None if weights is None else weights.select(some))
+        if credit is None:
+            hits = matrix[:: k + 1]  # the diagonal
+            credited = hits.scatter(np.zeros(k, dtype=np.intp), top_k * k)
+        else:
+            credited = credit.tally(top_k, k, weights)
         return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
 
     def __add__(self, other: Self) -> Self:

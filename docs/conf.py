@@ -1,0 +1,29 @@
+"""Sphinx configuration: furo, MyST, and the reference from docstrings."""
+
+from importlib.metadata import version
+
+project = "streameval"
+author = "The streameval developers"
+project_copyright = "2026, The streameval developers"
+release = version("streameval")
+
+extensions = [
+    "myst_parser",
+    "sphinx.ext.autodoc",
+    "sphinx.ext.napoleon",
+    "sphinx.ext.mathjax",
+    "sphinx_copybutton",
+]
+exclude_patterns = ["_build"]
+nitpicky = False
+
+html_theme = "furo"
+html_title = f"streameval {release}"
+
+myst_enable_extensions = ["dollarmath", "deflist"]
+myst_heading_anchors = 3
+autodoc_member_order = "bysource"
+autodoc_typehints = "none"
+napoleon_google_docstring = False
+copybutton_prompt_text = r">>> |\.\.\. |\$ "
+copybutton_prompt_is_regexp = True

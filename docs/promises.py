@@ -1,0 +1,137 @@
+"""Measure the promises and print the README's table of them.
+
+Run ``python docs/promises.py``; the tests compare what it prints with the README.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+from sklearn import metrics as sk
+
+import streameval as se
+
+LOG = Path(__file__).parent / "data" / "digits.jsonl.gz"
+
+
+def read_log() -> tuple[np.ndarray, np.ndarray]:
+    """Read truth and scores of the digits log."""
+    with gzip.open(LOG, "rt", encoding="utf-8") as file:
+        rows = [json.loads(line) for line in file]
+    return np.array([row["y_true"] for row in rows]), np.array([row["y_score"] for row in rows])
+
+
+def largest_difference(y_true: np.ndarray, y_score: np.ndarray) -> tuple[int, float]:
+    """Compare every metric with scikit-learn's; give their number and the largest difference."""
+    result = se.ConfusionAccumulator(10, top_k=3).update(y_true, y_score).compute()
+    y_pred = y_score.argmax(axis=1)
+    pairs = [
+        (result.accuracy, sk.accuracy_score(y_true, y_pred)),
+        (result.balanced_accuracy, sk.balanced_accuracy_score(y_true, y_pred)),
+        (result.matthews_corrcoef, sk.matthews_corrcoef(y_true, y_pred)),
+        (result.cohen_kappa, sk.cohen_kappa_score(y_true, y_pred)),
+        (result.hamming_loss, sk.hamming_loss(y_true, y_pred)),
+        (result.top_k_accuracy, sk.top_k_accuracy_score(y_true, y_score, k=3)),
+    ]
+    for average in ("macro", "micro", "weighted"):
+        pairs += [
+            (result.precision(average), sk.precision_score(y_true, y_pred, average=average)),
+            (result.recall(average), sk.recall_score(y_true, y_pred, average=average)),
+            (result.jaccard(average), sk.jaccard_score(y_true, y_pred, average=average)),
+            (
+                result.f_score(2.0, average=average),
+                sk.fbeta_score(y_true, y_pred, beta=2.0, average=average),
+            ),
+        ]
+    return len(pairs), max(abs(ours - theirs) for ours, theirs in pairs)
+
+
+def distinct_states(y_true: np.ndarray, y_score: np.ndarray, cuts: int) -> int:
+    """Cut, shuffle, spread over 8 workers and merge in random trees; count distinct bytes."""
+    seen = set()
+    for seed in range(cuts):
+        order = np.random.default_rng(seed).permutation(len(y_true))
+        choose = random.Random(seed)
+        workers = [se.ConfusionAccumulator(10, top_k=3) for _ in range(8)]
+        for rows in np.array_split(order, 100):
+            choose.choice(workers).update(y_true[rows], y_score[rows])
+        while len(workers) > 1:
+            choose.shuffle(workers)
+            workers.append(workers.pop() + workers.pop())
+        seen.add(workers[0].to_bytes())
+    return len(seen)
+
+
+def refused_damages(data: bytes) -> tuple[int, int]:
+    """Flip every bit and cut at every length; count what is refused."""
+    damaged = [data[:length] for length in range(len(data))]
+    for position in range(8 * len(data)):
+        flipped = bytearray(data)
+        flipped[position // 8] ^= 1 << position % 8
+        damaged.append(bytes(flipped))
+    refused = 0
+    for candidate in damaged:
+        try:
+            se.from_bytes(candidate)
+        except se.CorruptStateError:
+            refused += 1
+    return refused, len(damaged)
+
+
+def loaded_frameworks() -> int:
+    """Count the third-party packages that importing streameval loads beside NumPy and attrs."""
+    script = (
+        "import sys, numpy, attrs; before = set(sys.modules); import streameval\n"
+        "roots = {name.partition('.')[0] for name in set(sys.modules) - before}\n"
+        "print(len(roots - sys.stdlib_module_names - {'streameval', 'numpy', 'attr', 'attrs'}))"
+    )
+    return int(subprocess.check_output([sys.executable, "-c", script], text=True))
+
+
+def table() -> str:
+    """Lay out the promises that are kept today, each with its measurement."""
+    y_true, y_score = read_log()
+    count, difference = largest_difference(y_true, y_score)
+    bound = "0" if difference == 0 else "under 1e-15" if difference < 1e-15 else f"{difference:.1e}"
+    states = distinct_states(y_true, y_score, cuts=50)
+    refused, damages = refused_damages(
+        se.ConfusionAccumulator(10).update(y_true, y_score).to_bytes()
+    )
+    big = se.ConfusionAccumulator().update([1], [1], sample_weight=[2**53]).update([1], [1])
+    exact = "exact" if big.compute().tp == 2**53 + 1 else "WRONG"
+    rows = [
+        (
+            "Exact when it fits",
+            f"{count} metrics against scikit-learn: largest difference",
+            bound,
+        ),
+        (
+            "One answer",
+            "distinct states of 50 cuts into 100 batches on 8 workers, merged in random trees",
+            f"{states}",
+        ),
+        (
+            "Nothing lost",
+            "single-bit flips and truncations of a state that are refused",
+            f"{refused:,} of {damages:,}",
+        ),
+        ("", "2^53 + 1 examples, where float64 cannot count on", exact),
+        (
+            "Light",
+            "packages that `import streameval` loads beside NumPy and attrs",
+            f"{loaded_frameworks()}",
+        ),
+    ]
+    lines = ["| promise | measured on the digits log | |", "|---|---|---|"]
+    lines += [f"| {promise} | {what} | {value} |" for promise, what, value in rows]
+    return "\n".join(lines)
+
+
+if __name__ == "__main__":
+    print(table())

@@ -1,0 +1,60 @@
+"""What README and docs say is what happens."""
+
+from __future__ import annotations
+
+import doctest
+import importlib
+import pkgutil
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import streameval
+
+ROOT = Path(__file__).parents[2]
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
+MODULES = sorted(
+    module.name
+    for module in pkgutil.walk_packages(streameval.__path__, "streameval.")
+    if not module.name.endswith("__main__")
+)
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_doc_examples_run(module: str) -> None:
+    failed, _ = doctest.testmod(importlib.import_module(module))
+    assert failed == 0
+
+
+def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    promises = importlib.import_module("promises")
+    assert promises.table() in README
+
+
+def test_logs_are_what_their_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs" / "data")
+    monkeypatch.setattr(sys, "argv", ["make.py", "--check"])
+    importlib.import_module("make").main()
+
+
+def test_logs_are_small() -> None:
+    size = sum(path.stat().st_size for path in (ROOT / "docs" / "data").iterdir())
+    assert size < 2_000_000
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_python_blocks_are_run_as_examples(page: Path) -> None:
+    for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
+        assert block.startswith(">>> "), f"this block is not run: {block!r}"
+        assert block.endswith("\n\n"), f"an empty line must end the block: {block!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_relative_links_lead_somewhere(page: Path) -> None:
+    for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
+        if "://" not in link:
+            assert (page.parent / link).exists(), link

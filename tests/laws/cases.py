@@ -1,0 +1,201 @@
+"""One strategy for each accumulator: options, and rows that these options accept."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval.accumulator import Accumulator
+
+
+@attrs.frozen(eq=False)
+class Case:
+    """An accumulator's options and the rows of a small data set."""
+
+    kind: type[Accumulator[Any, Any]]
+    options: dict[str, Any]
+    rows: dict[str, np.ndarray]
+
+    @property
+    def size(self) -> int:
+        return len(next(iter(self.rows.values())))
+
+    def empty(self) -> Any:
+        return self.kind(**self.options)
+
+    def of(self, index: Any = slice(None)) -> Any:
+        """Count the rows of an index in one update."""
+        return self.empty().update({name: column[index] for name, column in self.rows.items()})
+
+    def weighted(self, weights: np.ndarray) -> Case:
+        return attrs.evolve(self, rows=self.rows | {"sample_weight": weights})
+
+    def without_weights(self) -> Case:
+        rows = {name: column for name, column in self.rows.items() if name != "sample_weight"}
+        return attrs.evolve(self, rows=rows)
+
+
+@attrs.frozen
+class Laws:
+    """What the law suite must know of an accumulator."""
+
+    cases: st.SearchStrategy[Case]
+    """Cases of every kind of options."""
+    changed_options: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
+    """For each field of the configuration, two sets of options that differ in it first."""
+    bad_batches: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
+    """By claim, options and a batch that `update` must refuse."""
+    large: Callable[[], Case]
+    """One case that is large enough for vectorised paths."""
+
+
+def _random(draw: st.DrawFn) -> np.random.Generator:
+    return np.random.default_rng(draw(st.integers(0, 2**32 - 1)))
+
+
+def _weights(draw: st.DrawFn, size: int, random: np.random.Generator) -> dict[str, np.ndarray]:
+    kind = draw(st.sampled_from(["none", "whole", "halves", "any", "tiny", "huge"]))
+    weights = {
+        "whole": lambda: random.integers(0, 4, size),
+        "halves": lambda: random.integers(0, 5, size) / 2,
+        "any": lambda: random.random(size) * (random.random(size) > 0.2),
+        "tiny": lambda: np.exp2(-random.uniform(5, 19.9, size)),
+        "huge": lambda: np.floor(np.exp2(random.uniform(40, 57, size))),
+    }
+    return {} if kind == "none" else {"sample_weight": weights[kind]()}
+
+
+STRINGS = np.array(["ham", "spam", "", "egg, fried", "日本", "Ham"], dtype=object)
+NUMBERS = np.array([7, -3, 0, 2**62, -(2**63), 12])
+
+
+@st.composite
+def _confusion(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    shape = draw(st.sampled_from(sorted(_SHAPES)))
+    options, rows = _SHAPES[shape](random, size)
+    return Case(se.ConfusionAccumulator, options, rows | _weights(draw, size, random))
+
+
+def _eighths(random: np.random.Generator, *shape: int) -> np.ndarray:
+    """Draw scores that many examples share and that float16 holds."""
+    return random.integers(0, 9, shape) / 8
+
+
+def _binary_labels(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    truth, prediction = random.integers(0, 2, (2, size))
+    return {"pos_label": 0}, {"y_true": truth, "y_pred": prediction}
+
+
+def _binary_scores(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    rows = {"y_true": STRINGS[random.integers(0, 2, size)], "y_pred": _eighths(random, size)}
+    return {"classes": ["spam", "ham"], "threshold": 0.375}, rows
+
+
+def _listed(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    truth, prediction = NUMBERS[random.integers(0, 4, (2, size))]
+    options = {"classes": NUMBERS.tolist(), "ignore_label": -3, "include_unseen": True}
+    return options, {"y_true": truth, "y_pred": prediction}
+
+
+def _top_k(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    rows = {"y_true": random.integers(0, 5, size), "y_pred": _eighths(random, size, 5)}
+    return {"classes": 5, "top_k": int(random.integers(1, 6))}, rows
+
+
+def _met(labels: np.ndarray) -> Callable[[np.random.Generator, int], tuple[dict, dict]]:
+    def make(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+        truth, prediction = labels[random.integers(0, len(labels), (2, size))]
+        return {"classes": "auto", "ignore_label": -3}, {"y_true": truth, "y_pred": prediction}
+
+    return make
+
+
+def _multilabel(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    truth = random.integers(-1, 2, (size, 3))
+    options = {"classes": ["a", "b", "c"], "multilabel": True, "ignore_label": -1}
+    return options, {"y_true": truth, "y_pred": _eighths(random, size, 3)}
+
+
+def _multilabel_labels(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    truth, prediction = random.integers(0, 2, (2, size, 2)).astype(bool)
+    return {"multilabel": True}, {"y_true": truth, "y_pred": prediction}
+
+
+_SHAPES = {
+    "binary labels": _binary_labels,
+    "binary scores": _binary_scores,
+    "listed labels": _listed,
+    "met numbers": _met(NUMBERS),
+    "met strings": _met(STRINGS),
+    "multilabel labels": _multilabel_labels,
+    "multilabel scores": _multilabel,
+    "top-k scores": _top_k,
+}
+
+
+def _large_confusion() -> Case:
+    random = np.random.default_rng(5)
+    size = 20_000
+    scores = random.normal(size=(size, 12)).round(1)
+    rows = {"y_true": random.integers(0, 12, size), "y_pred": scores}
+    weights = random.random(size)
+    return Case(
+        se.ConfusionAccumulator,
+        {"classes": 12, "top_k": 3},
+        rows | {"sample_weight": weights},
+    )
+
+
+LAWS: dict[str, Laws] = {
+    "ConfusionAccumulator": Laws(
+        cases=_confusion(),
+        changed_options={
+            "classes": ({"classes": 3}, {"classes": 4}),
+            "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),
+            "threshold": ({"threshold": 0.5}, {"threshold": 0.7}),
+            "pos_label": ({"pos_label": 0}, {"pos_label": 1}),
+            "from_scores": ({"from_scores": None}, {"from_scores": True}),
+            "top_k": ({"classes": 5, "top_k": 2}, {"classes": 5, "top_k": 3}),
+            "ignore_label": ({"ignore_label": None}, {"ignore_label": -1}),
+            "include_unseen": ({"include_unseen": False}, {"include_unseen": True}),
+        },
+        bad_batches={
+            "a label out of range": ({}, {"y_true": [0, 2], "y_pred": [0, 1]}),
+            "a prediction out of range": ({}, {"y_true": [0, 1], "y_pred": [0, -1]}),
+            "a score that is NaN": ({}, {"y_true": [0, 1], "y_pred": [0.5, float("nan")]}),
+            "lengths that differ": ({}, {"y_true": [0, 1], "y_pred": [0]}),
+            "a negative weight": (
+                {},
+                {"y_true": [0, 1], "y_pred": [0, 1], "sample_weight": [1, -1]},
+            ),
+            "weights past 2**63": (
+                {},
+                {"y_true": [0, 1], "y_pred": [0, 1], "sample_weight": [2**62, 2**62]},
+            ),
+            "a total past 2**63": (
+                {},
+                {"y_true": [0], "y_pred": [0], "sample_weight": [2**63 - 1]},
+            ),
+            "strings after numbers": (
+                {"classes": "auto"},
+                {"y_true": ["a"], "y_pred": ["a"]},
+            ),
+            "scores of too few classes": (
+                {"classes": 3},
+                {"y_true": [0], "y_pred": [[0.1, 0.9]]},
+            ),
+            "presence that is 2": (
+                {"multilabel": True},
+                {"y_true": [[0, 2]], "y_pred": [[0, 1]]},
+            ),
+        },
+        large=_large_confusion,
+    ),
+}

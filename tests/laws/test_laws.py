@@ -1,0 +1,272 @@
+"""The law, for every accumulator: one answer, however the data is cut and merged."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import pickle
+import random
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, assume, given, settings
+from hypothesis import strategies as st
+from laws.cases import LAWS, Case
+
+import streameval as se
+from streameval.accumulator import Accumulator
+
+every = pytest.mark.parametrize("name", sorted(LAWS))
+CASES = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
+thousand = settings(
+    max_examples=CASES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def draw_case(data: st.DataObject, name: str) -> Case:
+    return data.draw(LAWS[name].cases)
+
+
+def cut(data: st.DataObject, case: Case) -> list[Any]:
+    """Spread the rows, shuffled, over one to five accumulators."""
+    seed = data.draw(st.integers(0, 2**32 - 1))
+    places = np.random.default_rng(seed).integers(0, data.draw(st.integers(1, 5)), case.size)
+    order = np.random.default_rng(seed + 1).permutation(case.size)
+    return [case.of(order[places[order] == part]) for part in range(places.max(initial=0) + 1)]
+
+
+def result_numbers(accumulator: Any) -> str:
+    """Write every number of the result down to the last bit."""
+    return repr(accumulator.compute().as_dict())
+
+
+def test_every_accumulator_has_laws() -> None:
+    public = {
+        name
+        for name, value in vars(se).items()
+        if inspect.isclass(value) and issubclass(value, Accumulator)
+    }
+    assert public == set(LAWS)
+
+
+@every
+def test_every_field_of_the_configuration_is_changed_once(name: str) -> None:
+    config = getattr(se, name)()._config
+    assert {field.name for field in attrs.fields(type(config))} == set(LAWS[name].changed_options)
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_merge_has_an_identity(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    whole = case.of()
+    assert (whole + case.empty()).to_bytes() == whole.to_bytes()
+    assert (case.empty() + whole).to_bytes() == whole.to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_merge_is_associative(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    a, b, c = (case.of(np.arange(case.size) % 3 == part) for part in range(3))
+    assert ((a + b) + c).to_bytes() == (a + (b + c)).to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_merge_is_commutative(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    a, b = (case.of(np.arange(case.size) % 2 == part) for part in range(2))
+    assert (a + b).to_bytes() == (b + a).to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_any_cut_gives_the_same_bytes_and_numbers(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    whole, merged = case.of(), se.merge(cut(data, case))
+    assert merged.to_bytes() == whole.to_bytes()
+    assert result_numbers(merged) == result_numbers(whole)
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_any_cut_into_updates_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    order = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))).permutation(case.size)
+    ends = sorted(data.draw(st.lists(st.integers(0, case.size), max_size=4)))
+    accumulator = case.empty()
+    for rows in np.split(order, ends):
+        accumulator.update({name: column[rows] for name, column in case.rows.items()})
+    assert accumulator.to_bytes() == case.of().to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_any_tree_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    parts, choose = cut(data, case), random.Random(data.draw(st.integers(0, 2**32 - 1)))
+    while len(parts) > 1:
+        choose.shuffle(parts)
+        parts.append(parts.pop() + parts.pop())
+    assert parts[0].to_bytes() == case.of().to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_a_whole_weight_is_that_many_repeats_and_zero_is_absence(
+    name: str, data: st.DataObject
+) -> None:
+    case = draw_case(data, name).without_weights()
+    repeats = np.array(
+        data.draw(st.lists(st.integers(0, 3), min_size=case.size, max_size=case.size)),
+        dtype=np.int64,
+    )
+    repeated = case.of(np.repeat(np.arange(case.size), repeats))
+    assert case.weighted(repeats).of().to_bytes() == repeated.to_bytes()
+    assert case.weighted(repeats.astype(np.float32)).of().to_bytes() == repeated.to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_merging_leaves_its_arguments_alone(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    a, b = (case.of(np.arange(case.size) % 2 == part) for part in range(2))
+    before = a.to_bytes(), b.to_bytes()
+    total = (a + b).to_bytes()
+    a.compute()
+    assert se.merge([a, b]).to_bytes() == case.empty().merge(a, b).to_bytes() == total
+    assert (a.to_bytes(), b.to_bytes()) == before
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_stopping_and_going_on_equals_never_stopping(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    half = case.size // 2
+    stopped = pickle.loads(pickle.dumps(case.of(slice(0, half))))
+    stopped = se.from_bytes(stopped.to_bytes()).copy()
+    stopped.update({name: column[half:] for name, column in case.rows.items()})
+    assert stopped == case.of()
+    assert stopped.to_bytes() == case.of().to_bytes()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_equality_is_that_of_the_bytes(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    a, b = case.of(slice(0, case.size // 2)), case.of(slice(case.size // 2, None))
+    assert (a == b) == (a.to_bytes() == b.to_bytes())
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_a_decoded_state_is_as_good_as_a_built_one(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    decoded = getattr(se, name).from_bytes(case.of().to_bytes())
+    assert decoded == case.of()
+    assert result_numbers(decoded) == result_numbers(case.of())
+
+
+@pytest.mark.parametrize(
+    ("name", "claim"), [(name, claim) for name in LAWS for claim in LAWS[name].bad_batches]
+)
+def test_update_leaves_the_state_unchanged_when_the_batch_is_invalid(name: str, claim: str) -> None:
+    options, batch = LAWS[name].bad_batches[claim]
+    accumulator = getattr(se, name)(**options)
+    accumulator.update(_good_batch(options))
+    before = accumulator.to_bytes()
+    with pytest.raises(se.StreamevalError):
+        accumulator.update(batch)
+    assert accumulator.to_bytes() == before
+
+
+def _good_batch(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("multilabel"):
+        return {"y_true": [[0, 1]], "y_pred": [[0, 1]]}
+    if options.get("classes") == 3:
+        return {"y_true": [0], "y_pred": [1]}
+    return {"y_true": [0, 1], "y_pred": [0, 1]}
+
+
+@pytest.mark.parametrize(
+    ("name", "field"), [(name, field) for name in LAWS for field in LAWS[name].changed_options]
+)
+def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> None:
+    one, other = (getattr(se, name)(**options) for options in LAWS[name].changed_options[field])
+    before = one.to_bytes()
+    with pytest.raises(se.IncompatibleStateError, match=f"cannot merge: `{field}` differs"):
+        one.merge(one, other)
+    assert one.to_bytes() == before
+    assert one != other
+
+
+@every
+def test_shuffles_shards_and_trees_of_a_large_case_give_one_result(name: str) -> None:
+    case = LAWS[name].large()
+    expected = case.of().to_bytes()
+    for seed in range(20):
+        order = np.random.default_rng(seed).permutation(case.size)
+        parts = [case.of(rows) for rows in np.array_split(order, 8)]
+        random.Random(seed).shuffle(parts)
+        while len(parts) > 1:
+            parts.insert(0, parts.pop() + parts.pop())
+        assert parts[0].to_bytes() == expected
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_views_and_dtypes_give_the_same_bytes(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    assume(case.size > 0)
+    for view in (_reversed, _strided, _read_only, _fortran, _narrow):
+        rows = {name: view(column) for name, column in case.rows.items()}
+        assert attrs.evolve(case, rows=rows).of().to_bytes() == case.of().to_bytes(), view
+
+
+def _reversed(column: np.ndarray) -> np.ndarray:
+    return column[::-1].copy()[::-1]
+
+
+def _strided(column: np.ndarray) -> np.ndarray:
+    return np.repeat(column, 3, axis=0)[::3]
+
+
+def _read_only(column: np.ndarray) -> np.ndarray:
+    copy = column.copy()
+    copy.flags.writeable = False
+    return copy
+
+
+def _fortran(column: np.ndarray) -> np.ndarray:
+    return np.asfortranarray(column)
+
+
+def _narrow(column: np.ndarray) -> np.ndarray:
+    """Use the smallest dtype that holds the values, in the other byte order."""
+    if column.dtype.kind not in "if":
+        return column
+    for dtype in {"i": ("i1", "i2", "i4"), "f": ("f2", "f4")}[column.dtype.kind]:
+        with np.errstate(over="ignore"):
+            narrow = column.astype(dtype)
+        if np.array_equal(narrow, column):
+            return narrow.astype(narrow.dtype.newbyteorder())
+    return column.astype(column.dtype.newbyteorder())

@@ -1,0 +1,46 @@
+"""One accumulator per thread, then merge; readers see whole states."""
+
+from __future__ import annotations
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+import pytest
+from laws.cases import LAWS
+
+import streameval as se
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
+    case = LAWS[name].large()
+    with ThreadPoolExecutor(8) as pool:
+        parts = list(pool.map(case.of, np.array_split(np.arange(case.size), 64)))
+    assert se.merge(parts).to_bytes() == case.of().to_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(LAWS))
+def test_a_reader_never_sees_a_torn_state(name: str) -> None:
+    case = LAWS[name].large()
+    pieces = np.array_split(np.arange(case.size), 200)
+    whole = {case.empty().to_bytes()}
+    running = case.empty()
+    for piece in pieces:
+        running.merge(case.of(piece))
+        whole.add(running.to_bytes())
+
+    shared, seen, done = case.empty(), set(), threading.Event()
+
+    def read() -> None:
+        while not done.is_set():
+            seen.add(shared.to_bytes())
+
+    reader = threading.Thread(target=read)
+    reader.start()
+    for piece in pieces:
+        shared.update({name: column[piece] for name, column in case.rows.items()})
+    done.set()
+    reader.join()
+    assert seen <= whole
+    assert len(seen) > 1
