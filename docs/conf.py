@@ -1,11 +1,11 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
-from importlib.metadata import version
+import importlib.metadata
 
 project = "streameval"
 author = "The streameval developers"
 project_copyright = "2026, The streameval developers"
-release = version("streameval")
+release = importlib.metadata.version("streameval")
 
 extensions = [
     "myst_parser",
@@ -25,5 +25,7 @@ myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 napoleon_google_docstring = False
+napoleon_use_param = False
+napoleon_use_rtype = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True

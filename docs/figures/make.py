@@ -29,7 +29,7 @@ def digits() -> None:
     figure, (left, right) = plt.subplots(1, 2, figsize=(10, 4.4), layout="constrained")
     result.plot(left)
     recall = result.recall(average=None)
-    low, high = result.confidence("recall", average=None).T
+    low, high = result.confidence("recall", average=None)
     right.errorbar(
         recall, range(10), xerr=[recall - low, high - recall], fmt="o", color="C0", capsize=3
     )

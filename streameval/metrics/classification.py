@@ -33,6 +33,7 @@ __all__ = [
     "credited_cells",
     "f_ratio",
     "matthews_corrcoef",
+    "pool",
     "top_k_accuracy",
 ]
 
@@ -153,7 +154,7 @@ def average_ratio(
         Of the positive class alone; the mean over classes; of the pooled outcomes; the mean
         weighted by support.
     averaged : bool array, shape (K,)
-        The classes that enter macro and weighted means.
+        The classes that enter means and pools.
     positive : int
         The place of the positive class.
     zero_division : float
@@ -161,14 +162,18 @@ def average_ratio(
     """
     columns = outcomes.to_floats()
     if average == "micro":
-        pooled = np.array([[math.fsum(row)] for row in columns])
-        return float(ratio.of(pooled, zero_division)[0])
+        return float(ratio.of(pool(columns, averaged), zero_division)[0])
     values = ratio.of(columns, zero_division)
     if average == "binary":
         return float(values[positive])
     weights = class_weights(values, outcomes, average=average, averaged=averaged)
     total = math.fsum(weights)
     return math.fsum(np.where(weights > 0, weights * values, 0.0)) / total if total else math.nan
+
+
+def pool(columns: Floats, averaged: npt.NDArray[np.bool_]) -> Floats:
+    """Add up the outcomes of the averaged classes, shape (4, K) to (4, 1)."""
+    return np.array([[math.fsum(row[averaged])] for row in columns])
 
 
 def class_weights(
@@ -208,8 +213,9 @@ def matthews_corrcoef(matrix: FixedPoint) -> float:
     of_predicted = n * n - sum(p * p for p in predicted)
     if of_truth == 0 or of_predicted == 0:
         return 0.0
-    correlation = covariance / (math.sqrt(of_truth) * math.sqrt(of_predicted))
-    return min(max(correlation, -1.0), 1.0)
+    # the ratio of integers is correctly rounded, so that perfect agreement is exactly 1
+    square = covariance * covariance / (of_truth * of_predicted)
+    return math.copysign(math.sqrt(square), covariance)
 
 
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:

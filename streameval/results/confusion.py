@@ -300,14 +300,14 @@ class Confusion:
             A metric of this class: ``"accuracy"``, ``"f_score"``, ...
         *args, **options
             The arguments of the metric, as in ``confidence("f_score", 2.0, average="macro")``.
-            With ``average=None``, an array of shape ``(K, 2)``.
         level : float
             The probability of covering, in [0, 1); 0 gives the value itself, twice.
 
         Returns
         -------
         (low, high)
-            nan where the metric is undefined.
+            With ``average=None`` two arrays of shape ``(K,)``. nan where the metric is
+            undefined, whatever `zero_division` makes of its value.
 
         Raises
         ------
@@ -342,8 +342,8 @@ class Confusion:
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric by name."""
         if name not in (*confusion_intervals.PLAIN, *confusion_intervals.AVERAGED):
-            names = ", ".join(self.metric_names)
-            raise InvalidInputError(f"`name` must be a metric, one of {names}, got {name!r}.")
+            names = ", ".join((*confusion_intervals.PLAIN, *confusion_intervals.AVERAGED))
+            raise InvalidInputError(f"`name` must be one of {names}, got {name!r}.")
         metric = getattr(self, name)
         if callable(metric):
             return metric(*args, **options)

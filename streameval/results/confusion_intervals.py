@@ -42,7 +42,7 @@ def confidence(
     z = intervals.normal_quantile(level)
     value = result.value(name, *args, **options)
     if level == 0.0:
-        return (value, value) if np.ndim(value) == 0 else np.stack([value, value], axis=1)
+        return value, value
     if not result._state.n.is_whole:
         raise InvalidInputError(
             "`sample_weight` had fractions, and a fraction of an example is no draw: "
@@ -63,7 +63,9 @@ def _of_average(
     values = ratio.of(result._outcomes.to_floats(), zero_division)
     if how is None:
         alone = np.eye(len(values))
-        return np.array([_of_mean(result, ratio, "binary", one, values, z) for one in alone])
+        ends = [_of_mean(result, ratio, "binary", one, values, z) for one in alone]
+        low, high = np.array(ends).reshape(-1, 2).T
+        return low, high
     if how == "binary":
         weights = np.eye(len(values))[result._config.positive_place]
     else:
@@ -119,14 +121,14 @@ def _of_mean(
 
 def _of_pooled(result: Confusion, ratio: Ratio, z: float) -> Interval:
     """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
-    outcomes = result._outcomes.to_floats()
-    pooled = np.array([[math.fsum(row)] for row in outcomes])
+    outcomes, averaged = result._outcomes.to_floats(), result._averaged()
+    pooled = metrics.pool(outcomes, averaged)
     below = ratio.parts(pooled)[1]
     if not below > 0:
         return UNDEFINED
     value = float(ratio.of(pooled, 0.0)[0])
     one = np.ones(1)
-    gradient = np.broadcast_to(intervals.ratio_gradient(ratio, pooled, one), outcomes.shape)
+    gradient = intervals.ratio_gradient(ratio, pooled, one) * averaged
     return _of_gradient(result, value, gradient, one, below / _heaviest(ratio, value), z)
 
 

@@ -1,0 +1,86 @@
+"""Top-k accuracy: scikit-learn's without ties, the mean over all orders of tied classes with."""
+
+from itertools import permutations
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle.classification_cases import distinct_scores, weights
+from oracle.classification_oracles import scikit_learn
+from sklearn import metrics
+
+import streameval as se
+
+N_CASES = 200
+
+
+def top_k_result(
+    true: np.ndarray, scores: np.ndarray, weight: np.ndarray | None, k: int, classes: Any
+) -> float:
+    acc = se.ConfusionAccumulator(classes, top_k=k)
+    half = len(true) // 2
+    for rows in (slice(half), slice(half, None)):
+        part = None if weight is None else weight[rows]
+        acc.update(true[rows], scores[rows], sample_weight=part)
+    return acc.compute().top_k_accuracy
+
+
+@pytest.mark.parametrize("k", range(1, 6))
+def test_top_k_accuracy_equals_scikit_learn_without_ties(k: int) -> None:
+    for seed in range(N_CASES):
+        rng = np.random.default_rng([2, seed])
+        n_classes = int(rng.integers(max(3, k), 7))
+        n = int(rng.integers(1, 40))
+        true = rng.integers(0, n_classes, n)
+        scores, weight = distinct_scores(rng, n, n_classes), weights(rng, n)
+        names = rng.permutation(np.array(["f", "dd", "a", "ccc", "e", "b"]))[:n_classes]
+
+        by_number = top_k_result(true, scores, weight, k, n_classes)
+        by_name = top_k_result(names[true], scores, weight, k, names.tolist())
+
+        expected = scikit_learn(
+            metrics.top_k_accuracy_score,
+            true,
+            scores,
+            k=k,
+            labels=np.arange(n_classes),
+            sample_weight=weight,
+        )
+        assert by_number == pytest.approx(expected, rel=1e-12, abs=1e-14), f"seed {seed}"
+        assert by_name == by_number, f"seed {seed}"
+
+
+def share_of_orders_with_a_hit(true: int, scores: np.ndarray, k: int) -> float:
+    """Share of the orders of the classes whose stable sort puts the true one in the first k."""
+    hits = []
+    for order in permutations(range(len(scores))):
+        ranked = sorted(order, key=lambda label: -scores[label])
+        hits.append(true in ranked[:k])
+    return sum(hits) / len(hits)
+
+
+@pytest.mark.parametrize("k", range(1, 5))
+def test_top_k_accuracy_is_the_mean_over_the_orders_of_tied_classes(k: int) -> None:
+    for seed in range(N_CASES):
+        rng = np.random.default_rng([3, seed])
+        n_classes = int(rng.integers(max(3, k), 5))
+        n = int(rng.integers(1, 8))
+        true = rng.integers(0, n_classes, n)
+        scores, weight = rng.integers(0, 3, (n, n_classes)) / 2, weights(rng, n)
+
+        hits = [share_of_orders_with_a_hit(t, s, k) for t, s in zip(true, scores, strict=True)]
+
+        expected = np.average(hits, weights=weight)
+        ours = top_k_result(true, scores, weight, k, n_classes)
+        assert ours == pytest.approx(expected, rel=1e-12, abs=1e-14), f"seed {seed}"
+
+
+@pytest.mark.parametrize("k", range(1, 6))
+def test_top_k_accuracy_of_a_constant_model_is_chance(k: int) -> None:
+    scores = np.full((50, 5), 0.2)
+
+    assert top_k_result(np.repeat(np.arange(5), 10), scores, None, k, 5) == pytest.approx(k / 5)
+
+
+def test_top_k_accuracy_of_nothing_is_nan() -> None:
+    assert np.isnan(se.ConfusionAccumulator(3, top_k=2).compute().top_k_accuracy)
