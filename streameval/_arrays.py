@@ -18,6 +18,7 @@ from streameval.errors import InvalidInputError
 
 __all__ = [
     "as_array",
+    "as_comparable",
     "as_labels",
     "as_scores",
     "as_weights",
@@ -75,11 +76,16 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
 
 def as_scores(value: Any, *, name: str) -> npt.NDArray[np.float64]:
     """Convert to float64 scores; NaN raises, infinities pass."""
+    return as_comparable(value, name=name).astype(np.float64, copy=False)
+
+
+def as_comparable(value: Any, *, name: str) -> npt.NDArray[np.float32 | np.float64]:
+    """Convert to scores to compare with each other: float32 stays, the rest is float64."""
     array = as_array(value, name=name)
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold scores, got strings.")
-    scores = array.astype(np.float64, copy=False)
-    if scores.dtype.kind == "f" and scores.size and np.isnan(scores.min()):
+    scores = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+    if scores.size and np.isnan(scores.min()):
         where = np.isnan(scores)
         raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
     return scores
@@ -223,6 +229,8 @@ def _stack(items: list[Any], name: str) -> npt.NDArray[Any]:
 
 
 def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+    if array.dtype.itemsize < 8:
+        array = array.astype(np.float64)  # float16 cannot be compared with 2**63
     _refuse_first(~np.isfinite(array), array, name, "must hold labels")
     _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
     _refuse_first(np.abs(array) >= 2.0**63, array, name, "must hold labels within 64 bits")

@@ -7,13 +7,21 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval._arrays import as_labels, as_scores, check_matrix, check_vector, first_true
+from streameval._arrays import (
+    as_comparable,
+    as_labels,
+    as_scores,
+    check_matrix,
+    check_vector,
+    first_true,
+)
+from streameval._highest_scores import highest_scores
 from streameval._labels import encode
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
 from streameval.states.confusion import TopKCredit
 
-__all__ = ["decide", "decide_multilabel", "present", "top_k_credit"]
+__all__ = ["decide", "decide_multilabel", "present"]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -41,26 +49,7 @@ def decide(y_pred: Array, truth: Codes, config: ConfusionConfig) -> tuple[Codes,
         return _decide_by_label(y_pred, len(truth), config), None
     if config.is_binary:
         return _decide_by_threshold(y_pred, len(truth), config), None
-    scores = _score_rows(y_pred, len(truth), config)
-    prediction = scores.argmax(axis=1).astype(np.int64, copy=False)
-    return prediction, top_k_credit(scores, truth, config.top_k)
-
-
-def top_k_credit(scores: npt.NDArray[np.float64], truth: Codes, k: int) -> TopKCredit:
-    """Count the places within the first k that the true class shares with its ties.
-
-    Parameters
-    ----------
-    scores : float64 array, shape (n, K)
-    truth : int64 array, shape (n,)
-        The column of the true class.
-    k : int
-        How many of the best scores count.
-    """
-    own = np.take_along_axis(scores, truth[:, None], axis=1)
-    above = np.count_nonzero(scores > own, axis=1)
-    tied = np.count_nonzero(scores == own, axis=1)
-    return TopKCredit(within=np.clip(k - above, 0, tied), tied=tied)
+    return highest_scores(_score_rows(y_pred, len(truth), config), truth, config.top_k)
 
 
 def decide_multilabel(y_pred: Array, config: ConfusionConfig) -> Mask:
@@ -118,11 +107,11 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
     return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
 
 
-def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.float64]:
+def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.floating[Any]]:
     if y_pred.ndim == 1:
         raise InvalidInputError(
             f"`y_pred` must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}. "
             "Pass from_scores=False if these are labels."
         )
     check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred")
-    return as_scores(y_pred, name="y_pred")
+    return as_comparable(y_pred, name="y_pred")

@@ -34,12 +34,12 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     sum of states. Each mutating verb ends in one assignment, so a failure leaves no trace.
     """
 
-    __slots__ = ("_config", "_state")
+    __slots__ = ("_config", "_held")
 
     kind: ClassVar[int]
     _config_type: ClassVar[type[Any]]
     _config: ConfigT
-    _state: StateT
+    _held: Any
 
     def __init_subclass__(cls, *, kind: int, config: type[Any], **options: Any) -> None:
         """Enter the subclass under the number that its bytes carry."""
@@ -50,6 +50,20 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def __init__(self, config: ConfigT) -> None:
         self._config = config
         self._state = self._state_type(config).zero(config)
+
+    @property
+    def _state(self) -> StateT:
+        """The state of everything counted. Reading it changes nothing that is held.
+
+        A subclass in which small batches wait to be counted together holds more than a state,
+        and overrides this pair to add them.
+        """
+        state: StateT = self._held
+        return state
+
+    @_state.setter
+    def _state(self, state: StateT) -> None:
+        self._held = state
 
     @staticmethod
     @abstractmethod

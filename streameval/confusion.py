@@ -10,19 +10,28 @@ import numpy.typing as npt
 from streameval._arrays import as_array, as_labels, as_weights, check_matrix, check_vector
 from streameval._batches import arguments
 from streameval._decisions import decide, decide_multilabel, present
-from streameval._fixed_point import FixedPoint
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Classes, Label, encode, meet
+from streameval._plain_batches import PlainBatches
 from streameval.accumulator import Accumulator
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
 from streameval.results.confusion import Confusion
-from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
+from streameval.states.confusion import (
+    MatrixCounts,
+    MetCounts,
+    MultilabelCounts,
+    TopKCredit,
+)
 
 __all__ = ["ConfusionAccumulator"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+Codes = npt.NDArray[np.int64]
 ConfusionCounts = MatrixCounts | MetCounts | MultilabelCounts
+
+_WAITING_ROWS = 8192
 
 
 @final
@@ -79,6 +88,10 @@ class ConfusionAccumulator(
 
     __slots__ = ()
 
+    # a state, the buffer of cells that are not in it yet, and how many there are; the three are
+    # replaced as one, so that no reader sees a mix
+    _held: tuple[ConfusionCounts, Codes | None, int]
+
     def __init__(
         self,
         classes: Classes | Any = 2,
@@ -133,7 +146,14 @@ class ConfusionAccumulator(
         given = arguments(
             y_true, y_pred, names=("y_true", "y_pred"), optional={"sample_weight": sample_weight}
         )
-        return self._absorb(_count(self._config, **given))
+        truth = as_array(given["y_true"], name="y_true")
+        prediction = as_array(given["y_pred"], name="y_pred")
+        weights = given["sample_weight"]
+        plain = PlainBatches.under(self._config)
+        cells = plain.cells(truth, prediction) if plain and weights is None else None
+        if cells is None:
+            return self._absorb(_count(self._config, truth, prediction, weights))
+        return self._wait(cells)
 
     def compute(self) -> Confusion:
         """Compute the matrix and everything that follows from it.
@@ -145,6 +165,31 @@ class ConfusionAccumulator(
         """
         return Confusion(self._config, self._state)
 
+    @property
+    def _state(self) -> ConfusionCounts:
+        state, waiting, used = self._held
+        if waiting is None:
+            return state
+        counted: Any = state  # only the cells of a fixed matrix wait
+        total: ConfusionCounts = counted + MatrixCounts.of_cells(waiting[:used], self._config)
+        return total
+
+    @_state.setter
+    def _state(self, state: ConfusionCounts) -> None:
+        self._held = state, None, 0
+
+    def _wait(self, cells: Codes) -> Self:
+        """Keep the cells of a small batch until there are enough of them to be worth counting."""
+        state, waiting, used = self._held
+        end = used + len(cells)
+        if end > _WAITING_ROWS or state.n.whole > MAX_TOTAL - _WAITING_ROWS:
+            return self._absorb(MatrixCounts.of_cells(cells, self._config))
+        if waiting is None:
+            waiting = np.empty(_WAITING_ROWS, dtype=np.int64)
+        waiting[used:end] = cells
+        self._held = state, waiting, end
+        return self
+
     @staticmethod
     def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
@@ -153,10 +198,9 @@ class ConfusionAccumulator(
 
 
 def _count(
-    config: ConfusionConfig, y_true: Any, y_pred: Any, sample_weight: Any
+    config: ConfusionConfig, truth: Array, prediction: Array, sample_weight: Any
 ) -> ConfusionCounts:
     """Count one batch as a state of its own."""
-    truth, prediction = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
     if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(prediction)):
         as_weights(sample_weight, rows=0)
         return ConfusionAccumulator._state_type(config).zero(config)
@@ -176,6 +220,9 @@ def _count(
         places, predicted = places[kept], predicted[kept]
         credit = None if credit is None else credit.select(kept)
         weights = None if weights is None else weights.select(kept)
+    if weights is None and credit is None:
+        return MatrixCounts.of_cells(places * config.n_classes + predicted, config)
+    credit = credit or TopKCredit.of_hits(places == predicted)
     return MatrixCounts.of(places, predicted, credit, weights, config)
 
 

@@ -31,6 +31,11 @@ class TopKCredit:
     within: Codes
     tied: Codes
 
+    @classmethod
+    def of_hits(cls, hit: npt.NDArray[np.bool_]) -> Self:
+        """Give full credit to hits, without ties."""
+        return cls(within=hit.astype(np.int64), tied=np.ones(len(hit), dtype=np.int64))
+
     def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
         """Keep some examples."""
         return TopKCredit(self.within[kept], self.tied[kept])
@@ -74,20 +79,25 @@ class MatrixCounts(State):
         cls,
         truth: Codes,
         prediction: Codes,
-        credit: TopKCredit | None,
+        credit: TopKCredit,
         weights: FixedPoint | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of places among the classes; without credit, hits have it in full."""
+        """Count a batch of places among the classes."""
         k, top_k = config.n_classes, config.top_k
         n = _total(weights, len(truth))
         matrix = _tally(truth * k + prediction, k * k, weights)
-        if credit is None:
-            hits = matrix[:: k + 1]  # the diagonal
-            credited = hits.scatter(np.zeros(k, dtype=np.intp), top_k * k)
-        else:
-            credited = credit.tally(top_k, k, weights)
+        credited = credit.tally(top_k, k, weights)
         return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
+
+    @classmethod
+    def of_cells(cls, cells: Codes, config: ConfusionConfig) -> Self:
+        """Count rows of weight 1 by their cells in the flat matrix; hits have full credit."""
+        k, top_k = config.n_classes, config.top_k
+        matrix = np.bincount(cells, minlength=k * k)
+        credit = np.zeros((top_k, k), dtype=np.int64)
+        credit[0, 0] = matrix[:: k + 1].sum()
+        return cls(_total(None, len(cells)), FixedPoint(matrix.reshape(k, k)), FixedPoint(credit))
 
     def __add__(self, other: Self) -> Self:
         """Add cell by cell; the total comes first, so that it is what overflows."""
