@@ -72,16 +72,15 @@ def _class_table(result: Confusion, max_classes: int) -> list[str]:
 def _headlines(result: Confusion, level: float) -> list[str]:
     names = result.metric_names
     width = max(map(len, names))
-    with_interval = level > 0 and result._state.n.is_whole
-    lines = []
+    if level == 0 or not result._state.n.is_whole:
+        return [
+            f"{'metric':<{width}}  {'value':>7}",
+            *(f"{name:<{width}}  {number(result.value(name)):>7}" for name in names),
+        ]
+    lines = [f"{'metric':<{width}}  {'value':>7}  {100 * level:.6g}% interval"]
     for name in names:
-        text = f"{name:<{width}}  {number(result.value(name)):>7}"
-        if with_interval:
-            low, high = result.confidence(name, level=level)
-            text += f"  [{number(low)}, {number(high)}]"
-        lines.append(text)
-    if with_interval:
-        lines[0] += f"  {level:.4g} interval"
+        low, high = (number(end) for end in result.confidence(name, level=level))
+        lines.append(f"{name:<{width}}  {number(result.value(name)):>7}  [{low}, {high}]")
     return lines
 
 
