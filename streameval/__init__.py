@@ -25,7 +25,9 @@ from streameval.errors import (
     StreamevalError,
     UnsupportedVersionError,
 )
+from streameval.regression import RegressionAccumulator
 from streameval.results.confusion import Confusion
+from streameval.results.regression import Regression
 
 __all__ = [
     "Confusion",
@@ -34,6 +36,8 @@ __all__ = [
     "CountOverflowError",
     "IncompatibleStateError",
     "InvalidInputError",
+    "Regression",
+    "RegressionAccumulator",
     "StreamevalError",
     "UnsupportedVersionError",
     "from_bytes",

@@ -20,6 +20,7 @@ __all__ = [
     "as_array",
     "as_comparable",
     "as_labels",
+    "as_numbers",
     "as_scores",
     "as_weights",
     "check_matrix",
@@ -29,6 +30,7 @@ __all__ = [
 ]
 
 _NUMERIC_KINDS = "biuf"
+_LARGEST_NUMBER = 2.0**400
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
 
@@ -89,6 +91,17 @@ def as_comparable(value: Any, *, name: str) -> npt.NDArray[np.float32 | np.float
         where = np.isnan(scores)
         raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
     return scores
+
+
+def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
+    """Convert to finite float64 numbers whose squares and weighted sums stay finite."""
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+    numbers = array.astype(np.float64)
+    allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
+    _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
+    return numbers
 
 
 def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPoint | None:

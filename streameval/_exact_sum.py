@@ -2,19 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+from fractions import Fraction
 from typing import Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ExactSum"]
+from streameval._fixed_point import FixedPoint
+
+__all__ = ["ExactSum", "exact_product", "weighted_sum"]
+
+Floats = npt.NDArray[np.float64]
 
 _LIMB_BITS = 32
 _LIMB_MASK = np.int64((1 << _LIMB_BITS) - 1)
 _MANTISSA_BITS = 53
 _SCALE = 1074  # every finite float64 is a whole multiple of 2**-1074
 _LIMBS = 66  # the largest float64 reaches bit 2098
+_SPLITTER = 2.0**27 + 1.0
 _SAFE_ITEMS = 2**29  # each item adds less than 2**32 to each of at most three limbs
 
 
@@ -35,7 +42,7 @@ class ExactSum:
     units: int = 0
 
     @classmethod
-    def of(cls, values: npt.NDArray[np.float64]) -> Self:
+    def of(cls, values: Floats) -> Self:
         """Sum an array of finite values."""
         limbs = [0] * _LIMBS
         for start in range(0, len(values), _SAFE_ITEMS):
@@ -51,12 +58,46 @@ class ExactSum:
         """Subtract exactly, so that differences of large sums keep every digit."""
         return ExactSum(self.units - other.units)
 
+    def to_fraction(self) -> Fraction:
+        """Give the sum as an exact fraction."""
+        return Fraction(self.units, 1 << _SCALE)
+
     def __float__(self) -> float:
         """Give the nearest float64; past its range raises OverflowError."""
         return self.units / (1 << _SCALE)  # Python rounds a ratio of integers correctly
 
 
-def _limbs(values: npt.NDArray[np.float64]) -> list[int]:
+def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
+    """Multiply without an error: the product is the sum of the two results.
+
+    Dekker's method (A floating-point technique for extending the available precision, 1971):
+    exact while the factors are below 2**996, and the product between 2**-968 and 2**1023 or
+    zero; below that the error is at most 2**-1074.
+    """
+    product = a * b
+    a_high, a_low = _halves(a)
+    b_high, b_low = _halves(b)
+    error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
+    return product, error
+
+
+def weighted_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
+    """Sum vectors of terms, each item as often as its weight says; nothing is rounded."""
+    if weights is None:
+        return ExactSum.of(np.concatenate(list(terms)))
+    parts = list(weights.float_parts())
+    pieces = [piece for term in terms for part in parts for piece in exact_product(part, term)]
+    return ExactSum.of(np.concatenate(pieces))
+
+
+def _halves(values: Floats) -> tuple[Floats, Floats]:
+    """Split mantissas in two (Veltkamp), so that products of halves are exact."""
+    scaled = values * _SPLITTER
+    high = scaled - (scaled - values)
+    return high, values - high
+
+
+def _limbs(values: Floats) -> list[int]:
     """Add mantissas into limbs; only frexp, ldexp, shifts and integer sums are used."""
     fractions, exponents = np.frexp(values)
     mantissas = np.ldexp(fractions, _MANTISSA_BITS).astype(np.int64)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from fractions import Fraction
 from typing import Any, Self
 
 import attrs
@@ -188,8 +189,28 @@ class FixedPoint:
         """Give float64."""
         return self.to_numbers().astype(np.float64, copy=False)
 
+    def to_fraction(self) -> Fraction:
+        """Give a single number as an exact fraction."""
+        (units,) = self.units()
+        return units * self.unit
+
+    @property
+    def unit(self) -> Fraction:
+        """What one of `units` is worth: 1 if all are whole, else 2**-62."""
+        return Fraction(1) if self.is_whole else Fraction(1, 1 << FRACTION_BITS)
+
+    def float_parts(self) -> Iterator[npt.NDArray[np.float64]]:
+        """Give float arrays that add up to the numbers exactly, the ones of only zeros left out."""
+        yield (self.whole & _LOW_WORD).astype(np.float64)
+        high = self.whole >> 32
+        if high.any():
+            yield np.ldexp(high.astype(np.float64), 32)
+        if self.fraction is not None:
+            yield np.ldexp((self.fraction >> _HALF_BITS).astype(np.float64), -_HALF_BITS)
+            yield np.ldexp((self.fraction & _HALF_MASK).astype(np.float64), -FRACTION_BITS)
+
     def units(self) -> list[int]:
-        """List the numbers as Python integers in one unit: 1 if all are whole, else 2**-62."""
+        """List the numbers as Python integers, in multiples of `unit`."""
         whole: list[int] = self.whole.ravel().tolist()
         if self.fraction is None:
             return whole

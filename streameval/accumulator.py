@@ -240,9 +240,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         described = parts.header["state"]
         require(described.keys() == types.keys(), "the fields are not those of this version")
         ordered = {name: described[name] for name in types}
-        for name, value in ordered.items():
-            require(isinstance(value, dict) == (types[name] == "FixedPoint"), f"field {name}")
-        state = state_type(**codec.decode_fields(ordered, parts.payload))
+        fields = codec.decode_fields(ordered, parts.payload)
+        for name, value in fields.items():
+            require(type(value).__name__ == str(types[name]).partition("[")[0], f"field {name}")
+        state = state_type(**fields)
         state.check(config)
         return state
 

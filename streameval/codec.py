@@ -29,6 +29,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval._exact_sum import ExactSum
 from streameval._fixed_point import FixedPoint
 from streameval.errors import (
     CorruptStateError,
@@ -54,6 +55,7 @@ VERSION = 1
 PREFIX = struct.Struct("<8sHHIQI")
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
+MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 
 
@@ -77,7 +79,7 @@ def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> b
     config : mapping
         The configuration: booleans, integers, floats, strings, None and tuples of these.
     fields : mapping
-        The state: `FixedPoint` arrays, and tuples of labels.
+        The state: `FixedPoint` arrays, `ExactSum` numbers, and tuples of labels.
     """
     header = encode_header(config, fields)
     arrays = [array for numbers in fields.values() for array in _arrays(numbers)]
@@ -133,7 +135,9 @@ def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str
     """
     fields: dict[str, Any] = {}
     for name, description in described.items():
-        if isinstance(description, dict):
+        if isinstance(description, dict) and "exact_sum" in description:
+            fields[name] = _to_sum(description, name)
+        elif isinstance(description, dict):
             fields[name], payload = _take(description, payload, name)
         else:
             fields[name] = from_json(description)
@@ -166,9 +170,17 @@ def _to_float(value: dict[str, Any]) -> float:
         raise CorruptStateError("state is corrupt: a number.") from None
 
 
+def _to_sum(value: dict[str, Any], name: str) -> ExactSum:
+    digits = value["exact_sum"]
+    require(isinstance(digits, str) and len(digits) <= MAX_DIGITS and len(value) == 1, name)
+    return ExactSum(int(digits, 16))
+
+
 def _describe(value: Any) -> Any:
     if isinstance(value, FixedPoint):
         return {"fraction": value.fraction is not None, "shape": list(value.shape)}
+    if isinstance(value, ExactSum):
+        return {"exact_sum": f"{value.units:x}"}
     return _to_json(value)
 
 

@@ -220,15 +220,12 @@ def matthews_corrcoef(matrix: FixedPoint) -> float:
 
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
     """Compute the mean over examples of within / tied; nan of nothing."""
-    total = Fraction(n.units()[0])
+    total = n.to_fraction()
     if total == 0:
         return math.nan
-    earned = Fraction(0)
-    for (within, tied), weight in credited_cells(credit):
-        earned += Fraction(weight * within, tied)
-    if credit.is_whole and not n.is_whole:
-        total /= 2**62
-    return float(earned / total)
+    cells = credited_cells(credit)
+    earned = sum((Fraction(weight * within, tied) for (within, tied), weight in cells), Fraction(0))
+    return float(earned * credit.unit / total)
 
 
 def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:

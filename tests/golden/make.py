@@ -7,13 +7,14 @@ kind of state, add it here and run the script; it leaves existing files alone.
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import streameval as se
 
 FOLDER = Path(__file__).parent / "version-1"
 
 
-def accumulators() -> dict[str, se.ConfusionAccumulator]:
+def accumulators() -> dict[str, Any]:
     """Build each golden state from a few rows."""
     binary = se.ConfusionAccumulator(["ham", "spam"], threshold=0.25)
     met = se.ConfusionAccumulator("auto", ignore_label="?")
@@ -28,6 +29,9 @@ def accumulators() -> dict[str, se.ConfusionAccumulator]:
         "confusion-multilabel": multilabel.update([[0, 1], [-1, 1]], [[0.2, 0.7], [0.9, 0.3]]),
         "confusion-top-k": top_k.update(
             [0, 1, 2], [[0.2, 0.4, 0.4], [0.3, 0.3, 0.3], [0.1, 0.2, 0.7]]
+        ),
+        "regression": se.RegressionAccumulator().update(
+            [0.1, -2.5, 1e100], [0.2, 2.5, 1e-100], sample_weight=[0.1, 3, 2**40]
         ),
     }
 

@@ -153,7 +153,46 @@ def _large_confusion() -> Case:
     )
 
 
+@st.composite
+def _regression(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    decades = draw(st.sampled_from([1, 12, 100]))
+    numbers = random.normal(size=(2, size)) * 10.0 ** random.uniform(-decades, decades, (2, size))
+    if draw(st.booleans()):
+        numbers = numbers.round(1)
+    rows = {"y_true": numbers[0], "y_pred": numbers[1]}
+    return Case(se.RegressionAccumulator, {}, rows | _weights(draw, size, random))
+
+
+def _large_regression() -> Case:
+    random = np.random.default_rng(6)
+    numbers = random.normal(1e6, 1.0, size=(2, 20_000))
+    rows = {"y_true": numbers[0], "y_pred": numbers[1], "sample_weight": random.random(20_000)}
+    return Case(se.RegressionAccumulator, {}, rows)
+
+
 LAWS: dict[str, Laws] = {
+    "RegressionAccumulator": Laws(
+        cases=_regression(),
+        changed_options={},
+        bad_batches={
+            "a truth that is NaN": ({}, {"y_true": [0, float("nan")], "y_pred": [0, 1]}),
+            "an infinite prediction": ({}, {"y_true": [0, 1], "y_pred": [0, float("inf")]}),
+            "a square that would overflow": ({}, {"y_true": [1e200], "y_pred": [0]}),
+            "strings": ({}, {"y_true": ["1"], "y_pred": [1]}),
+            "lengths that differ": ({}, {"y_true": [0, 1], "y_pred": [0]}),
+            "a negative weight": (
+                {},
+                {"y_true": [0, 1], "y_pred": [0, 1], "sample_weight": [1, -1]},
+            ),
+            "a total past 2**63": (
+                {},
+                {"y_true": [0], "y_pred": [0], "sample_weight": [2**63 - 1]},
+            ),
+        },
+        large=_large_regression,
+    ),
     "ConfusionAccumulator": Laws(
         cases=_confusion(),
         changed_options={
