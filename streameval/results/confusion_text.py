@@ -17,7 +17,10 @@ _LABEL_WIDTH = 24
 
 def report(result: Confusion, *, level: float, max_classes: int) -> str:
     """Lay out the metrics of each class, their averages, and the metrics with intervals."""
-    return "\n".join([*_class_table(result, max_classes), "", *_headlines(result, level)])
+    lines = [*_class_table(result, max_classes), "", *_headlines(result, level)]
+    if result._config.is_binary:
+        lines.append(f"of class {shorten(result._config.pos_label)}, the positive one")
+    return "\n".join(lines)
 
 
 def number(value: float) -> str:
