@@ -58,3 +58,18 @@ def test_relative_links_lead_somewhere(page: Path) -> None:
     for link in re.findall(r"\]\(([^)#\s]+)", page.read_text(encoding="utf-8")):
         if "://" not in link:
             assert (page.parent / link).exists(), link
+
+
+def test_command_line_reference_names_every_option() -> None:
+    from streameval.cli.arguments import argument_parser
+
+    page = (ROOT / "docs" / "reference" / "command-line.md").read_text(encoding="utf-8")
+    parser = argument_parser()
+    commands = next(action for action in parser._actions if isinstance(action.choices, dict))
+    options = {
+        option
+        for command in [parser, *commands.choices.values()]
+        for action in command._actions
+        for option in action.option_strings
+    }
+    assert {option for option in options if f"`{option}" not in page} == {"-h"}
