@@ -17,6 +17,7 @@ from streameval.accumulator import Accumulator
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
 from streameval.results.confusion import Confusion
+from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
@@ -29,7 +30,6 @@ __all__ = ["ConfusionAccumulator"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
-ConfusionCounts = MatrixCounts | MetCounts | MultilabelCounts
 
 _WAITING_ROWS = 8192
 
@@ -163,7 +163,7 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
-        return Confusion(self._config, self._state)
+        return Confusion(Reading.of(self._config, self._state))
 
     @property
     def _state(self) -> ConfusionCounts:

@@ -3,48 +3,52 @@
 from __future__ import annotations
 
 import html
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
+from streameval.results.confusion_intervals import confidence
+from streameval.results.confusion_reading import Reading
 from streameval.results.confusion_text import number, shorten
+from streameval.results.confusion_values import metric_names, value
 
-if TYPE_CHECKING:
-    from streameval.results.confusion import Confusion
-
-__all__ = ["page"]
+__all__ = ["page", "row_shares"]
 
 _MAX_CELLS = 20
 _CELL = "text-align:right;padding:2px 8px;"
 
 
-def page(result: Confusion) -> str:
+def page(reading: Reading) -> str:
     """Lay out the headline, the matrix with shaded cells, and the metrics."""
-    counted = f"<p><b>Confusion</b> of {result.n:,} examples, {len(result.labels)} classes</p>"
-    return f"<div>{counted}{_matrix(result)}{_metrics(result)}</div>"
+    size = f"{reading.n:,} examples, {len(reading.labels)} classes"
+    counted = f"<p><b>Confusion</b> of {size}</p>"
+    return f"<div>{counted}{_matrix(reading)}{_metrics(reading)}</div>"
 
 
-def _metrics(result: Confusion) -> str:
-    with_interval = result._state.n.is_whole
+def _metrics(reading: Reading) -> str:
+    with_interval = reading.has_whole_weights
     rows = []
-    for name in result.metric_names:
-        cells = [f"<th style='text-align:left'>{name}</th>", _cell(number(result.value(name)))]
+    for name in metric_names(reading):
+        cells = [
+            f"<th style='text-align:left'>{name}</th>",
+            _cell(number(value(reading, name))),
+        ]
         if with_interval:
-            low, high = result.confidence(name)
+            low, high = confidence(reading, name, level=0.95)
             cells.append(_cell(f"[{number(low)}, {number(high)}]"))
         rows.append(f"<tr>{''.join(cells)}</tr>")
     return f"<table>{''.join(rows)}</table>"
 
 
-def _matrix(result: Confusion) -> str:
-    matrix = result.matrix
+def _matrix(reading: Reading) -> str:
+    matrix = reading.counts
     if matrix.ndim == 3:
         return ""
     size = min(len(matrix), _MAX_CELLS)
-    labels = [html.escape(shorten(label)) for label in result.labels[:size]]
+    labels = [html.escape(shorten(label)) for label in reading.labels[:size]]
     head = "".join(f"<th style='{_CELL}'>{label}</th>" for label in labels)
-    shades = _row_shares(matrix)
+    shades = row_shares(matrix)
     rows = "".join(
         f"<tr><th style='{_CELL}'>{labels[i]}</th>"
         + "".join(_cell(f"{matrix[i, j]:,}", shade=shades[i, j]) for j in range(size))
@@ -56,7 +60,8 @@ def _matrix(result: Confusion) -> str:
     return f"<table><tr>{corner}{head}</tr>{rows}</table>{cut}"
 
 
-def _row_shares(matrix: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+def row_shares(matrix: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Divide each row of a matrix by its total; rows of nothing stay zeros."""
     totals = matrix.sum(axis=1, keepdims=True, dtype=np.float64)
     shares = np.zeros(matrix.shape)
     np.divide(matrix, totals, out=shares, where=totals > 0)

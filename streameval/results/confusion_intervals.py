@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -13,96 +13,57 @@ from streameval.metrics import classification as metrics
 from streameval.metrics import intervals
 from streameval.metrics.classification import Average, Ratio
 from streameval.metrics.intervals import UNDEFINED, Interval
+from streameval.results.confusion_reading import AverageOption, Reading
+from streameval.results.confusion_values import RATIOS, WRONG, bind, value
 from streameval.states.confusion import MatrixCounts, MultilabelCounts
 
-if TYPE_CHECKING:
-    from streameval.results.confusion import Confusion
-
-__all__ = ["AVERAGED", "PLAIN", "confidence"]
+__all__ = ["confidence"]
 
 Floats = npt.NDArray[np.float64]
 
-PLAIN = (
-    "accuracy",
-    "hamming_loss",
-    "top_k_accuracy",
-    "balanced_accuracy",
-    "matthews_corrcoef",
-    "cohen_kappa",
-)
-AVERAGED = ("precision", "recall", "specificity", "f_score", "jaccard")
 
-_WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))
-
-
-def confidence(
-    result: Confusion, name: str, args: tuple[Any, ...], options: dict[str, Any], level: float
-) -> Any:
+def confidence(reading: Reading, name: str, *args: Any, level: float, **options: Any) -> Any:
     """Compute the interval of one metric; see `Confusion.confidence`."""
     z = intervals.normal_quantile(level)
-    value = result.value(name, *args, **options)
+    number = value(reading, name, *args, **options)
     if level == 0.0:
-        return value, value
-    if not result._state.n.is_whole:
+        return number, number
+    if not reading.has_whole_weights:
         raise InvalidInputError(
             "`sample_weight` had fractions, and a fraction of an example is no draw: "
             "there is no sampling interval."
         )
-    if name in AVERAGED:
-        return _of_average(result, name, args, options, z)
-    return _PLAIN_INTERVALS[name](result, value, z)
+    if name in RATIOS:
+        return _of_ratio(reading, *bind(name, *args, **options), z)
+    return _PLAIN_INTERVALS[name](reading, number, z)
 
 
-def _of_average(
-    result: Confusion, name: str, args: tuple[Any, ...], options: dict[str, Any], z: float
+def _of_ratio(
+    reading: Reading, ratio: Ratio, average: AverageOption, zero_division: float, z: float
 ) -> Any:
-    ratio, average, zero_division = _bind(name, *args, **options)
-    how = result._resolve(average)
+    how = reading.resolve(average)
     if how == "micro":
-        return _of_pooled(result, ratio, z)
-    values = ratio.of(result._outcomes.to_floats(), zero_division)
+        return _of_pooled(reading, ratio, z)
+    values = ratio.of(reading.outcomes.to_floats(), zero_division)
     if how is None:
         alone = np.eye(len(values))
-        ends = [_of_mean(result, ratio, "binary", one, values, z) for one in alone]
+        ends = [_of_mean(reading, ratio, "binary", one, values, z) for one in alone]
         low, high = np.array(ends).reshape(-1, 2).T
         return low, high
     if how == "binary":
-        weights = np.eye(len(values))[result._config.positive_place]
+        weights = np.eye(len(values))[reading.config.positive_place]
     else:
         weights = metrics.class_weights(
-            values, result._outcomes, average=how, averaged=result._averaged()
+            values, reading.outcomes, average=how, averaged=reading.averaged
         )
-    return _of_mean(result, ratio, how, weights, values, z)
-
-
-def _bind(name: str, *args: Any, **options: Any) -> tuple[Ratio, Any, float]:
-    """Read the arguments as the metric's own signature does."""
-    if name == "f_score":
-        return _bind_f(*args, **options)
-    return _bind_ratio(getattr(metrics, name.upper()), *args, **options)
-
-
-def _bind_f(
-    beta: float = 1.0,
-    alpha: float | None = None,
-    average: Any = "default",
-    *,
-    zero_division: float = 0.0,
-) -> tuple[Ratio, Any, float]:
-    return metrics.f_ratio(beta, alpha), average, zero_division
-
-
-def _bind_ratio(
-    ratio: Ratio, average: Any = "default", *, zero_division: float = 0.0
-) -> tuple[Ratio, Any, float]:
-    return ratio, average, zero_division
+    return _of_mean(reading, ratio, how, weights, values, z)
 
 
 def _of_mean(
-    result: Confusion, ratio: Ratio, how: Average, weights: Floats, values: Floats, z: float
+    reading: Reading, ratio: Ratio, how: Average, weights: Floats, values: Floats, z: float
 ) -> Interval:
     """Treat a mean over classes as a proportion with the delta method's variance."""
-    outcomes = result._outcomes.to_floats()
+    outcomes = reading.outcomes.to_floats()
     total = math.fsum(weights)
     below = ratio.parts(outcomes)[1]
     moving = (weights > 0) & (below > 0)
@@ -116,12 +77,12 @@ def _of_mean(
         gradient[0] += by_support
         gradient[2] += by_support
     draws = below[moving] / _heaviest(ratio, value)
-    return _of_gradient(result, value, gradient, shares[moving], draws, z)
+    return _of_gradient(reading, value, gradient, shares[moving], draws, z)
 
 
-def _of_pooled(result: Confusion, ratio: Ratio, z: float) -> Interval:
+def _of_pooled(reading: Reading, ratio: Ratio, z: float) -> Interval:
     """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
-    outcomes, averaged = result._outcomes.to_floats(), result._averaged()
+    outcomes, averaged = reading.outcomes.to_floats(), reading.averaged
     pooled = metrics.pool(outcomes, averaged)
     below = ratio.parts(pooled)[1]
     if not below > 0:
@@ -129,15 +90,15 @@ def _of_pooled(result: Confusion, ratio: Ratio, z: float) -> Interval:
     value = float(ratio.of(pooled, 0.0)[0])
     one = np.ones(1)
     gradient = intervals.ratio_gradient(ratio, pooled, one) * averaged
-    return _of_gradient(result, value, gradient, one, below / _heaviest(ratio, value), z)
+    return _of_gradient(reading, value, gradient, one, below / _heaviest(ratio, value), z)
 
 
 def _of_gradient(
-    result: Confusion, value: float, gradient: Floats, shares: Floats, draws: Floats, z: float
+    reading: Reading, value: float, gradient: Floats, shares: Floats, draws: Floats, z: float
 ) -> Interval:
-    state, n = result._state, result._state.n.to_floats().item()
+    state, n = reading.state, reading.n
     if isinstance(state, MultilabelCounts):
-        deviation = intervals.table_deviation(result._outcomes.to_floats(), gradient)
+        deviation = intervals.table_deviation(reading.outcomes.to_floats(), gradient)
         variance, fallback = deviation * deviation, 1.0 / math.fsum(shares / np.sqrt(draws)) ** 2
     else:
         variance = intervals.matrix_variance(state.matrix.to_floats(), gradient)
@@ -157,34 +118,34 @@ def _heaviest(ratio: Ratio, value: float) -> float:
     return max(ratio.numerator)
 
 
-def _of_accuracy(result: Confusion, value: float, z: float) -> Interval:
-    return intervals.wilson(value, result._state.n.to_floats().item(), z)
+def _of_accuracy(reading: Reading, value: float, z: float) -> Interval:
+    return intervals.wilson(value, reading.n, z)
 
 
-def _of_hamming_loss(result: Confusion, value: float, z: float) -> Interval:
-    if isinstance(result._state, MultilabelCounts):
-        return _of_pooled(result, _WRONG, z)
-    return _of_accuracy(result, value, z)
+def _of_hamming_loss(reading: Reading, value: float, z: float) -> Interval:
+    if isinstance(reading.state, MultilabelCounts):
+        return _of_pooled(reading, WRONG, z)
+    return _of_accuracy(reading, value, z)
 
 
-def _of_top_k(result: Confusion, value: float, z: float) -> Interval:
-    state, n = result._state, result._state.n.to_floats().item()
+def _of_top_k(reading: Reading, value: float, z: float) -> Interval:
+    state, n = reading.state, reading.n
     if not isinstance(state, MatrixCounts) or not n:
-        return _of_accuracy(result, value, z)
+        return _of_accuracy(reading, value, z)
     cells = metrics.credited_cells(state.credit)
     square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
     draws = intervals.effective_draws(value, (square - value * value) / n, n)
     return intervals.wilson(value, draws, z)
 
 
-def _of_balanced_accuracy(result: Confusion, _value: float, z: float) -> Interval:
-    supported = result._outcomes.support.is_positive().astype(np.float64)
-    recalls = metrics.RECALL.of(result._outcomes.to_floats(), 0.0)
-    return _of_mean(result, metrics.RECALL, "macro", supported, recalls, z)
+def _of_balanced_accuracy(reading: Reading, _value: float, z: float) -> Interval:
+    supported = reading.outcomes.support.is_positive().astype(np.float64)
+    recalls = metrics.RECALL.of(reading.outcomes.to_floats(), 0.0)
+    return _of_mean(reading, metrics.RECALL, "macro", supported, recalls, z)
 
 
-def _of_correlation(result: Confusion, value: float, z: float) -> Interval:
-    matrix = result._require_matrix("matthews_corrcoef").matrix.to_floats()
+def _of_correlation(reading: Reading, value: float, z: float) -> Interval:
+    matrix = reading.matrix_state("matthews_corrcoef").matrix.to_floats()
     if value == 1.0:
         return _of_perfect(matrix, z)
     if _is_degenerate(matrix):
@@ -193,8 +154,8 @@ def _of_correlation(result: Confusion, value: float, z: float) -> Interval:
     return intervals.fisher(value, variance, z)
 
 
-def _of_kappa(result: Confusion, value: float, z: float) -> Interval:
-    matrix = result._require_matrix("cohen_kappa").matrix.to_floats()
+def _of_kappa(reading: Reading, value: float, z: float) -> Interval:
+    matrix = reading.matrix_state("cohen_kappa").matrix.to_floats()
     if math.isnan(value):
         return UNDEFINED
     if value == 1.0:

@@ -2,46 +2,46 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
+from streameval.results.confusion_html import row_shares
+from streameval.results.confusion_reading import Reading
 from streameval.results.confusion_text import shorten
+from streameval.results.confusion_values import accuracy
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
-
-    from streameval.results.confusion import Confusion
 
 __all__ = ["plot"]
 
 _MAX_WRITTEN = 20
 
 
-def plot(result: Confusion, ax: Axes | None, *, normalize: bool) -> Axes:
+def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
     """Draw the matrix on `ax`; see `Confusion.plot`."""
-    matrix = result.matrix
+    matrix = reading.counts
     if matrix.ndim == 3:
         raise InvalidInputError("`plot` draws one matrix; multilabel counts have one a label.")
     if ax is None:
         from matplotlib import pyplot  # noqa: PLC0415 - only a picture needs it
 
         _, ax = pyplot.subplots(layout="constrained")
-    totals = matrix.sum(axis=1, keepdims=True, dtype=np.float64)
-    shares = np.divide(matrix, totals, out=np.zeros(matrix.shape), where=totals > 0)
-    shades = shares if normalize else matrix
+    shades = row_shares(matrix) if normalize else matrix
     image = ax.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
     ax.figure.colorbar(image, ax=ax, label="share of the true class" if normalize else "examples")
-    ax.set(xlabel="prediction", ylabel="truth", title=f"accuracy {result.accuracy:.4f}")
+    ax.set(xlabel="prediction", ylabel="truth", title=f"accuracy {accuracy(reading):.4f}")
     if len(matrix) <= _MAX_WRITTEN:
-        _write_cells(ax, result, shades / max(shades.max(initial=0.0), 1e-300))
+        _write_cells(ax, reading, shades / max(shades.max(initial=0.0), 1e-300))
     return ax
 
 
-def _write_cells(ax: Axes, result: Confusion, shades: np.ndarray) -> None:
-    matrix, ticks = result.matrix, range(len(result.labels))
-    labels = [shorten(label, 12) for label in result.labels]
+def _write_cells(ax: Axes, reading: Reading, shades: npt.NDArray[Any]) -> None:
+    matrix, ticks = reading.counts, range(len(reading.labels))
+    labels = [shorten(label, 12) for label in reading.labels]
     slanted = max(map(len, labels), default=0) > 4
     ax.set_xticks(ticks, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
     ax.set_yticks(ticks, labels)

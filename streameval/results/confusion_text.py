@@ -3,23 +3,25 @@
 from __future__ import annotations
 
 import unicodedata
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 
-if TYPE_CHECKING:
-    from streameval.results.confusion import Confusion
+from streameval.results.confusion_intervals import confidence
+from streameval.results.confusion_reading import AverageOption, Reading
+from streameval.results.confusion_values import metric_names, value
 
 __all__ = ["number", "report", "shorten"]
 
+_IN_COLUMNS = ("precision", "recall", "f_score")
 _LABEL_WIDTH = 24
 
 
-def report(result: Confusion, *, level: float, max_classes: int) -> str:
+def report(reading: Reading, *, level: float, max_classes: int) -> str:
     """Lay out the metrics of each class, their averages, and the metrics with intervals."""
-    lines = [*_class_table(result, max_classes), "", *_headlines(result, level)]
-    if result._config.is_binary:
-        lines.append(f"of class {shorten(result._config.pos_label)}, the positive one")
+    lines = [*_class_table(reading, max_classes), "", *_headlines(reading, level)]
+    if reading.config.is_binary:
+        lines.append(f"of class {shorten(reading.config.pos_label)}, the positive one")
     return "\n".join(lines)
 
 
@@ -31,63 +33,60 @@ def number(value: float) -> str:
 def shorten(label: object, width: int = _LABEL_WIDTH) -> str:
     """Write a label in one line of at most `width` columns."""
     text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(label))
-    if _columns(text) <= width:
+    if _width(text) <= width:
         return text
-    while _columns(text) > width - 1:
+    while _width(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
 
 
-def _class_table(result: Confusion, max_classes: int) -> list[str]:
-    names = ("precision", "recall", "f_score")
-    columns = [getattr(result, name)(average=None) for name in names]
-    support = result._outcomes.support.to_numbers()
-    shown = np.flatnonzero(result._averaged())[:max_classes]
+def _class_table(reading: Reading, max_classes: int) -> list[str]:
+    support = reading.outcomes.support
+    counts = support.to_numbers()
+    columns = _cells(reading, None)
+    places = np.flatnonzero(reading.averaged)
     rows = [
-        (shorten(result.labels[k]), [number(column[k]) for column in columns], f"{support[k]:,}")
-        for k in shown
+        (shorten(reading.labels[k]), [column[k] for column in columns], f"{counts[k]:,}")
+        for k in places[:max_classes]
     ]
-    total = f"{result._outcomes.support.sum().to_numbers().item():,}"
-    means = [
-        (
-            f"{average} mean",
-            [number(getattr(result, name)(average=average)) for name in names],
-            total,
-        )
-        for average in ("macro", "weighted")
+    total = f"{support.sum().to_numbers().item():,}"
+    rows += [
+        ("macro mean", _cells(reading, "macro"), total),
+        ("weighted mean", _cells(reading, "weighted"), total),
     ]
-    width = max(_columns(row[0]) for row in [*rows, *means])
-    last = max(7, *(len(row[2]) for row in [*rows, *means]))
+    width = max(_width(label) for label, _, _ in rows)
+    last = max(len("support"), *(len(count) for _, _, count in rows))
 
     def line(label: str, cells: list[str], count: str) -> str:
-        padded = label + " " * (width - _columns(label))
+        padded = label + " " * (width - _width(label))
         return f"{padded}  {''.join(f'{cell:>11}' for cell in cells)}  {count:>{last}}"
 
-    hidden = result.n_averaged - len(shown)
-    return [
-        line("class", list(names), "support"),
-        *(line(*row) for row in rows),
-        *([f"... and {hidden:,} classes more"] if hidden else []),
-        *(line(*row) for row in means),
-    ]
+    lines = [line(label, [number(cell) for cell in cells], count) for label, cells, count in rows]
+    if len(places) > max_classes:
+        lines.insert(max_classes, f"... and {len(places) - max_classes:,} classes more")
+    return [line("class", list(_IN_COLUMNS), "support"), *lines]
 
 
-def _headlines(result: Confusion, level: float) -> list[str]:
-    names = result.metric_names
+def _cells(reading: Reading, average: AverageOption) -> list[Any]:
+    return [value(reading, name, average=average) for name in _IN_COLUMNS]
+
+
+def _headlines(reading: Reading, level: float) -> list[str]:
+    names = metric_names(reading)
     width = max(map(len, names))
-    if level == 0 or not result._state.n.is_whole:
+    if level == 0 or not reading.has_whole_weights:
         return [
             f"{'metric':<{width}}  {'value':>7}",
-            *(f"{name:<{width}}  {number(result.value(name)):>7}" for name in names),
+            *(f"{name:<{width}}  {number(value(reading, name)):>7}" for name in names),
         ]
     lines = [f"{'metric':<{width}}  {'value':>7}  {100 * level:.6g}% interval"]
     for name in names:
-        low, high = (number(end) for end in result.confidence(name, level=level))
-        lines.append(f"{name:<{width}}  {number(result.value(name)):>7}  [{low}, {high}]")
+        low, high = (number(end) for end in confidence(reading, name, level=level))
+        lines.append(f"{name:<{width}}  {number(value(reading, name)):>7}  [{low}, {high}]")
     return lines
 
 
-def _columns(text: str) -> int:
+def _width(text: str) -> int:
     """Count the columns of a terminal that a text takes: wide characters take two."""
     wide = sum(unicodedata.east_asian_width(character) in "WF" for character in text)
     marks = sum(unicodedata.combining(character) > 0 for character in text)
