@@ -1,0 +1,85 @@
+"""The console script: arguments in, an exit code out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO, cast
+
+from streameval.cli import states
+from streameval.cli.arguments import argument_parser
+from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
+from streameval.cli.evaluate import evaluate
+from streameval.cli.options import Options, Reporting
+from streameval.cli.outcome import Outcome
+from streameval.cli.terminal import Note, line_of
+from streameval.errors import StreamevalError
+
+if TYPE_CHECKING:
+    import io
+    from collections.abc import Sequence
+
+__all__ = ["main", "run"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command.
+
+    Parameters
+    ----------
+    argv : sequence of str, optional
+        The arguments; by default those of the process.
+
+    Returns
+    -------
+    int
+        The exit code.
+    """
+    try:
+        outcome = _outcome(**vars(argument_parser().parse_args(argv)))
+    except SystemExit as ended:  # argparse has said what there is to say
+        outcome = Outcome("", code=USAGE if ended.code else OK)
+    except StreamevalError as error:
+        outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
+    except MemoryError:
+        outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    trouble = _write(sys.stdout, outcome.text)
+    notes = (*outcome.notes, *trouble)
+    _write(sys.stderr, "".join(line_of(note, sys.stderr) for note in notes))
+    return BAD_DATA if trouble else outcome.code
+
+
+def _outcome(command: str, **arguments: Any) -> Outcome:
+    """Run the command that the arguments name."""
+    if command == "merge":
+        return states.merge(**arguments)
+    names = ("json", "gates", "level", "quiet")
+    reporting = Reporting(**{name: arguments.pop(name) for name in names})
+    if command == "show":
+        return states.show(arguments["state"], reporting)
+    return evaluate(Options(reporting=reporting, **arguments))
+
+
+def _write(stream: TextIO, text: str) -> list[Note]:
+    """Write and flush; a reader that has left is no error, a full disk is one."""
+    try:
+        stream.write(text)
+        stream.flush()
+    except OSError as error:
+        # As Python's note on SIGPIPE advises: what is buffered must not raise again at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        if not isinstance(error, BrokenPipeError):
+            return [Note("error", f"standard output: {str(error.strerror).lower()}.")]
+    return []
+
+
+def run() -> None:
+    """Run the console script."""
+    for stream in (sys.stdout, sys.stderr):
+        # A label that the terminal cannot show is no reason to fail.
+        cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")
+    sys.exit(main())

@@ -1,0 +1,70 @@
+"""Arguments from text: each function reads one kind of value or raises ArgumentTypeError."""
+
+from __future__ import annotations
+
+import math
+from argparse import ArgumentTypeError
+from typing import TYPE_CHECKING
+
+from streameval.io import integer_or_text
+
+if TYPE_CHECKING:
+    from streameval.cli.options import Classes
+
+__all__ = ["classes", "columns", "count", "level", "number", "positive"]
+
+
+def count(text: str) -> int:
+    """Read an integer of at least 0."""
+    value = integer_or_text(text)
+    if not isinstance(value, int) or value < 0:
+        raise ArgumentTypeError(f"must be an integer of at least 0, got {text!r}")
+    return value
+
+
+def positive(text: str) -> int:
+    """Read an integer of at least 1."""
+    value = integer_or_text(text)
+    if not isinstance(value, int) or value < 1:
+        raise ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
+    return value
+
+
+def number(text: str) -> float:
+    """Read a finite number."""
+    try:
+        value = float(text)
+    except ValueError:
+        value = math.nan
+    if not math.isfinite(value):
+        raise ArgumentTypeError(f"must be a number, got {text!r}")
+    return value
+
+
+def level(text: str) -> float:
+    """Read the probability of an interval; 0 leaves the intervals out."""
+    value = number(text)
+    if not 0 <= value < 1:
+        raise ArgumentTypeError(f"must lie in [0, 1), got {text!r}")
+    return value
+
+
+def columns(text: str) -> tuple[str, ...]:
+    """Read the names of one or several columns.
+
+    >>> columns("p_cat,p_dog")
+    ('p_cat', 'p_dog')
+    """
+    return tuple(text.split(","))
+
+
+def classes(text: str) -> Classes:
+    """Read a number of classes, their labels, or auto.
+
+    >>> classes("10"), classes("cat,dog"), classes("auto")
+    (10, ('cat', 'dog'), 'auto')
+    """
+    if text == "auto":
+        return "auto"
+    value = integer_or_text(text)
+    return value if isinstance(value, int) else tuple(text.split(","))

@@ -1,0 +1,173 @@
+"""The arguments of the command line."""
+
+from __future__ import annotations
+
+import argparse
+from typing import Any
+
+import streameval
+from streameval.cli import argument_values as values
+from streameval.cli.gates import parse_gate
+from streameval.cli.tasks import TASKS
+from streameval.io import FORMATS
+
+__all__ = ["argument_parser"]
+
+_DESCRIPTION = "Evaluate prediction logs of any size, in parts and on many processes."
+_EPILOG = """\
+examples:
+  streameval eval predictions.jsonl.gz
+  streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
+  streameval merge monday.state tuesday.state -o week.state
+  streameval show week.state --fail-under 'recall[macro]>=0.8'
+
+exit codes:
+  0  fine                   3  bad data: the file and the line are named
+  1  a gate did not pass    4  states that cannot be merged
+  2  wrong usage
+"""
+_EVAL_EPILOG = """\
+examples:
+  streameval eval predictions.jsonl.gz
+  streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
+  streameval eval log.jsonl --json --fail-under 'accuracy>=0.9'
+  zcat log.gz | streameval eval - --score probability --threshold 0.8
+
+A gate passes only if the whole interval of its metric keeps the bound, and is
+undecided if a part of it does; with --level 0 the value itself is compared.
+Metrics have the names that --json gives them; precision, recall, specificity,
+f_score and jaccard take an average or a class in brackets:
+'recall[macro]>=0.8', 'precision[spam]>0.95'.
+"""
+
+
+def argument_parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands."""
+    parser = _parser(argparse.ArgumentParser, prog="streameval", epilog=_EPILOG)
+    parser.description = _DESCRIPTION
+    version = f"streameval {streameval.__version__}"
+    parser.add_argument("--version", action="version", version=version)
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
+    _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
+    _add_merge(_parser(commands.add_parser, "merge", help="merge states into one"))
+    _add_show(_parser(commands.add_parser, "show", help="report what a state holds"))
+    return parser
+
+
+def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
+    parser: argparse.ArgumentParser = make(
+        *names,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+        allow_abbrev=False,  # a new option must not change what an old script means
+        **options,
+    )
+    return parser
+
+
+def _add_eval(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Count the rows of files and report."
+    files = parser.add_argument_group("input")
+    files.add_argument(
+        "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
+    )
+    files.add_argument("--format", dest="form", choices=FORMATS, help="default: by name or content")
+    files.add_argument(
+        "--max-bad",
+        type=values.count,
+        default=0,
+        metavar="N",
+        help="bad rows to leave out, default 0",
+    )
+    files.add_argument(
+        "--jobs", type=values.positive, default=1, metavar="N", help="processes, default 1"
+    )
+    files.add_argument("--task", choices=list(TASKS), default=next(iter(TASKS)))
+    _add_columns(parser.add_argument_group("columns"))
+    _add_decisions(parser.add_argument_group("classes and decisions"))
+    output = _add_reporting(parser)
+    output.add_argument("-o", dest="output", metavar="STATE", help="save the state to this file")
+
+
+def _add_columns(group: argparse._ArgumentGroup) -> None:
+    names = values.columns
+    group.add_argument(
+        "--label",
+        type=names,
+        default=("y_true",),
+        metavar="COLUMN",
+        help="the true label, default y_true",
+    )
+    predictions = group.add_mutually_exclusive_group()
+    predictions.add_argument(
+        "--pred", type=names, metavar="COLUMN", help="the predicted label, default y_pred"
+    )
+    predictions.add_argument(
+        "--score",
+        type=names,
+        metavar="COLUMN",
+        help="a score, or a list of scores in the order of the classes; or several columns A,B,C",
+    )
+    group.add_argument("--weight", metavar="COLUMN", help="the weight of the row")
+
+
+def _add_decisions(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--classes",
+        type=values.classes,
+        default="auto",
+        metavar="K|A,B,C|auto",
+        help="their number, their labels, or (default) by what the rows hold",
+    )
+    group.add_argument(
+        "--threshold",
+        type=values.number,
+        metavar="T",
+        help="a score of at least T is positive, default 0.5",
+    )
+    group.add_argument(
+        "--pos-label", metavar="LABEL", help="the positive one of two classes, default the second"
+    )
+    group.add_argument("--top-k", type=values.positive, metavar="K", help="report top-k accuracy")
+    group.add_argument(
+        "--ignore-label", metavar="LABEL", help="rows whose true label this is do not count"
+    )
+    group.add_argument(
+        "--multilabel", action="store_true", help="labels are lists of 0 and 1, one for each class"
+    )
+
+
+def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    group.add_argument(
+        "--fail-under",
+        dest="gates",
+        action="append",
+        type=parse_gate,
+        default=[],
+        metavar="GATE",
+        help="exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable",
+    )
+    group.add_argument(
+        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+    )
+    group.add_argument(
+        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
+    )
+    return group
+
+
+def _add_merge(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Merge state files into one; the order does not matter."
+    parser.add_argument(
+        "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
+    )
+    parser.add_argument(
+        "-o", dest="output", required=True, metavar="OUT", help="where the sum goes"
+    )
+
+
+def _add_show(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Report what a state holds."
+    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+    _add_reporting(parser)

@@ -1,0 +1,93 @@
+"""`streameval eval`: files in, a report and a state out."""
+
+from __future__ import annotations
+
+import sys
+from itertools import chain
+from typing import TYPE_CHECKING, TextIO
+
+from streameval.cli.first_rows import look_ahead
+from streameval.cli.outcome import Outcome, reported
+from streameval.cli.output import plural
+from streameval.cli.progress import Progress
+from streameval.cli.state_files import check_output, save_state
+from streameval.cli.tally import Tally
+from streameval.cli.tasks import TASKS
+from streameval.cli.terminal import Note, is_live
+from streameval.cli.workers import count_all
+from streameval.io import BadDataError, name_of, read_blocks, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streameval.cli.options import Options
+    from streameval.cli.plan import Plan
+    from streameval.io import Block
+
+__all__ = ["evaluate"]
+
+
+def evaluate(options: Options) -> Outcome:
+    """Count the rows of all files, save the state if asked to, and report.
+
+    Raises
+    ------
+    StreamevalError
+        For the reasons that `exit_code` tells apart.
+    """
+    if options.output is not None:
+        check_output(options.output, options.files)
+    task = TASKS[options.task]
+    files = (read_blocks(source, options.form) for source in options.files)
+    rows, blocks = look_ahead(chain.from_iterable(files), options.max_bad)
+    if not rows:
+        raise _no_rows(options)
+    plan = task.plan(options, rows)
+    for gate in options.reporting.gates:  # a slip in a name, before hours of reading
+        task.check(plan.make().compute(), gate)
+    tally = _tallied(blocks, plan, options)
+    if not tally.n_good.total():
+        raise _no_rows(options)
+    if options.output is not None:
+        save_state(tally.accumulator, options.output)
+    return _outcome(tally, plan, options)
+
+
+def _tallied(blocks: Iterator[Block], plan: Plan, options: Options) -> Tally:
+    tally = Tally(plan)
+    with Progress(_terminal(options), _total_size(options.files)) as progress:
+        for counted in count_all(blocks, plan, options.jobs):
+            tally.add(counted)
+            progress.advance(counted.n_good + len(counted.bad), counted.taken)
+    return tally
+
+
+def _outcome(tally: Tally, plan: Plan, options: Options) -> Outcome:
+    n_rows = tally.n_good.total() + tally.bad.n
+    heading = f"{plural(n_rows, 'row')} of {plural(len(options.files), 'file')}"
+    if tally.bad.n:
+        heading += f", {tally.bad.n:,} of them bad and left out"
+    origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
+    empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
+    notes = [
+        *(Note("note", text) for text in plan.notes),
+        *(Note("warning", f"{name}: holds no rows.") for name in empty),
+        *tally.bad.notes(),
+    ]
+    return reported(tally.accumulator, options.task, options.reporting, heading, origin, notes)
+
+
+def _no_rows(options: Options) -> BadDataError:
+    names = ", ".join(map(name_of, options.files[:3]))
+    more = ", ..." if len(options.files) > 3 else ""
+    return BadDataError(f"{names}{more}: holds no rows.")
+
+
+def _terminal(options: Options) -> TextIO | None:
+    return sys.stderr if is_live(sys.stderr) and not options.reporting.quiet else None
+
+
+def _total_size(files: tuple[str, ...]) -> int | None:
+    """Give the bytes to read, or None if they are not known."""
+    sizes = list(map(size_of, files))
+    return None if None in sizes else sum(size or 0 for size in sizes)

@@ -1,0 +1,48 @@
+"""The options of `streameval eval`, as values."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Literal
+
+import attrs
+
+if TYPE_CHECKING:
+    from streameval.cli.gates import Gate
+
+__all__ = ["Classes", "Options", "Reporting"]
+
+# A number of classes, their labels as they were typed, or labels met on the way.
+Classes = int | tuple[str, ...] | Literal["auto"]
+
+
+@attrs.frozen(kw_only=True)
+class Reporting:
+    """What is done with a result."""
+
+    json: bool = False
+    gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
+    level: float = 0.95
+    quiet: bool = False
+
+
+@attrs.frozen(kw_only=True)
+class Options:
+    """What is read, and what is counted."""
+
+    files: tuple[str, ...] = attrs.field(converter=tuple)
+    task: str = "classification"
+    form: str | None = None
+    jobs: int = 1
+    output: str | None = None
+    max_bad: int = 0
+    reporting: Reporting = Reporting()
+    label: tuple[str, ...] = ("y_true",)
+    pred: tuple[str, ...] | None = None
+    score: tuple[str, ...] | None = None
+    weight: str | None = None
+    classes: Classes = "auto"
+    multilabel: bool = False
+    threshold: float | None = None
+    pos_label: str | None = None
+    top_k: int | None = None
+    ignore_label: str | None = None

@@ -1,0 +1,79 @@
+"""What a command comes to: text, notes and an exit code, printed in one place."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.errors import GATE_FAILED, OK
+from streameval.cli.gates import judge
+from streameval.cli.output import json_line
+from streameval.cli.tasks import TASKS
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from streameval.cli.options import Reporting
+    from streameval.cli.terminal import Note
+
+__all__ = ["Outcome", "reported"]
+
+# What --quiet leaves unsaid.
+_QUIET = ("note", "passed", "warning")
+
+
+@attrs.frozen
+class Outcome:
+    """What a command has to say once its work is done.
+
+    Parameters
+    ----------
+    text : str
+        For standard output.
+    notes : tuple of Note
+        For standard error.
+    code : int
+        The exit code.
+    """
+
+    text: str
+    notes: tuple[Note, ...] = ()
+    code: int = OK
+
+
+def reported(
+    accumulator: Any,
+    task: str,
+    reporting: Reporting,
+    heading: str,
+    origin: dict[str, Any],
+    notes: Iterable[Note] = (),
+) -> Outcome:
+    """Compute a result, write it as it was asked for, and decide the gates.
+
+    Parameters
+    ----------
+    accumulator : accumulator
+        What was counted.
+    task : str
+        Its entry in `TASKS`.
+    reporting : Reporting
+        The form, the level and the gates.
+    heading : str
+        The line before the report.
+    origin : dict
+        The entries of the JSON object that say where the numbers come from.
+    notes : iterable of Note
+        What was noticed on the way.
+    """
+    result = accumulator.compute()
+    verbs, level = TASKS[task], reporting.level
+    verdicts = [judge(gate, verbs.measure(result, gate, level)) for gate in reporting.gates]
+    if reporting.json:
+        text = json_line({"task": task, **origin, **verbs.describe(result, level)})
+    else:
+        text = f"{heading}\n\n{result.report(level=level)}\n"
+    passed = all(verdict.kind == "passed" for verdict in verdicts)
+    said = [note for note in (*notes, *verdicts) if not (reporting.quiet and note.kind in _QUIET)]
+    return Outcome(text, tuple(said), OK if passed else GATE_FAILED)

@@ -1,0 +1,81 @@
+"""State files: where a command puts its state, and `streameval merge` and `show`."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.checkpoint import load, save
+from streameval.cli.errors import UsageError
+from streameval.errors import CorruptStateError, IncompatibleStateError
+from streameval.io import STANDARD_INPUT, BadDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["check_output", "load_state", "merge_states", "save_state"]
+
+
+def check_output(path: str, inputs: Iterable[str]) -> None:
+    """Find out before the work whether a state can be put there.
+
+    Raises
+    ------
+    UsageError
+        If an input would be overwritten.
+    BadDataError
+        If the folder does not exist, or the path is no file.
+    """
+    target = Path(path)
+    if any(
+        name != STANDARD_INPUT and Path(name).absolute() == target.absolute() for name in inputs
+    ):
+        raise UsageError(f"-o {path} would overwrite an input.")
+    try:
+        exists, has_folder = target.exists(), target.parent.is_dir()
+    except OSError as error:
+        raise BadDataError(f"{path}: {_reason(error)}.") from None
+    if not has_folder:
+        raise BadDataError(f"{path}: there is no such folder.")
+    # Saving puts a new file in the place of the old one, which might be a device.
+    if exists and not target.is_file():
+        raise BadDataError(f"{path}: is no regular file.")
+
+
+def save_state(accumulator: Any, path: str) -> None:
+    """Save a state, or say in one line why that failed."""
+    try:
+        save(accumulator, path)
+    except OSError as error:
+        raise BadDataError(f"{path}: the state is not saved, {_reason(error)}.") from None
+
+
+def load_state(path: str) -> Any:
+    """Load a state, or say in one line why that failed."""
+    try:
+        return load(path)
+    except OSError as error:
+        raise BadDataError(f"{path}: {_reason(error)}.") from None
+    except CorruptStateError as error:
+        raise type(error)(f"{path}: {error}") from None
+
+
+def merge_states(paths: Sequence[str]) -> Any:
+    """Merge state files, one at a time.
+
+    Raises
+    ------
+    IncompatibleStateError
+        If one does not fit those before it; the message names the file.
+    """
+    total = load_state(paths[0])
+    for path in paths[1:]:
+        try:
+            total.merge(load_state(path))
+        except IncompatibleStateError as error:
+            raise IncompatibleStateError(f"{path} does not fit {paths[0]}: {error}") from None
+    return total
+
+
+def _reason(error: OSError) -> str:
+    return str(error.strerror or error).lower()

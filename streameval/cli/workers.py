@@ -1,0 +1,52 @@
+"""Blocks counted by this process or by several, in order either way."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from streameval.cli.count import Counted, count
+from streameval.io import BadDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streameval.cli.plan import Plan
+    from streameval.io import Block
+
+__all__ = ["count_all"]
+
+
+def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+    """Count blocks in `jobs` processes; the results come in the order of the blocks."""
+    if jobs == 1:
+        return (count(block, plan) for block in blocks)
+    return _count_in_pool(blocks, plan, jobs)
+
+
+def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+    # Spawned: a forked child inherits locks of threads that it does not have.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_leave_interrupts)
+    waiting: deque[Future[Counted]] = deque()
+    try:
+        for block in blocks:
+            waiting.append(pool.submit(count, block, plan))
+            if len(waiting) == 2 * jobs:  # bounds the memory, and keeps every process busy
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise BadDataError(
+            "a worker process died, perhaps for lack of memory; try fewer --jobs."
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+def _leave_interrupts() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

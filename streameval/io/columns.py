@@ -1,0 +1,235 @@
+"""Columns: which fields of a row are read, and what a value in them has to be."""
+
+from __future__ import annotations
+
+import re
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.io.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = [
+    "Column",
+    "Kind",
+    "Labels",
+    "Numbers",
+    "Vectors",
+    "integer_or_text",
+    "number_or_text",
+    "what_is_wrong",
+]
+
+Array = npt.NDArray[Any]
+
+# A longer text is no label but a wrong column, and every label met is kept.
+_MAX_LABEL = 256
+# 3.0 is 3: tables with gaps are often written so.
+_INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
+_INT64 = range(-(2**63), 2**63)
+
+
+class Kind(Protocol):
+    """What the values of a column are; `whole` is None exactly if some value has a `fault`."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells of a text file into values; what does not fit stays text."""
+        ...
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Turn all values into an array, or into None if one of them does not fit."""
+        ...
+
+    def fault(self, value: Any) -> str | None:
+        """Say what a value should have been, or None if it fits."""
+        ...
+
+
+@attrs.frozen
+class Column:
+    """One argument of `update` and the fields of a row it is made of.
+
+    Parameters
+    ----------
+    argument : str
+        The name of the argument, "y_true".
+    names : tuple of str
+        The fields; several of them become the columns of an ``(n, K)`` array.
+    kind : Kind
+        What one field holds.
+    item : int, optional
+        The one column of the ``(n, K)`` array that is taken, if only one is.
+    """
+
+    argument: str
+    names: tuple[str, ...]
+    kind: Kind
+    item: int | None = None
+
+
+@attrs.frozen
+class Numbers:
+    """A number in every row, read as float64."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into floats where they are numbers."""
+        if "_" not in "".join(cells):  # float() takes 1_000 for a number
+            try:
+                return list(map(float, cells))
+            except ValueError:
+                pass
+        return [number_or_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make a float64 array if every value is a number."""
+        return _array_of(values, {int, float}, np.float64)
+
+    def fault(self, value: Any) -> str | None:
+        """Accept integers and floats; true and false are no numbers."""
+        fits = type(value) in (int, float) and self.whole([value]) is not None
+        return None if fits else "a number"
+
+
+@attrs.frozen
+class Labels:
+    """A label in every row: integers throughout, or text throughout.
+
+    Parameters
+    ----------
+    integers : bool
+        Whether the labels are integers.
+    listed : bool
+        Whether the classes were listed. If not, a cell that looks like an integer is one, so
+        that a column mixing integers and words is noticed.
+    hint : str
+        What the user can do about a label of the other kind.
+    """
+
+    integers: bool
+    listed: bool = True
+    hint: str = ""
+
+    @property
+    def _text_types(self) -> set[type]:
+        """Where text was listed, the number 3 is the label "3", as it is in a table of text."""
+        return {str, int} if self.listed else {str}
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into integers where they are meant to be."""
+        keep_text = self.listed and not self.integers
+        read = _text if keep_text else integer_or_text
+        values = {cell: read(cell) for cell in set(cells)}
+        return [values[cell] for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an int64 array, or an object array of text, if every value is such a label."""
+        if self.integers:
+            integers = _array_of(values, {int, bool}, np.int64)
+            return integers if integers is not None else self._from_floats(values)
+        if not set(map(type, values)) <= self._text_types or not all(map(_is_label, set(values))):
+            return None
+        # Objects: an array of str would be as wide as its longest item.
+        return np.array(list(map(str, values)), dtype=object)
+
+    def _from_floats(self, values: Sequence[Any]) -> Array | None:
+        """Take 3.0 for 3 here too."""
+        if any(map(self.fault, values)):
+            return None
+        return np.array([int(value) for value in values], dtype=np.int64)
+
+    def fault(self, value: Any) -> str | None:
+        """Accept a label of the right type."""
+        if self.integers:
+            fits = type(value) in (int, bool, float) and _is_int64(value)
+        else:
+            fits = type(value) in self._text_types and _is_label(value)
+        wanted = "an integer" if self.integers else f"text of at most {_MAX_LABEL} characters"
+        return None if fits else wanted + self.hint
+
+
+@attrs.frozen
+class Vectors:
+    """A list of numbers in every row.
+
+    Parameters
+    ----------
+    width : int
+        The length that every list has.
+    integers : bool
+        Whether the numbers have to be integers.
+    """
+
+    width: int
+    integers: bool = False
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells: a cell of a text table holds no list."""
+        return [_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an array of shape ``(n, width)`` if every value is a list of that length."""
+        if not set(map(type, values)) <= {list} or not set(map(len, values)) <= {self.width}:
+            return None
+        types, dtype = ({int, bool}, np.int64) if self.integers else ({int, float}, np.float64)
+        flat = _array_of(list(chain.from_iterable(values)), types, dtype)
+        return None if flat is None else flat.reshape(len(values), self.width)
+
+    def fault(self, value: Any) -> str | None:
+        """Accept a list of the right length and type."""
+        fits = type(value) is list and self.whole([value]) is not None
+        items = "integers" if self.integers else "numbers"
+        return None if fits else f"a list of {self.width} {items}"
+
+
+def integer_or_text(cell: str) -> int | str | None:
+    """Read a cell as an integer if it looks like one; an empty cell is missing."""
+    match = _INTEGER.fullmatch(cell)
+    return _text(cell) if match is None else int(match[1])
+
+
+def number_or_text(cell: str) -> float | str | None:
+    """Read a cell as a number if it is one; an empty cell is missing."""
+    try:
+        return float(cell) if "_" not in cell else cell
+    except ValueError:
+        return _text(cell)
+
+
+def _text(cell: str) -> str | None:
+    return cell or None
+
+
+def _is_int64(value: float) -> bool:
+    return value == value // 1 and int(value) in _INT64
+
+
+def _is_label(label: str | int) -> bool:
+    """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
+    text = str(label)
+    if len(text) > _MAX_LABEL:
+        return False
+    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | None:
+    """Make an array unless a value has another type or does not fit into the dtype."""
+    if not set(map(type, values)) <= types:
+        return None
+    try:
+        return np.array(values, dtype=dtype)
+    except OverflowError:
+        return None
+
+
+def what_is_wrong(name: str, kind: Kind, value: object) -> str | None:
+    """Say what is wrong with one value of one field, or None."""
+    if value is None:
+        return f"`{name}` is missing"
+    wanted = kind.fault(value)
+    return None if wanted is None else f"`{name}` must be {wanted}, got {shown(value)}"

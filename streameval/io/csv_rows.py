@@ -1,0 +1,155 @@
+"""Tables of text: comma or tab separated, with quotes as in RFC 4180."""
+
+from __future__ import annotations
+
+import csv
+import io
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from streameval.io.columns import integer_or_text, number_or_text
+from streameval.io.errors import BadDataError, shown
+from streameval.io.lines import RowEnds, is_text, pieces, text_of
+from streameval.io.rows import Fault, Parsed, assemble, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streameval.io.columns import Column
+    from streameval.io.lines import Piece
+    from streameval.io.streams import ByteStream
+
+__all__ = ["CsvBlock", "csv_blocks"]
+
+
+@attrs.frozen
+class CsvBlock:
+    """Whole rows of a table of text, and the header of its file.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file.
+    first_line : int
+        The number of the first line.
+    data : bytes
+        The lines.
+    taken : int
+        How many bytes of the file they are, before unpacking.
+    header : tuple of str
+        The names of the columns.
+    delimiter : str
+        What stands between two cells.
+    """
+
+    unit: ClassVar[str] = "line"
+    source: str
+    first_line: int
+    data: bytes = attrs.field(repr=False)
+    taken: int
+    header: tuple[str, ...]
+    delimiter: str
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Give the rows of the right length, their cells as numbers where they look so."""
+        for _, row in self._rows():
+            if isinstance(row, list):
+                yield dict(zip(self.header, map(_value, row), strict=True))
+
+    def parse(self, columns: Sequence[Column]) -> Parsed:
+        """Read the columns of all rows of the right length."""
+        fields = fields_of(columns)
+        cells: list[list[str]] = [[] for _ in fields]
+        at = [_position(name, self.header, self.source) for name, _ in fields]
+        # Lists by column: a list for each row would keep the garbage collector busy.
+        adders = [(position, items.append) for position, items in zip(at, cells, strict=True)]
+        places: list[int] = []
+        faults: list[Fault] = []
+        for line, row in self._rows():
+            if isinstance(row, str):
+                faults.append((line, row))
+                continue
+            places.append(line)
+            for position, add in adders:
+                add(row[position])
+        values = {field: field[1].from_text(c) for field, c in zip(fields, cells, strict=True)}
+        return assemble(columns, values, places, faults)
+
+    def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
+        """Give every row as its cells, and every line of a bad row as what is wrong with it."""
+        for before, after, row in _records(self.data, self.delimiter):
+            line = self.first_line + before
+            reason = row if isinstance(row, str) else self._misfit(row)
+            if reason is None:
+                yield line, row
+                continue
+            yield line, reason
+            for more in range(line + 1, self.first_line + after):
+                yield more, f"part of the bad row that begins on line {line}"
+
+    def _misfit(self, row: list[str]) -> str | None:
+        if len(row) == len(self.header):
+            return None
+        return f"the header has {len(self.header)} cells, and this row has {len(row)}"
+
+
+def csv_blocks(stream: ByteStream, delimiter: str = ",") -> Iterator[CsvBlock]:
+    """Cut a table of text into blocks; its first row is the header."""
+    header: tuple[str, ...] = ()
+    for piece in pieces(stream, RowEnds()):
+        line, data = piece.first_line, piece.data
+        if not header:
+            header, n_lines = _header(piece, stream.name, delimiter)
+            line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
+        if header:
+            yield CsvBlock(stream.name, line, data, piece.taken, header, delimiter)
+
+
+def _header(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:
+    """Read the names of the columns, and how many lines they take."""
+    for before, after, row in _records(piece.data, delimiter):
+        if isinstance(row, str):
+            raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
+        return tuple(row), after
+    return (), piece.data.count(b"\n")
+
+
+def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
+    """Give the rows, or what is wrong with them, between the numbers of lines read so far.
+
+    A bad row of several lines may have swallowed good ones after a stray quote, so it counts
+    with all of its lines. Blank lines are skipped.
+    """
+    text = text_of(data)
+    is_clean = is_text(text)
+    reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
+    row: list[str] | str | None
+    while True:
+        before = reader.line_num
+        try:
+            row = next(reader, None)
+        except csv.Error as error:
+            # The rest is advice to programmers, to open the file in another mode.
+            row = f"not CSV ({str(error).partition(' - ')[0]})"
+        if row is None:
+            return
+        if not is_clean and not all(map(is_text, row)):
+            row = "not UTF-8"
+        if row:
+            yield before, reader.line_num, row
+
+
+def _position(name: str, header: tuple[str, ...], source: str) -> int:
+    """Find a column that the header names exactly once."""
+    n_found = header.count(name)
+    if n_found != 1:
+        trouble = "has no column" if n_found == 0 else f"has {n_found} columns"
+        raise BadDataError(f"{source}: the header {trouble} {shown(name)}.")
+    return header.index(name)
+
+
+def _value(cell: str) -> int | float | str | None:
+    """Guess the type of a cell by its looks, to show what a column holds."""
+    value = integer_or_text(cell)
+    return number_or_text(value) if isinstance(value, str) else value

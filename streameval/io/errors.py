@@ -1,0 +1,53 @@
+"""The error of files: what cannot be read, and which row cannot be counted."""
+
+from __future__ import annotations
+
+import reprlib
+
+import attrs
+
+from streameval.errors import StreamevalError
+
+__all__ = ["BadDataError", "BadRow", "shown"]
+
+_SHOWN = 40
+# Cut short in depth too: the plain repr of a deeply nested value can exceed the recursion limit.
+_SHORT = reprlib.Repr()
+_SHORT.maxlevel = 2
+_SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
+
+
+class BadDataError(StreamevalError, ValueError):
+    """A file cannot be read, or holds rows that cannot be counted; the message names it."""
+
+
+@attrs.frozen
+class BadRow:
+    """One row that cannot be counted.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file, as the user gave it.
+    unit : str
+        What a place in it is called, "line" or "row".
+    place : int
+        The number of the line or row, counted from 1.
+    reason : str
+        What is wrong, without a full stop.
+    """
+
+    source: str
+    unit: str
+    place: int
+    reason: str
+
+    def __str__(self) -> str:
+        """Give the sentence that a person reads."""
+        return f"{self.source}, {self.unit} {self.place}: {self.reason}."
+
+
+def shown(value: object) -> str:
+    """Quote a value from a file, short and on one line whatever it holds."""
+    text = _SHORT.repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}..."

@@ -1,0 +1,98 @@
+"""JSON lines: one object on each line."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+
+from streameval.io.errors import shown
+from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streameval.io.columns import Column
+    from streameval.io.streams import ByteStream
+
+__all__ = ["JsonBlock", "json_blocks"]
+
+_decode = json.JSONDecoder().raw_decode
+
+
+@attrs.frozen
+class JsonBlock:
+    """Whole lines of a file of JSON lines.
+
+    Blank lines are skipped. Where an object has a key twice, the last one counts. Lines are
+    parsed one by one, so that a bad one is named exactly and none can borrow from the next.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file.
+    first_line : int
+        The number of the first line.
+    data : bytes
+        The lines.
+    taken : int
+        How many bytes of the file they are, before unpacking.
+    """
+
+    unit: ClassVar[str] = "line"
+    source: str
+    first_line: int
+    data: bytes = attrs.field(repr=False)
+    taken: int
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Give the lines that are objects."""
+        return (row for _, row in self._lines() if isinstance(row, dict))
+
+    def parse(self, columns: Sequence[Column]) -> Parsed:
+        """Read the columns of all lines that hold them."""
+        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns)}
+        # Lists by column: a list for each row would keep the garbage collector busy.
+        adders = [(name, items.append) for (name, _), items in values.items()]
+        places: list[int] = []
+        faults: list[Fault] = []
+        for line, row in self._lines():
+            if isinstance(row, str):
+                faults.append((line, row))
+                continue
+            places.append(line)
+            for name, add in adders:
+                add(row.get(name))
+        return assemble(columns, values, places, faults)
+
+    def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
+        """Give every line that is not blank, as an object or as what is wrong with it."""
+        for number, line in enumerate(text_of(self.data).split("\n"), self.first_line):
+            text = line.strip(" \t\r")
+            if text:
+                yield number, _object(text)
+
+
+def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
+    """Cut a stream of JSON lines into blocks."""
+    for piece in pieces(stream, LineEnds()):
+        yield JsonBlock(stream.name, piece.first_line, piece.data, piece.taken)
+
+
+def _object(text: str) -> dict[str, Any] | str:
+    """Parse one line, or say what is wrong with it."""
+    try:
+        value, end = _decode(text)
+    except json.JSONDecodeError as error:
+        return f"not JSON ({error.msg.lower()}, at character {error.pos + 1})"
+    except ValueError:
+        return "not JSON (a number of thousands of digits)"
+    except RecursionError:
+        return "not JSON (nested too deeply)"
+    if end != len(text):
+        return f"not JSON (more text after the value, at character {end + 1})"
+    if not is_text(text):
+        return "not UTF-8"
+    return value if isinstance(value, dict) else f"not an object, got {shown(value)}"

@@ -1,0 +1,127 @@
+"""Whole lines of a stream, cut into pieces of about one size."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Protocol
+
+import attrs
+
+from streameval.io.errors import BadDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streameval.io.streams import ByteStream
+
+__all__ = ["BYTE_ORDER_MARK", "LineEnds", "Piece", "RowEnds", "is_text", "pieces", "text_of"]
+
+PIECE_BYTES = 2**20
+LONGEST_LINE = 2**26
+BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+_ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
+
+
+@attrs.frozen
+class Piece:
+    """Some whole lines of a file.
+
+    Parameters
+    ----------
+    first_line : int
+        The number of the first line, counted from 1.
+    data : bytes
+        The lines.
+    taken : int
+        How many bytes of the file were read for them, before unpacking.
+    """
+
+    first_line: int
+    data: bytes
+    taken: int
+
+
+class Ends(Protocol):
+    """Where a stream may be cut; it is shown every chunk once, in order."""
+
+    missing: str
+
+    def last(self, chunk: bytes) -> int:
+        """Give the last place in the next chunk to cut at, 0 if there is none."""
+        ...
+
+
+class LineEnds:
+    """Cut after any line."""
+
+    missing = "no line end"
+
+    def last(self, chunk: bytes) -> int:
+        """Give the place after the last newline."""
+        return chunk.rfind(b"\n") + 1
+
+
+class RowEnds:
+    """Cut after a line that ends outside of quotes, where the number of quotes so far is even.
+
+    RFC 4180 lets a quoted cell hold newlines, and doubles a quote inside of one.
+    """
+
+    missing = "no row end (is a quote left open?)"
+
+    def __init__(self) -> None:
+        self._inside = False
+
+    def last(self, chunk: bytes) -> int:
+        """Give the place after the last newline outside of quotes."""
+        inside = self._inside = self._inside ^ _is_odd(chunk.count(b'"'))
+        end = len(chunk)
+        while cut := chunk.rfind(b"\n", 0, end) + 1:
+            inside ^= _is_odd(chunk.count(b'"', cut, end))
+            if not inside:
+                return cut
+            end = cut - 1
+        return 0
+
+
+def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
+    """Cut a stream into pieces of whole lines, in memory that does not grow with the file.
+
+    Raises
+    ------
+    BadDataError
+        If a line is longer than 64 MiB, or the stream cannot be read.
+    """
+    line, taken = 1, 0
+    waiting: list[bytes] = []
+    while chunk := stream.read(PIECE_BYTES):
+        cut = ends.last(chunk)
+        if cut:
+            data = b"".join([*waiting, chunk[:cut]])
+            yield Piece(line, _unmarked(data, line), stream.taken - taken)
+            line, taken = line + data.count(b"\n"), stream.taken
+            waiting = []
+        waiting.append(chunk[cut:])
+        if sum(map(len, waiting)) > LONGEST_LINE:
+            limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
+            raise BadDataError(f"{stream.name}, line {line}: {limit}.")
+    if rest := b"".join(waiting):
+        yield Piece(line, _unmarked(rest, line), stream.taken - taken)
+
+
+def text_of(data: bytes) -> str:
+    """Decode UTF-8; bytes that are not become lone surrogates, which `is_text` finds."""
+    return data.decode("utf-8", "surrogateescape")
+
+
+def is_text(text: str) -> bool:
+    """Say whether all of a text was UTF-8; at once if it is ASCII."""
+    return text.isascii() or _ESCAPED_BYTE.search(text) is None
+
+
+def _unmarked(data: bytes, line: int) -> bytes:
+    return data.removeprefix(BYTE_ORDER_MARK) if line == 1 else data
+
+
+def _is_odd(number: int) -> bool:
+    return number % 2 == 1

@@ -1,0 +1,101 @@
+"""Rows of a block made into one batch, the bad ones set apart."""
+
+from __future__ import annotations
+
+from itertools import compress
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from streameval.io.columns import Array, Column, Kind, what_is_wrong
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+__all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
+
+# The number of a line or row, and what is wrong with it.
+Fault = tuple[int, str]
+# The name of a field and what it holds: one column of a file may serve two arguments.
+Field = tuple[str, Kind]
+
+
+@attrs.frozen
+class Parsed:
+    """What a block holds.
+
+    Parameters
+    ----------
+    batch : mapping from argument to array
+        The good rows.
+    places : sequence of int
+        The number of the line or row that each of them comes from.
+    faults : list of (int, str)
+        The bad ones, in order.
+    """
+
+    batch: Mapping[str, Array]
+    places: Sequence[int]
+    faults: list[Fault]
+
+
+def fields_of(columns: Sequence[Column]) -> list[Field]:
+    """List the fields that the columns are made of, each once."""
+    fields = [(name, column.kind) for column in columns for name in column.names]
+    return list(dict.fromkeys(fields))
+
+
+def assemble(
+    columns: Sequence[Column],
+    values: Mapping[Field, Sequence[Any] | Array],
+    places: Sequence[int],
+    faults: Iterable[Fault] = (),
+) -> Parsed:
+    """Make the batch of the rows in which every field fits.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The arguments to make.
+    values : mapping
+        The values of every field, all of one length: lists, still to be checked, or arrays.
+    places : sequence of int
+        The line or row number of each.
+    faults : iterable of (int, str)
+        The rows that were found to be bad before.
+    """
+    arrays = {field: _checked(field, items) for field, items in values.items()}
+    bad = _misfits({field: values[field] for field, array in arrays.items() if array is None})
+    if bad:
+        good = [position not in bad for position in range(len(places))]
+        kept = {field: _kept(items, good) for field, items in values.items()}
+        more = [(places[position], reason) for position, reason in bad.items()]
+        return assemble(columns, kept, list(compress(places, good)), [*faults, *more])
+    batch = {column.argument: _argument(column, arrays) for column in columns}
+    return Parsed(batch, places, sorted(faults))
+
+
+def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:
+    return values if isinstance(values, np.ndarray) else field[1].whole(values)
+
+
+def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
+    """Find the positions that do not fit, each with the first reason."""
+    found: dict[int, str] = {}
+    for field, items in values.items():
+        for position, value in enumerate(items):
+            reason = what_is_wrong(*field, value)
+            if reason is not None:
+                found.setdefault(position, reason)
+    return found
+
+
+def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Array:
+    return values[good] if isinstance(values, np.ndarray) else list(compress(values, good))
+
+
+def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:
+    parts = [arrays[name, column.kind] for name in column.names]
+    array: Array = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
+    return array if column.item is None else array[:, column.item]

@@ -1,0 +1,85 @@
+import csv
+import gzip
+import io
+import json
+import sys
+from types import SimpleNamespace
+
+import attrs
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from streameval.cli import main
+
+
+@attrs.frozen
+class Call:
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self):
+        return json.loads(self.out)
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch):
+    """An empty folder to work in, so that messages name files alone."""
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+@pytest.fixture
+def call(folder, capsys):
+    """Run the command line in this process."""
+
+    def call(*arguments):
+        capsys.readouterr()
+        code = main([str(argument) for argument in arguments])
+        return Call(code, *capsys.readouterr())
+
+    return call
+
+
+@pytest.fixture
+def stdin(monkeypatch):
+    def stdin(data):
+        monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))
+
+    return stdin
+
+
+@pytest.fixture
+def write(folder):
+    """Write rows to a file in the format that its name tells."""
+
+    def write(name, rows):
+        (folder / name).write_bytes(_packed(name, rows))
+        return name
+
+    return write
+
+
+def _packed(name, rows):
+    if name.endswith(".gz"):
+        return gzip.compress(_packed(name.removesuffix(".gz"), rows))
+    if name.endswith(".parquet"):
+        sink = pa.BufferOutputStream()
+        parquet.write_table(pa.Table.from_pylist(rows), sink, row_group_size=64)
+        return sink.getvalue().to_pybytes()
+    if name.endswith(".jsonl"):
+        return "".join(json.dumps(row) + "\n" for row in rows).encode()
+    text = io.StringIO(newline="")
+    writer = csv.DictWriter(text, rows[0], delimiter="\t" if name.endswith(".tsv") else ",")
+    writer.writeheader()
+    writer.writerows(rows)
+    return text.getvalue().encode()
+
+
+@pytest.fixture
+def labels(write):
+    """A log of 200 rows of three labels, 80 % of them right."""
+    rows = [{"id": n, "y_true": n % 3, "y_pred": (n + (n % 5 == 0)) % 3} for n in range(200)]
+    return write("labels.jsonl", rows)

@@ -1,0 +1,263 @@
+"""Data that cannot be counted: exit code 3, with file and line."""
+
+import gzip
+import os
+from functools import partial
+
+import pytest
+
+import streameval as se
+from streameval.io import lines
+
+GOOD = '{"y_true": 1, "y_pred": 1}\n'
+
+
+def error_of(done):
+    assert done.code == 3
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    return line.removeprefix("streameval: error: ")
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("a.jsonl", b"", "a.jsonl: holds no rows."),
+        ("a.csv", b"", "a.csv: holds no rows."),
+        ("a.csv", b"y_true,y_pred\n", "a.csv: holds no rows."),
+        ("a.jsonl", b"\n\n \n", "a.jsonl: holds no rows."),
+        ("a.jsonl.gz", gzip.compress(b""), "a.jsonl.gz: holds no rows."),
+        ("a.jsonl", bytes(range(256)) * 9, "a.jsonl, line 1: not JSON (expecting value, at"),
+        ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
+        ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
+        ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
+        ("a.jsonl", b"[" * 100_000, "a.jsonl, line 1: not JSON (nested too deeply)."),
+        ("a.jsonl", b"[]", "a.jsonl, line 1: not an object, got []."),
+        ("a.jsonl", b"\x1f\x8b" + b"junk" * 9, "a.jsonl: the gzip data is damaged."),
+        (
+            "a.jsonl.gz",
+            gzip.compress(GOOD.encode() * 99)[:-12],
+            "a.jsonl.gz: the gzip data is cut short.",
+        ),
+    ],
+)
+def test_eval_names_the_file_that_is_bad(name, data, message, call, folder):
+    (folder / name).write_bytes(data)
+    assert error_of(call("eval", name)).startswith(message)
+
+
+def test_eval_names_a_missing_file(call):
+    assert error_of(call("eval", "absent.csv")) == "absent.csv: no such file or directory."
+
+
+def test_eval_names_a_missing_file_after_good_ones(call, labels):
+    assert error_of(call("eval", labels, "absent.csv")) == "absent.csv: no such file or directory."
+
+
+def test_eval_names_a_directory(call, folder):
+    (folder / "logs").mkdir()
+    assert error_of(call("eval", "logs")) == "logs: is a directory; name the files in it."
+
+
+def test_eval_names_the_first_files_when_none_has_rows(call, folder):
+    names = [f"{n}.csv" for n in range(5)]
+    for name in names:
+        (folder / name).touch()
+    assert error_of(call("eval", *names)) == "0.csv, 1.csv, 2.csv, ...: holds no rows."
+
+
+def test_eval_refuses_a_line_without_an_end(call, folder, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 100)
+    monkeypatch.setattr(lines, "LONGEST_LINE", 1000)
+    (folder / "a.jsonl").write_text(GOOD + '{"y_true": "' + "x" * 2000)
+    assert error_of(call("eval", "a.jsonl")) == "a.jsonl, line 2: no line end within 1,000 bytes."
+
+
+def test_eval_refuses_a_later_file_without_the_column(call, labels, folder):
+    (folder / "b.csv").write_text("label,y_pred\n1,1\n")
+    assert error_of(call("eval", labels, "b.csv")) == "b.csv: the header has no column 'y_true'."
+
+
+BAD_JSON = [
+    ('{"y_true": 1}', "`y_pred` is missing"),
+    ('{"y_true": 1, "y_pred": null}', "`y_pred` is missing"),
+    (
+        '{"y_true": 1, "y_pred": 0.5}',
+        "`y_pred` must be an integer as the first label is (list mixed",
+    ),
+    (
+        '{"y_true": "cat", "y_pred": 1}',
+        "`y_true` must be an integer as the first label is (list mixed",
+    ),
+    ('{"y_true": 1, "y_pred": 1', "not JSON (expecting ',' delimiter, at character 26)"),
+    ("NaN", "not an object, got nan"),
+]
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("line", "reason"), BAD_JSON)
+def test_eval_names_the_line_that_is_bad(line, reason, jobs, call, folder, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 200)
+    (folder / "a.jsonl").write_text(GOOD * 70 + "\n" + line + "\n" + GOOD * 70)
+    found = error_of(call("eval", "a.jsonl", "--jobs", jobs))
+    assert found.startswith(f"a.jsonl, line 72: {reason}")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ('"a\nb",1,cat', "`y_pred` must be an integer as the first label is"),
+        ('"a\nb",1,', "`y_pred` is missing"),
+        ('"a\nb",1', "the header has 3 cells, and this row has 2"),
+        ('"a"b,1,1', "not CSV (',' expected after '\"')"),
+    ],
+)
+def test_eval_counts_the_lines_inside_quotes(row, reason, call, folder):
+    (folder / "a.csv").write_text(f'id,y_true,y_pred\n"x\ny\nz",1,1\n\n{row}\nw,0,0\n')
+    assert error_of(call("eval", "a.csv")).startswith(f"a.csv, line 6: {reason}")
+
+
+def test_eval_names_the_row_of_a_parquet_file(call, write):
+    rows = [{"y_true": n % 2 if n != 130 else None, "y_pred": 1} for n in range(200)]
+    assert (
+        error_of(call("eval", write("a.parquet", rows)))
+        == "a.parquet, row 131: `y_true` is missing."
+    )
+
+
+@pytest.mark.parametrize(
+    ("bad", "options", "reason"),
+    [
+        ({"y_true": 5, "s": 0.5}, [], "`y_true` must hold labels 0 to 1, got 5"),
+        ({"y_true": 1, "s": float("nan")}, [], "`s` must not hold NaN, got NaN"),
+        ({"y_true": 1, "s": 1, "w": -1.0}, ["--weight", "w"], "`w` must not be negative, got -1.0"),
+        ({"y_true": 1, "s": 1, "w": 1e300}, ["--weight", "w"], "`w`"),
+        (
+            {"y_true": 1, "s": 1, "w": float("inf")},
+            ["--weight", "w"],
+            "`w` must be finite, got inf",
+        ),
+    ],
+)
+def test_eval_names_the_line_that_the_accumulator_refuses(bad, options, reason, call, write):
+    rows = [{"y_true": n % 2, "s": n / 100, "w": 1} for n in range(100)]
+    rows[37] |= bad
+    found = error_of(call("eval", write("a.csv", rows), "--score", "s", *options))
+    assert found.startswith(f"a.csv, line 39: {reason}")
+    assert "position" not in found
+
+
+def test_eval_names_the_columns_that_the_accumulator_refuses(call, write):
+    rows = [{"y_true": n % 3, "a": 0.1, "b": 0.5, "c": 0.2} for n in range(9)]
+    rows[3]["b"] = float("nan")
+    found = error_of(call("eval", write("a.jsonl", rows), "--score", "a,b,c"))
+    assert found == "a.jsonl, line 4: `a,b,c` must not hold NaN, got NaN."
+
+
+def test_eval_refuses_lists_of_another_length(call, write):
+    rows = [{"y_true": 1, "y_score": [0.1, 0.2, 0.7]}, {"y_true": 1, "y_score": [0.1, 0.9]}]
+    found = error_of(call("eval", write("a.jsonl", rows), "--score", "y_score"))
+    assert found.endswith("line 2: `y_score` must be a list of 3 numbers, got [0.1, 0.9].")
+
+
+def test_eval_refuses_more_labels_than_can_be_met_over_blocks(call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 30_000)
+    rows = [{"y_true": n, "y_pred": n} for n in range(4200)]
+    assert "at most 4096 labels" in error_of(call("eval", write("a.csv", rows)))
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_eval_counts_what_max_bad_tolerates(jobs, call, folder, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 100)
+    bad = '{"y_true": 1}\n'
+    (folder / "a.jsonl").write_text((GOOD * 9 + bad) * 7)
+    done = call("eval", "a.jsonl", "--max-bad", 7, "--jobs", jobs, "-o", "a.state")
+    assert done.code == 0
+    assert done.out.startswith("70 rows of 1 file, 7 of them bad and left out\n")
+    assert se.load("a.state").n == 63
+    places = [10, 20, 30, 40, 50]
+    warnings = [f"streameval: warning: a.jsonl, line {n}: `y_pred` is missing." for n in places]
+    assert done.err.splitlines() == [*warnings, "streameval: warning: 2 more bad rows."]
+
+
+def test_eval_stops_at_the_first_row_past_max_bad(call, folder):
+    (folder / "a.jsonl").write_text((GOOD + "junk\n") * 7)
+    assert error_of(call("eval", "a.jsonl", "--max-bad", 2)) == (
+        "a.jsonl, line 6: not JSON (expecting value, at character 1). "
+        "That is bad row 3; --max-bad is 2."
+    )
+
+
+@pytest.mark.parametrize("size", [64, 500, 10**6])
+def test_eval_tolerates_the_same_rows_for_any_size_of_blocks(size, call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", size)
+    rows = [{"y_true": n % 2 + 7 * (n % 10 == 3), "y_score": n / 100} for n in range(100)]
+    done = call("eval", write("a.csv", rows), "--max-bad", 10, "-o", "a.state")
+    assert done.code == 0
+    good = [row for row in rows if row["y_true"] < 2]
+    expected = se.ConfusionAccumulator(2)
+    expected.update([r["y_true"] for r in good], [r["y_score"] for r in good])
+    assert se.load("a.state") == expected
+
+
+def test_eval_refuses_a_log_of_bad_rows_alone(call, folder):
+    (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": null}\n')
+    assert error_of(call("eval", "a.jsonl", "--max-bad", 9)) == "a.jsonl: holds no rows."
+
+
+def test_eval_refuses_a_log_of_lines_that_cannot_be_read(call, folder):
+    (folder / "a.jsonl").write_text("junk\n" * 3)
+    assert error_of(call("eval", "a.jsonl", "--max-bad", 9)) == "a.jsonl: holds no rows."
+
+
+@pytest.mark.parametrize("command", ["show", "merge"])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent.state", "absent.state: no such file or directory."),
+        (
+            "labels.jsonl",
+            "labels.jsonl: state is corrupt: these are not the bytes of an accumulator.",
+        ),
+        (".", ".: is a directory."),
+    ],
+)
+def test_states_that_cannot_be_read_are_named(command, name, message, call, labels):
+    options = ["-o", "out.state"] if command == "merge" else []
+    assert error_of(call(command, name, *options)) == message
+
+
+@pytest.mark.parametrize(
+    ("output", "message"),
+    [
+        ("absent/a.state", "absent/a.state: there is no such folder."),
+        (".", ".: is no regular file."),
+        ("x" * 300, f"{'x' * 300}: file name too long."),
+    ],
+    ids=["folder", "directory", "name"],
+)
+def test_eval_finds_out_early_that_the_state_cannot_be_saved(output, message, call):
+    assert error_of(call("eval", "absent.csv", "-o", output)) == message
+
+
+def test_eval_says_that_the_disk_is_full(call, labels, monkeypatch):
+    def full(accumulator, path):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr("streameval.cli.state_files.save", full)
+    found = error_of(call("eval", labels, "-o", "a.state"))
+    assert found == "a.state: the state is not saved, no space left on device."
+
+
+def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
+    def make(*arguments, **options):
+        raise MemoryError
+
+    monkeypatch.setattr("streameval.cli.classification.ConfusionAccumulator", make)
+    assert error_of(call("eval", labels)) == "there is not enough memory."
+
+
+def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
+    monkeypatch.setattr("streameval.cli.workers._leave_interrupts", partial(os._exit, 9))
+    found = error_of(call("eval", labels, "--jobs", 2))
+    assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."

@@ -1,0 +1,163 @@
+import math
+
+import pytest
+
+import streameval as se
+from streameval.cli.gates import Measured, judge, parse_gate
+
+
+@pytest.mark.parametrize(
+    ("text", "metric", "of", "sign", "bound"),
+    [
+        ("accuracy>=0.9", "accuracy", None, ">=", 0.9),
+        (" accuracy  >  .9 ", "accuracy", None, ">", 0.9),
+        ("hamming_loss<=1e-2", "hamming_loss", None, "<=", 0.01),
+        ("recall[macro]<1", "recall", "macro", "<", 1.0),
+        ("precision[a>=b]>=0.5", "precision", "a>=b", ">=", 0.5),
+        ("precision[x[0]]>-1", "precision", "x[0]", ">", -1.0),
+    ],
+)
+def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
+    gate = parse_gate(text)
+    assert (gate.metric, gate.of, gate.sign, gate.bound) == (metric, of, sign, bound)
+
+
+@pytest.mark.parametrize(
+    ("sign", "kept"),
+    [
+        (">=", [False, True, True]),
+        (">", [False, False, True]),
+        ("<=", [True, True, False]),
+        ("<", [True, False, False]),
+    ],
+)
+def test_gate_keeps_the_right_side(sign, kept):
+    gate = parse_gate(f"accuracy{sign}0.5")
+    assert [gate.keeps(value) for value in (0.4, 0.5, 0.6)] == kept
+
+
+@pytest.mark.parametrize(
+    ("text", "interval", "verdict"),
+    [
+        ("accuracy>=0.5", (0.5, 0.9), "passed"),
+        ("accuracy>0.5", (0.5, 0.9), "undecided"),
+        ("accuracy>=0.5", (0.4, 0.9), "undecided"),
+        ("accuracy>=0.5", (0.3, 0.5), "undecided"),
+        ("accuracy>0.5", (0.3, 0.5), "failed"),
+        ("accuracy>=0.5", (0.3, 0.4), "failed"),
+        ("accuracy<=0.5", (0.3, 0.5), "passed"),
+        ("accuracy<0.5", (0.3, 0.5), "undecided"),
+        ("accuracy<0.5", (0.5, 0.6), "failed"),
+        ("accuracy>=0.5", None, "undecided"),
+    ],
+)
+def test_judge_asks_that_the_whole_interval_keeps_the_bound(text, interval, verdict):
+    assert judge(parse_gate(text), Measured(0.5, interval)).kind == verdict
+
+
+def test_judge_never_passes_nan():
+    note = judge(parse_gate("accuracy>=0"), Measured(math.nan, (math.nan, math.nan)))
+    assert (note.kind, note.text) == ("undecided", "accuracy>=0: nan, undefined on these rows.")
+
+
+def gate_lines(done):
+    return [line for line in done.err.splitlines() if "note" not in line]
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict", "code"),
+    [
+        ("accuracy>=0.7", "passed", 0),
+        ("accuracy>=0.8", "undecided", 1),
+        ("accuracy>=0.95", "failed", 1),
+        ("specificity<1", "passed", 0),
+        ("recall[macro]>=0.7", "passed", 0),
+        ("recall[micro]>0.9", "failed", 1),
+        ("recall[weighted]>=0.8", "undecided", 1),
+        ("recall[1]>=0.6", "passed", 0),
+        ("f_score[2]>=0.99", "failed", 1),
+        ("n>=200", "passed", 0),
+        ("n>200", "failed", 1),
+        ("n_averaged>=3", "passed", 0),
+    ],
+)
+def test_eval_decides_a_gate(gate, verdict, code, call, labels):
+    done = call("eval", labels, "--fail-under", gate)
+    assert done.code == code
+    (line,) = gate_lines(done)
+    assert line.startswith(f"streameval: {verdict}: {gate}: ")
+
+
+def test_eval_gives_value_and_interval_of_a_gate(call, labels):
+    done = call("eval", labels, "--fail-under", "accuracy>=0.8")
+    result = se.ConfusionAccumulator("auto").update([0] * 160 + [1] * 40, [0] * 200).compute()
+    low, high = result.confidence("accuracy")
+    (line,) = gate_lines(done)
+    assert line == (f"streameval: undecided: accuracy>=0.8: 0.8 in [{low:.6g}, {high:.6g}].")
+
+
+def test_eval_compares_the_value_itself_at_level_0(call, labels):
+    done = call("eval", labels, "--fail-under", "accuracy>=0.8", "--level", 0)
+    assert (done.code, done.err) == (0, "streameval: passed: accuracy>=0.8: 0.8.\n")
+
+
+def test_eval_decides_more_with_a_lower_level(call, labels):
+    assert call("eval", labels, "--fail-under", "accuracy>=0.78").code == 1
+    assert call("eval", labels, "--fail-under", "accuracy>=0.78", "--level", 0.4).code == 0
+
+
+def test_eval_prints_a_line_for_every_gate_and_fails_if_one_does(call, labels):
+    gates = ["accuracy>=0.7", "accuracy>=0.99", "recall[0]>=0.5"]
+    done = call("eval", labels, *(part for gate in gates for part in ("--fail-under", gate)))
+    assert done.code == 1
+    verdicts = [line.split(": ")[1] for line in gate_lines(done)]
+    assert verdicts == ["passed", "failed", "passed"]
+    assert "macro mean" in done.out
+
+
+def test_eval_says_only_what_did_not_pass_when_quiet(call, labels):
+    done = call("eval", labels, "--quiet", "--fail-under", "n>1", "--fail-under", "n<1")
+    assert done.err == "streameval: failed: n<1: 200.\n"
+
+
+@pytest.fixture
+def weighted(write):
+    return write(
+        "w.csv", [{"y_true": 1, "y_pred": 1, "w": 0.5}, {"y_true": 0, "y_pred": 0, "w": 1}]
+    )
+
+
+@pytest.mark.parametrize("gate", ["accuracy>=0.1", "recall[macro]>=0.1", "recall[0]>=0.1"])
+def test_eval_leaves_a_gate_undecided_when_weights_have_fractions(gate, call, weighted):
+    done = call("eval", weighted, "--weight", "w", "--fail-under", gate)
+    assert done.code == 1
+    assert done.err == (
+        f"streameval: undecided: {gate}: 1, no sampling interval (fractional weights and "
+        "empty classes have none); --level 0 compares the value itself.\n"
+    )
+
+
+@pytest.mark.parametrize(
+    "gate", ["accuracy>=0.1", "recall[macro]>=0.1", "recall[0]>=0.1", "n>=1.5"]
+)
+def test_eval_compares_values_of_fractional_weights_at_level_0(gate, call, weighted):
+    options = ["--weight", "w", "--fail-under", gate, "--level", 0]
+    assert call("eval", weighted, *options).code == 0
+
+
+def test_eval_leaves_a_gate_undecided_when_the_class_is_empty(call, write):
+    log = write("a.csv", [{"y_true": 0, "y_pred": 0}])
+    done = call("eval", log, "--classes", 3, "--fail-under", "recall[2]<0.5")
+    assert done.code == 1
+    assert done.err.startswith("streameval: undecided: recall[2]<0.5: 0, no sampling interval (")
+
+
+def test_show_decides_gates_too(call, labels):
+    call("eval", labels, "-o", "a.state")
+    assert call("show", "a.state", "--fail-under", "accuracy>=0.7").code == 0
+    assert call("show", "a.state", "--fail-under", "accuracy>=0.9").code == 1
+
+
+def test_eval_saves_the_state_although_a_gate_fails(call, labels, folder):
+    assert call("eval", labels, "--fail-under", "n>1e9", "-o", "a.state").code == 1
+    assert (folder / "a.state").exists()

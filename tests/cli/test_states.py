@@ -1,0 +1,59 @@
+import pytest
+
+import streameval as se
+from streameval import InvalidInputError
+from streameval.cli import tasks
+
+
+@pytest.fixture
+def save(folder):
+    def save(name, accumulator):
+        se.save(accumulator, name)
+        return name
+
+    return save
+
+
+def test_show_reports_what_eval_reported(call, labels):
+    counted = call("eval", labels, "-o", "a.state")
+    shown = call("show", "a.state")
+    assert shown.out.splitlines()[0] == "a.state, n = 200"
+    assert shown.out.splitlines()[1:] == counted.out.splitlines()[1:]
+
+
+def test_merge_adds_every_state(call, save):
+    names = [save(f"{n}.state", se.ConfusionAccumulator().update([1], [n % 2])) for n in range(5)]
+    assert call("merge", *names, "-o", "sum.state").code == 0
+    assert se.load("sum.state") == se.ConfusionAccumulator().update([1] * 5, [0, 1, 0, 1, 0])
+
+
+def test_merge_may_write_over_its_input(call, save):
+    name = save("a.state", se.ConfusionAccumulator().update([1], [1]))
+    assert call("merge", name, name, "-o", name).code == 0
+    assert se.load(name).n == 2
+
+
+def test_merge_names_the_states_that_do_not_fit(call, save, folder):
+    save("a.state", se.ConfusionAccumulator(threshold=0.5))
+    save("b.state", se.ConfusionAccumulator(threshold=0.7))
+    done = call("merge", "a.state", "a.state", "b.state", "-o", "sum.state")
+    assert (done.code, done.out) == (4, "")
+    assert done.err == (
+        "streameval: error: b.state does not fit a.state: "
+        "cannot merge: `threshold` differs (0.5 and 0.7).\n"
+    )
+    assert not (folder / "sum.state").exists()
+
+
+def test_merge_says_that_the_sum_is_too_large(call, save):
+    weight = [2**62]
+    name = save("a.state", se.ConfusionAccumulator().update([1], [1], sample_weight=weight))
+    done = call("merge", name, name, "-o", "sum.state")
+    assert done.code == 3
+    assert done.err.count("\n") == 1
+
+
+def test_task_of_refuses_an_accumulator_without_a_task(monkeypatch):
+    monkeypatch.setattr(tasks, "TASKS", {})
+    with pytest.raises(InvalidInputError, match="a state of ConfusionAccumulator cannot be shown"):
+        tasks.task_of(se.ConfusionAccumulator())

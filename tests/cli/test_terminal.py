@@ -1,0 +1,189 @@
+"""Progress, colour and notes: what a terminal sees and a pipe does not."""
+
+import io
+import sys
+
+import pytest
+
+from streameval.cli.progress import Progress, duration, size
+from streameval.cli.terminal import Note, line_of
+
+
+class Terminal(io.StringIO):
+    def isatty(self):
+        return True
+
+
+class Clock:
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+@pytest.fixture(autouse=True)
+def plain_environment(monkeypatch):
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("COLUMNS", "100")
+
+
+@pytest.fixture
+def clock():
+    return Clock()
+
+
+def test_progress_shows_share_rows_bytes_rate_and_time_left(clock):
+    screen = Terminal()
+    progress = Progress(screen, 4_000_000, clock)
+    clock.now += 2.0
+    progress.advance(5000, 1_000_000)
+    assert screen.getvalue() == (
+        "\r 25% [#####               ] 5,000 rows  1.0 MB  2,500 rows/s  0:06 left\x1b[K"
+    )
+
+
+@pytest.mark.parametrize("total", [None, 0])
+def test_progress_shows_no_share_when_the_size_is_unknown(total, clock):
+    screen = Terminal()
+    progress = Progress(screen, total, clock)
+    clock.now += 2.0
+    progress.advance(5000, 900)
+    assert screen.getvalue() == "\r5,000 rows  900 B  2,500 rows/s\x1b[K"
+
+
+def test_progress_adds_up(clock):
+    screen = Terminal()
+    progress = Progress(screen, 100, clock)
+    for _ in range(2):
+        clock.now += 1.0
+        progress.advance(10, 25)
+    assert screen.getvalue().split("\r")[-1].startswith(" 50% [##########          ] 20 rows")
+
+
+def test_progress_stays_below_a_hundred_per_cent(clock):
+    screen = Terminal()
+    progress = Progress(screen, 100, clock)
+    clock.now += 1.0
+    progress.advance(10, 150)
+    assert screen.getvalue().startswith("\r100% [####################] 10 rows")
+
+
+def test_progress_copes_with_a_first_block_of_no_bytes(clock):
+    screen = Terminal()
+    progress = Progress(screen, 100, clock)
+    clock.now += 1.0
+    progress.advance(10, 0)
+    assert "0:00 left" in screen.getvalue()
+
+
+def test_progress_draws_ten_times_a_second_at_most(clock):
+    screen = Terminal()
+    progress = Progress(screen, None, clock)
+    for _ in range(100):
+        clock.now += 0.011
+        progress.advance(1, 1)
+    assert 9 <= screen.getvalue().count("\r") <= 11
+
+
+def test_progress_fits_a_narrow_terminal(clock, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "30")
+    screen = Terminal()
+    progress = Progress(screen, 100, clock)
+    clock.now += 1.0
+    progress.advance(10, 10)
+    assert len(screen.getvalue()) == len("\r") + 29 + len("\x1b[K")
+
+
+def test_progress_wipes_its_line(clock):
+    screen = Terminal()
+    with Progress(screen, 100, clock) as progress:
+        clock.now += 1.0
+        progress.advance(10, 10)
+    assert screen.getvalue().endswith("\r\x1b[K")
+
+
+def test_progress_leaves_no_trace_when_it_was_quick(clock):
+    screen = Terminal()
+    with Progress(screen, 100, clock) as progress:
+        progress.advance(10, 10)
+    assert screen.getvalue() == ""
+
+
+def test_progress_keeps_silent_without_a_terminal(clock):
+    with Progress(None, 100, clock) as progress:
+        clock.now += 1.0
+        progress.advance(10, 10)
+
+
+@pytest.mark.parametrize(
+    ("number", "text"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (999_949, "999.9 kB"),
+        (999_950, "1.0 MB"),
+        (5 * 10**9, "5.0 GB"),
+        (2 * 10**15, "2,000.0 TB"),
+    ],
+)
+def test_size_is_written_for_people(number, text):
+    assert size(number) == text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (75, "1:15"), (3600, "1:00:00")]
+)
+def test_duration_is_written_for_people(seconds, text):
+    assert duration(seconds) == text
+
+
+def test_note_is_coloured_on_a_terminal():
+    note = Note("failed", "accuracy>=0.9: 0.5.")
+    assert line_of(note, Terminal()) == "streameval: \x1b[31mfailed\x1b[0m: accuracy>=0.9: 0.5.\n"
+
+
+def test_note_of_no_weight_is_plain_on_a_terminal():
+    assert line_of(Note("note", "ten."), Terminal()) == "streameval: note: ten.\n"
+
+
+def test_note_is_plain_in_a_pipe():
+    assert line_of(Note("failed", "x."), io.StringIO()) == "streameval: failed: x.\n"
+
+
+@pytest.mark.parametrize(("name", "value"), [("NO_COLOR", "1"), ("TERM", "dumb")])
+def test_note_is_plain_when_the_environment_says_so(name, value, monkeypatch):
+    monkeypatch.setenv(name, value)
+    assert line_of(Note("failed", "x."), Terminal()) == "streameval: failed: x.\n"
+
+
+@pytest.fixture
+def watch(call, monkeypatch):
+    """Run a command with a terminal as standard error, and give what it was sent."""
+    monkeypatch.setattr("streameval.cli.progress._INTERVAL", 0.0)
+
+    def watch(*arguments):
+        screen = Terminal()
+        monkeypatch.setattr(sys, "stderr", screen)
+        call(*arguments)
+        return screen.getvalue()
+
+    return watch
+
+
+def test_eval_draws_progress_on_a_terminal(watch, labels):
+    seen = watch("eval", labels)
+    assert seen.startswith("\r100% [####################] 200 rows  ")
+    assert seen.endswith("\r\x1b[K")
+
+
+def test_eval_draws_no_progress_when_quiet(watch, labels):
+    assert watch("eval", labels, "--quiet") == ""
+
+
+def test_eval_wipes_progress_before_an_error(watch, labels, folder):
+    (folder / "bad.jsonl").write_text("junk")
+    seen = watch("eval", labels, "bad.jsonl")
+    assert "\r\x1b[Kstreameval: \x1b[31merror\x1b[0m: bad.jsonl, line 1:" in seen

@@ -1,0 +1,190 @@
+"""Mistakes in the command: exit code 2 and one line that helps."""
+
+import pytest
+
+LISTS = [{"y_true": [1, 0], "y_pred": [1, 0], "y_score": [0.1, 0.9]}]
+ONE = [{"y_true": 1, "y_score": 0.5}]
+WORD = [{"y_true": "ham", "y_score": 0.5}]
+THREE = [{"y_true": 1, "y_score": [0.1, 0.2, 0.7]}]
+
+
+def error_of(done):
+    assert done.code == 2
+    assert done.out == ""
+    (line,) = done.err.splitlines()
+    return line.removeprefix("streameval: error: ")
+
+
+@pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
+def test_eval_names_the_nearest_column(option, call, labels):
+    assert error_of(call("eval", labels, option, "y_ture")) == (
+        "no column 'y_ture' in the first row: did you mean 'y_true'? There are id, y_true, y_pred."
+    )
+
+
+def test_eval_lists_the_columns_when_none_is_near(call, labels):
+    assert error_of(call("eval", labels, "--label", "zzz")) == (
+        "no column 'zzz' in the first row: there are id, y_true, y_pred."
+    )
+
+
+def test_eval_lists_some_of_many_columns(call, write):
+    log = write("a.jsonl", [{f"c{n}": 1 for n in range(50)}])
+    assert error_of(call("eval", log)).endswith(" c18, c19, ...")
+
+
+def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
+    log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
+    assert error_of(call("eval", log)).endswith(r"there are '\x1b[31m\nred'.")
+
+
+def test_eval_asks_for_predictions(call, write):
+    assert "no column 'y_pred'" in error_of(call("eval", write("a.csv", [{"y_true": 1}])))
+
+
+@pytest.mark.parametrize(
+    ("rows", "options", "message"),
+    [
+        (
+            LISTS,
+            ["--pred", "y_pred"],
+            "`y_true` holds lists; pass --multilabel if they are 0 and 1.",
+        ),
+        (
+            ONE,
+            ["--multilabel"],
+            "--multilabel needs a list of 0 and 1, or columns, in `y_true`.",
+        ),
+        (
+            LISTS,
+            ["--multilabel", "--classes", "3"],
+            "`y_true` holds 2 values a row, but there are 3 classes.",
+        ),
+        (THREE, ["--classes", "2"], "`y_score` holds 3 values a row, but there are 2 classes."),
+        (ONE, ["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
+        (
+            WORD,
+            [],
+            "`y_true` holds text, 'ham', but the classes are numbers; list the labels",
+        ),
+        (
+            ONE,
+            ["--pred", "y_true,y_score"],
+            "--pred takes one column, unless --multilabel is given.",
+        ),
+        (
+            ONE,
+            ["--label", "y_true,y_score"],
+            "--label takes one column, unless --multilabel is given.",
+        ),
+        (
+            ONE,
+            ["--pred", "y_true", "--threshold", "1"],
+            "--threshold decides by scores, and `y_true` holds labels.",
+        ),
+        (
+            ONE,
+            ["--pred", "y_true", "--top-k", "2"],
+            "--top-k decides by scores, and `y_true` holds labels.",
+        ),
+        (ONE, ["--pos-label", "x"], "--pos-label must be an integer as the labels are, got 'x'."),
+        (
+            ONE,
+            ["--ignore-label", "x"],
+            "--ignore-label must be an integer as the labels are, got 'x'.",
+        ),
+        (ONE, ["--pos-label", "7"], "`pos_label` must be one of the two classes (0, 1), got 7."),
+        (THREE, ["--top-k", "9"], "`top_k` must be"),
+        (ONE, ["-o", "a.jsonl"], "-o a.jsonl would overwrite an input."),
+        (
+            ONE,
+            ["--fail-under", "accuracy=0.9"],
+            "'accuracy=0.9' is no gate; write one like 'accuracy>=0.9'.",
+        ),
+        (ONE, ["--fail-under", ">=0.9"], "'>=0.9' is no gate"),
+        (
+            ONE,
+            ["--fail-under", "accuracy>=high"],
+            "'accuracy>=high' compares with 'high', which is no finite",
+        ),
+        (
+            ONE,
+            ["--fail-under", "accuracy>=nan"],
+            "'accuracy>=nan' compares with 'nan', which is no finite",
+        ),
+        (
+            ONE,
+            ["--fail-under", "acuracy>=1"],
+            "no metric 'acuracy': did you mean 'accuracy'? There are n, tp,",
+        ),
+        (
+            ONE,
+            ["--fail-under", "accuracy[1]>=1"],
+            "'accuracy[1]>=1': accuracy has no averages and no classes.",
+        ),
+        (ONE, ["--fail-under", "n[1]>=1"], "'n[1]>=1': n has no averages and no classes."),
+        (
+            ONE,
+            ["--fail-under", "recall[7]>=1"],
+            "no class '7': there are 0, 1, macro, micro, weighted.",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if value and isinstance(value[0], str) else "",
+)
+def test_eval_says_what_does_not_fit(rows, options, message, call, write):
+    found = error_of(call("eval", write("a.jsonl", rows), *options))
+    assert found.startswith(message)
+
+
+def test_eval_names_a_class_that_was_not_met(call, labels):
+    found = error_of(call("eval", labels, "--fail-under", "recall[9]>=0.5"))
+    assert found == "no class '9': there are 0, 1, 2, macro, micro, weighted."
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "the following arguments are required: COMMAND"),
+        (["eval"], "the following arguments are required: FILE"),
+        (["evaluate"], "invalid choice: 'evaluate'"),
+        (["eval", "a", "--jobs", "0"], "--jobs: must be an integer of at least 1, got '0'"),
+        (["eval", "a", "--jobs", "two"], "--jobs: must be an integer of at least 1, got 'two'"),
+        (["eval", "a", "--max-bad", "-1"], "--max-bad: must be an integer of at least 0, got '-1'"),
+        (["eval", "a", "--max-bad", "x"], "--max-bad: must be an integer of at least 0, got 'x'"),
+        (["eval", "a", "--level", "1"], "--level: must lie in [0, 1), got '1'"),
+        (["eval", "a", "--level", "high"], "--level: must be a number, got 'high'"),
+        (["eval", "a", "--threshold", "inf"], "--threshold: must be a number, got 'inf'"),
+        (["eval", "a", "--format", "xml"], "--format: invalid choice: 'xml'"),
+        (["eval", "a", "--task", "ranking"], "--task: invalid choice: 'ranking'"),
+        (["eval", "a", "--pred", "p", "--score", "s"], "not allowed with argument --pred"),
+        (["eval", "a", "--labels", "x"], "unrecognized arguments: --labels x"),
+        (["merge", "a"], "the following arguments are required: -o"),
+        (["show"], "the following arguments are required: STATE"),
+    ],
+    ids=" ".join,
+)
+def test_arguments_are_refused_with_a_reason(arguments, message, call):
+    done = call(*arguments)
+    assert done.code == 2
+    assert done.err.startswith("usage: streameval")
+    assert message in done.err.splitlines()[-1]
+
+
+@pytest.mark.parametrize(
+    "arguments", [["--help"], ["eval", "--help"], ["merge", "--help"], ["show", "-h"]]
+)
+def test_help_fits_80_columns(arguments, call, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    done = call(*arguments)
+    assert done.code == 0
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_help_explains_the_exit_codes(call):
+    assert "exit codes:" in call("--help").out
+
+
+def test_version_is_that_of_the_package(call):
+    import streameval
+
+    assert call("--version").out == f"streameval {streameval.__version__}\n"

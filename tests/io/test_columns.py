@@ -1,0 +1,126 @@
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from streameval.io import Labels, Numbers, Vectors, integer_or_text
+from streameval.io.columns import what_is_wrong
+
+KINDS = [
+    Numbers(),
+    Labels(integers=True),
+    Labels(integers=False),
+    Labels(integers=False, listed=False),
+    Vectors(2),
+    Vectors(2, integers=True),
+]
+scalars = (
+    st.booleans()
+    | st.integers()
+    | st.integers(-3, 3)
+    | st.floats()
+    | st.sampled_from([2.0, 10**400, 2**63, 2**63 - 1, -(2**63), "x" * 256, "x" * 257, "\ud800"])
+    | st.text(max_size=3)
+)
+values = scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(), scalars, max_size=1)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=repr)
+@given(items=st.lists(values, max_size=4))
+def test_whole_is_none_exactly_when_a_value_has_a_fault(kind, items):
+    has_fault = any(kind.fault(item) is not None for item in items)
+    assert (kind.whole(items) is None) == has_fault
+
+
+@pytest.mark.parametrize(
+    ("kind", "items", "expected"),
+    [
+        (Numbers(), [1, 0.5], np.array([1.0, 0.5])),
+        (Labels(integers=True), [True, 2, 3.0], np.array([1, 2, 3])),
+        (Labels(integers=True), [False, 2], np.array([0, 2])),
+        (Labels(integers=False), ["a", 3], np.array(["a", "3"], dtype=object)),
+        (Vectors(2), [[1, 0.5], [2, 3]], np.array([[1.0, 0.5], [2.0, 3.0]])),
+        (Vectors(2, integers=True), [[True, 0]], np.array([[1, 0]])),
+        (Vectors(2), [], np.empty((0, 2))),
+    ],
+)
+def test_whole_makes_an_array_of_one_type(kind, items, expected):
+    array = kind.whole(items)
+    assert array.dtype == expected.dtype
+    np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize(
+    ("kind", "cells", "expected"),
+    [
+        (Numbers(), ["1", "0.5", "-1e3"], [1.0, 0.5, -1000.0]),
+        (Numbers(), ["1", "", "cat"], [1.0, None, "cat"]),
+        (Numbers(), ["1_000", "2"], ["1_000", 2.0]),
+        (
+            Labels(integers=True),
+            ["3", "-1", "cat", "1.0", "1.5", ""],
+            [3, -1, "cat", 1, "1.5", None],
+        ),
+        (Labels(integers=True), ["1_0", "+1", " 1", "²"], ["1_0", "+1", " 1", "²"]),
+        (Labels(integers=False), ["3", "1.0", "cat", ""], ["3", "1.0", "cat", None]),
+        (Labels(integers=False, listed=False), ["3", "cat"], [3, "cat"]),
+        (Vectors(2), ["[0, 1]", ""], ["[0, 1]", None]),
+    ],
+)
+def test_from_text_reads_what_fits_and_leaves_the_rest(kind, cells, expected):
+    assert kind.from_text(cells) == expected
+
+
+def test_from_text_reads_nan():
+    assert math.isnan(Numbers().from_text(["nan"])[0])
+
+
+def test_integer_or_text_leaves_thousands_of_digits():
+    assert integer_or_text("9" * 5000) == "9" * 5000
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "message"),
+    [
+        (Numbers(), None, "`p` is missing"),
+        (Numbers(), True, "`p` must be a number, got True"),
+        (Numbers(), "0.5", "`p` must be a number, got '0.5'"),
+        (Numbers(), 10**400, "`p` must be a number, got 1" + "0" * 17 + "..." + "0" * 19),
+        (Labels(integers=True), 0.5, "`p` must be an integer, got 0.5"),
+        (Labels(integers=True), 2**63, "`p` must be an integer, got 9223372036854775808"),
+        (Labels(integers=True), math.inf, "`p` must be an integer, got inf"),
+        (Labels(True, False, " (hint)"), "a", "`p` must be an integer (hint), got 'a'"),
+        (Labels(integers=False), 0.5, "`p` must be text of at most 256 characters, got 0.5"),
+        (Labels(False, False), 3, "`p` must be text of at most 256 characters, got 3"),
+        (Vectors(2), [1], "`p` must be a list of 2 numbers, got [1]"),
+        (Vectors(2), [1, None], "`p` must be a list of 2 numbers, got [1, None]"),
+        (Vectors(2, True), [0, 0.5], "`p` must be a list of 2 integers, got [0, 0.5]"),
+        (Vectors(2), {"a": 1}, "`p` must be a list of 2 numbers, got {'a': 1}"),
+        (Numbers(), 0.5, None),
+    ],
+    ids=lambda value: repr(value)[:30],
+)
+def test_what_is_wrong_names_field_rule_and_value(kind, value, message):
+    assert what_is_wrong("p", kind, value) == message
+
+
+@pytest.mark.parametrize(
+    ("label", "fits"), [("x" * 256, True), ("x" * 257, False), ("\ud800", False)]
+)
+def test_label_is_short_text_that_utf8_can_say(label, fits):
+    assert (Labels(integers=False).fault(label) is None) is fits
+
+
+def test_what_is_wrong_shortens_a_long_value():
+    message = what_is_wrong("p", Numbers(), "x\n" * 10_000)
+    assert len(message) < 100
+    assert "\n" not in message
+
+
+def test_what_is_wrong_survives_deep_nesting():
+    deep = []
+    for _ in range(100_000):
+        deep = [deep]
+    assert what_is_wrong("p", Numbers(), deep).startswith("`p` must be a number, got [[[...")

@@ -1,0 +1,136 @@
+import csv
+import io
+import pickle
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from streameval.io import BadDataError, Column, Labels, Numbers
+from streameval.io.csv_rows import csv_blocks
+from streameval.io.streams import ByteStream
+
+WORD = Column("y_true", ("t",), Labels(integers=False))
+SCORE = Column("y_pred", ("s",), Numbers())
+
+
+def blocks(text, delimiter=","):
+    data = text if isinstance(text, bytes) else text.encode()
+    return list(csv_blocks(ByteStream(io.BytesIO(data), "log"), delimiter))
+
+
+def parse(text, *columns, delimiter=","):
+    (block,) = blocks(text, delimiter)
+    return block.parse(columns)
+
+
+@pytest.mark.parametrize("end", ["\n", "\r\n"], ids=["unix", "dos"])
+def test_block_keeps_only_the_columns_asked_for(end):
+    text = end.join(["id,s,t", "1,0.5,cat", "2,1e-3,dog", ""])
+    batch = parse(text, WORD, SCORE).batch
+    assert {name: array.tolist() for name, array in batch.items()} == {
+        "y_true": ["cat", "dog"],
+        "y_pred": [0.5, 0.001],
+    }
+
+
+def test_block_splits_at_tabs():
+    assert parse("t\ts\na,b\t1\n", WORD, delimiter="\t").batch["y_true"].tolist() == ["a,b"]
+
+
+def test_block_reads_quotes():
+    text = 't,s\n"a,""b""\nc",1\nplain,2\n'
+    assert parse(text, WORD).batch["y_true"].tolist() == ['a,"b"\nc', "plain"]
+
+
+def test_block_numbers_lines_past_quoted_newlines_and_blank_lines():
+    text = '\n\n"t",s\n\n"a\nb\nc",1\n\nd,2\n'
+    assert parse(text, WORD).places == [5, 9]
+
+
+@pytest.mark.parametrize(
+    ("line", "reason"),
+    [
+        ("a", "the header has 2 cells, and this row has 1"),
+        ("a,1,2", "the header has 2 cells, and this row has 3"),
+        ('"a"b,1', "not CSV (',' expected after '\"')"),
+        ("a\rb,1", "not CSV (new-line character seen in unquoted field)"),
+        ("a" * 200_000 + ",1", "not CSV (field larger than field limit (131072))"),
+        (b"\xff,1", "not UTF-8"),
+        (",1", "`t` is missing"),
+        ("a,", "`s` is missing"),
+        ("a,cat", "`s` must be a number, got 'cat'"),
+    ],
+    ids=lambda value: repr(value)[:20],
+)
+def test_block_sets_a_bad_line_apart(line, reason):
+    line = line if isinstance(line, bytes) else line.encode()
+    parsed = parse(b"t,s\nx,1\n" + line + b"\ny,2\n", WORD, SCORE)
+    assert parsed.batch["y_true"].tolist() == ["x", "y"]
+    assert parsed.places == [2, 4]
+    assert parsed.faults == [(3, reason)]
+
+
+def test_block_counts_every_line_that_an_open_quote_swallows():
+    parsed = [block.parse([WORD]) for block in blocks('t,s\nx,1\n"y,2\nz,3\n')]
+    assert [place for p in parsed for place in p.places] == [2]
+    assert [fault for p in parsed for fault in p.faults] == [
+        (3, "not CSV (unexpected end of data)"),
+        (4, "part of the bad row that begins on line 3"),
+    ]
+
+
+def test_block_refuses_a_file_without_the_column():
+    with pytest.raises(BadDataError, match=r"log: the header has no column 't'\."):
+        parse("a,b\n1,2\n", WORD)
+
+
+def test_block_refuses_a_column_that_is_there_twice():
+    with pytest.raises(BadDataError, match=r"log: the header has 2 columns 't'\."):
+        parse("t,t\n1,2\n", WORD)
+
+
+def test_blocks_refuse_a_bad_header():
+    with pytest.raises(BadDataError, match=r"log, line 2: not CSV"):
+        blocks('\n"t"x,s\n1,2\n')
+
+
+def test_blocks_are_none_when_the_file_is_empty():
+    assert blocks("") == []
+
+
+def test_block_holds_no_rows_when_there_is_only_a_header():
+    assert parse("t,s", WORD).batch["y_true"].shape == (0,)
+
+
+def test_block_shows_cells_as_they_look():
+    (block,) = blocks("a,b,c,d\n1,0.5,x,\n1,2\n")
+    assert list(block.rows()) == [{"a": 1, "b": 0.5, "c": "x", "d": None}]
+
+
+def test_block_pickles():
+    (block,) = blocks("t,s\na,1\n")
+    assert pickle.loads(pickle.dumps(block)) == block
+
+
+def test_blocks_find_the_header_after_pieces_of_blank_lines(small_pieces):
+    found = [block.parse([WORD]) for block in blocks("\n" * 40 + "t,s\na,1\n")]
+    assert [place for parsed in found for place in parsed.places] == [42]
+
+
+cells = st.text(st.sampled_from('ab,"\n\r'), min_size=1, max_size=6)
+
+
+@given(rows=st.lists(st.tuples(cells, st.integers(0, 9).map(str)), max_size=20))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_blocks_agree_with_the_csv_module_whatever_their_size(rows, small_pieces):
+    text = io.StringIO(newline="")
+    csv.writer(text).writerows([("t", "s"), *rows])
+    found = [block.parse([WORD, SCORE]) for block in blocks(text.getvalue())]
+    assert not any(parsed.faults for parsed in found)
+    assert [t for parsed in found for t in parsed.batch["y_true"].tolist()] == [t for t, _ in rows]
+
+
+def test_block_repr_leaves_out_the_data():
+    (block,) = blocks("t,s\nsecret,1\n")
+    assert "secret" not in repr(block)

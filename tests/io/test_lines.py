@@ -1,0 +1,91 @@
+import io
+
+import pytest
+
+from streameval.io import BadDataError, lines
+from streameval.io.lines import LineEnds, RowEnds, is_text, pieces, text_of
+from streameval.io.streams import ByteStream
+
+
+def cut(data, ends, size, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", size)
+    return list(pieces(ByteStream(io.BytesIO(data), "log"), ends))
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 100])
+def test_pieces_join_to_the_stream(size, monkeypatch):
+    data = b"one\ntwo\n\nthree four\nfive"
+    assert b"".join(p.data for p in cut(data, LineEnds(), size, monkeypatch)) == data
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 100])
+def test_pieces_end_at_line_ends(size, monkeypatch):
+    found = cut(b"one\ntwo\n\nthree four\nfive", LineEnds(), size, monkeypatch)
+    assert all(piece.data.endswith(b"\n") for piece in found[:-1])
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 100])
+def test_pieces_know_the_number_of_their_first_line(size, monkeypatch):
+    data = b"0\n1\n2\n3\n4\n5\n6"
+    for piece in cut(data, LineEnds(), size, monkeypatch):
+        assert piece.first_line == int(piece.data[:1]) + 1
+
+
+def test_pieces_account_for_every_byte_taken(monkeypatch):
+    found = cut(b"one\ntwo\nthree\n", LineEnds(), 5, monkeypatch)
+    assert sum(piece.taken for piece in found) == 14
+
+
+def test_pieces_are_none_when_the_stream_is_empty(monkeypatch):
+    assert cut(b"", LineEnds(), 8, monkeypatch) == []
+
+
+def test_pieces_drop_the_byte_order_mark(monkeypatch):
+    (piece,) = cut(b"\xef\xbb\xbfone\n", LineEnds(), 100, monkeypatch)
+    assert piece.data == b"one\n"
+
+
+def test_pieces_keep_a_byte_order_mark_inside(monkeypatch):
+    found = cut(b"one\n\xef\xbb\xbftwo\n", LineEnds(), 4, monkeypatch)
+    assert found[1].data == b"\xef\xbb\xbftwo\n"
+
+
+@pytest.mark.parametrize("size", [2, 3, 5, 8, 100])
+def test_pieces_of_rows_never_end_inside_quotes(size, monkeypatch):
+    data = b'a,b\n"x\ny",1\n"he said ""no""\n",2\nz,3\n'
+    rows = [b"a,b\n", b'"x\ny",1\n', b'"he said ""no""\n",2\n', b"z,3\n"]
+    starts = {sum(map(len, rows[:n])) for n in range(len(rows))}
+    at = 0
+    for piece in cut(data, RowEnds(), size, monkeypatch):
+        assert at in starts
+        at += len(piece.data)
+    assert at == len(data)
+
+
+def test_pieces_of_rows_go_to_the_end_when_a_quote_stays_open(monkeypatch):
+    found = cut(b'a\n"b\nc\nd\n', RowEnds(), 2, monkeypatch)
+    assert [piece.data for piece in found] == [b"a\n", b'"b\nc\nd\n']
+
+
+@pytest.mark.parametrize(
+    ("ends", "data", "message"),
+    [
+        (LineEnds(), b"ok\n" + b"x" * 200, r"log, line 2: no line end within 64 bytes\."),
+        (RowEnds(), b'ok\n"' + b"x\n" * 99, r"log, line 2: no row end \(is a quote left open\?\)"),
+    ],
+)
+def test_pieces_refuse_an_endless_line(ends, data, message, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 64)
+    with pytest.raises(BadDataError, match=message):
+        cut(data, ends, 16, monkeypatch)
+
+
+def test_pieces_accept_a_line_of_the_longest_length(monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_LINE", 64)
+    (piece,) = cut(b"x" * 64, LineEnds(), 16, monkeypatch)
+    assert len(piece.data) == 64
+
+
+@pytest.mark.parametrize(("data", "is_it"), [(b"a", True), ("é".encode(), True), (b"\xff", False)])
+def test_text_tells_whether_it_was_utf8(data, is_it):
+    assert is_text(text_of(data)) is is_it

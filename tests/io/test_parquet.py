@@ -1,0 +1,181 @@
+import pickle
+import sys
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+from streameval import InvalidInputError
+from streameval.io import BadDataError, Column, Labels, Numbers, Vectors, read_blocks
+
+INTEGER = Labels(integers=True)
+
+
+@pytest.fixture
+def write(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(row_group_size=None, **columns):
+        parquet.write_table(pa.table(columns), "log.parquet", row_group_size=row_group_size)
+        return list(read_blocks("log.parquet"))
+
+    return write
+
+
+def values(blocks, kind, name="t"):
+    parsed = [block.parse([Column("y_true", (name,), kind)]) for block in blocks]
+    return np.concatenate([p.batch["y_true"] for p in parsed]), [
+        f for p in parsed for f in p.faults
+    ]
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "expected"),
+    [
+        (pa.array([1, 0], pa.int8()), INTEGER, np.array([1, 0])),
+        (pa.array([1, 0], pa.uint64()), INTEGER, np.array([1, 0])),
+        (pa.array([1.0, 0.0]), INTEGER, np.array([1, 0])),
+        (pa.array([True, False]), INTEGER, np.array([1, 0])),
+        (pa.array([1, 2]), Numbers(), np.array([1.0, 2.0])),
+        (pa.array([0.5, 2], pa.float32()), Numbers(), np.array([0.5, 2.0])),
+        (pa.array(["a", "b"]), Labels(False), np.array(["a", "b"], dtype=object)),
+        (
+            pa.array(["a", "b"]).dictionary_encode(),
+            Labels(False),
+            np.array(["a", "b"], dtype=object),
+        ),
+        (pa.array([[0.5, 1], [2, 3]]), Vectors(2), np.array([[0.5, 1], [2, 3]])),
+        (
+            pa.array([[0.5, 1], [2, 3]], pa.list_(pa.float32(), 2)),
+            Vectors(2),
+            np.array([[0.5, 1], [2, 3]]),
+        ),
+        (
+            pa.array([[1, 0], [0, 0]], pa.large_list(pa.int8())),
+            Vectors(2, integers=True),
+            np.array([[1, 0], [0, 0]]),
+        ),
+    ],
+    ids=lambda value: str(getattr(value, "type", "")),
+)
+def test_block_reads_a_column(column, kind, expected, write):
+    array, faults = values(write(t=column), kind)
+    assert not faults
+    assert array.dtype == expected.dtype
+    np.testing.assert_array_equal(array, expected)
+
+
+@pytest.mark.parametrize(
+    ("column", "kind", "faults"),
+    [
+        ([1, None, 0], INTEGER, [(2, "`t` is missing")]),
+        ([0.5, None], Numbers(), [(2, "`t` is missing")]),
+        ([1, 0.5], INTEGER, [(2, "`t` must be an integer, got 0.5")]),
+        ([0.5, True][:1] * 2, Labels(False), [(1, None), (2, None)]),
+        ([[1.0, 2.0], None], Vectors(2), [(2, "`t` is missing")]),
+        ([[1.0, 2.0], [1.0]], Vectors(2), [(2, "`t` must be a list of 2 numbers, got [1.0]")]),
+        ([[1.0, None]], Vectors(2), [(1, "`t` must be a list of 2 numbers, got [1.0, None]")]),
+        ([[0.5, 1.0]], Vectors(2, True), [(1, "`t` must be a list of 2 integers, got [0.5, 1.0]")]),
+        (["a", "b"], Numbers(), [(1, "`t` must be a number, got 'a'"), (2, None)]),
+        ([[1.0]], Numbers(), [(1, "`t` must be a number, got [1.0]")]),
+        ([1.0], Vectors(1), [(1, "`t` must be a list of 1 numbers, got 1.0")]),
+    ],
+    ids=str,
+)
+def test_block_sets_a_bad_row_apart(column, kind, faults, write):
+    found = values(write(t=pa.array(column)), kind)[1]
+    assert [place for place, _ in found] == [place for place, _ in faults]
+    for (_, reason), (_, expected) in zip(found, faults, strict=True):
+        assert expected in (None, reason)
+
+
+def test_block_drops_a_bad_row_from_every_column(write):
+    (block,) = write(t=[1, None, 0], s=[0.1, 0.2, 0.3])
+    columns = [Column("y_true", ("t",), INTEGER), Column("y_pred", ("s",), Numbers())]
+    parsed = block.parse(columns)
+    assert parsed.places == [1, 3]
+    assert parsed.batch["y_pred"].tolist() == [0.1, 0.3]
+
+
+def test_blocks_number_rows_over_all_row_groups(write):
+    blocks = write(row_group_size=4, t=pa.array([*range(9), None]))
+    assert len(blocks) == 3
+    assert values(blocks, INTEGER)[1] == [(10, "`t` is missing")]
+
+
+def test_blocks_account_for_most_bytes_of_the_file(write, tmp_path):
+    rng = np.random.default_rng(0)
+    blocks = write(row_group_size=5000, t=rng.random(20_000))
+    size = (tmp_path / "log.parquet").stat().st_size
+    assert 0.9 * size < sum(block.taken for block in blocks) <= size
+
+
+def test_block_reads_the_first_of_large_groups_only_to_show_rows(write):
+    (block,) = write(t=[1, 2, 3], s=["a", "b", "c"])
+    assert next(block.rows()) == {"t": 1, "s": "a"}
+
+
+def test_block_pickles(write):
+    (block,) = write(t=[1])
+    assert pickle.loads(pickle.dumps(block)) == block
+
+
+def test_block_refuses_a_file_without_the_column(write):
+    with pytest.raises(BadDataError, match=r"log\.parquet: there is no column 'u'\."):
+        values(write(t=[1]), INTEGER, name="u")
+
+
+def test_block_refuses_a_file_with_the_column_twice(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    table = pa.Table.from_arrays([pa.array([1]), pa.array([2])], names=["t", "t"])
+    parquet.write_table(table, "log.parquet")
+    with pytest.raises(BadDataError, match=r"^log\.parquet: there are 2 columns 't'\.$"):
+        values(list(read_blocks("log.parquet")), INTEGER)
+
+
+def test_block_refuses_text_that_is_not_utf8(write):
+    text = pa.array([b"\xff"]).cast(pa.string(), safe=False)
+    with pytest.raises(BadDataError, match=r"^log\.parquet: not a sound Parquet file \("):
+        values(write(t=text), Labels(integers=False))
+
+
+def test_block_shows_rows_without_what_python_cannot_hold(write):
+    nanosecond = pa.array([1], pa.timestamp("ns"))
+    (block,) = write(t=[1], when=nanosecond, scores=[[0.5]], raw=[b"\0"], tags=[["a"]])
+    row = {"t": 1, "when": None, "scores": [0.5], "raw": None, "tags": ["a"]}
+    assert list(block.rows()) == [row]
+
+
+@pytest.mark.parametrize("data", [b"", b"junk" * 100, b"PAR1" + b"\0" * 100 + b"PAR1"])
+def test_blocks_refuse_a_file_that_is_not_parquet(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.parquet").write_bytes(data)
+    with pytest.raises(BadDataError, match=r"^log\.parquet: not a sound Parquet file \(.*\)\.$"):
+        list(read_blocks("log.parquet"))
+
+
+def test_block_refuses_damaged_pages(write, tmp_path):
+    (block,) = write(t=list(range(1000)))
+    data = bytearray((tmp_path / "log.parquet").read_bytes())
+    data[4:100] = bytes(byte ^ 0x55 for byte in data[4:100])
+    (tmp_path / "log.parquet").write_bytes(data)
+    with pytest.raises(BadDataError, match=r"^log\.parquet: not a sound Parquet file"):
+        values([block], INTEGER)
+
+
+def test_blocks_name_a_missing_file_as_other_formats_do(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(BadDataError, match=r"^absent\.parquet: no such file or directory\.$"):
+        list(read_blocks("absent.parquet"))
+
+
+def test_blocks_refuse_standard_input():
+    with pytest.raises(InvalidInputError, match="cannot be read from standard input"):
+        list(read_blocks("-", "parquet"))
+
+
+def test_blocks_tell_what_to_install_when_pyarrow_is_missing(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    with pytest.raises(InvalidInputError, match=r'pip install "streameval\[arrow\]"'):
+        list(read_blocks("log.parquet"))

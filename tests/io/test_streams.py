@@ -1,0 +1,92 @@
+import gzip
+import io
+import sys
+from types import SimpleNamespace
+
+import pytest
+
+from streameval.io import BadDataError, size_of
+from streameval.io.streams import ByteStream, opened
+
+TEXT = b"line of text\n" * 5000
+
+
+def read_all(stream, size=1000):
+    return b"".join(iter(lambda: stream.read(size), b""))
+
+
+@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)], ids=["plain", "gzip"])
+def test_stream_reads_the_plain_bytes(data):
+    assert read_all(ByteStream(io.BytesIO(data), "log")) == TEXT
+
+
+@pytest.mark.parametrize("data", [TEXT, gzip.compress(TEXT)], ids=["plain", "gzip"])
+def test_stream_counts_the_bytes_of_the_file(data):
+    stream = ByteStream(io.BytesIO(data), "log")
+    read_all(stream)
+    assert stream.taken == len(data)
+
+
+def test_stream_counts_packed_bytes_as_it_goes():
+    data = gzip.compress(TEXT) + gzip.compress(bytes(range(256)) * 4000)
+    stream = ByteStream(io.BytesIO(data), "log")
+    stream.read(100)
+    assert 0 < stream.taken <= len(data)
+
+
+@pytest.mark.parametrize("data", [b"", b"a", b"ab", b"abc"])
+def test_stream_reads_short_files(data):
+    assert read_all(ByteStream(io.BytesIO(data), "log")) == data
+
+
+def test_stream_gives_again_what_was_peeked():
+    stream = ByteStream(io.BytesIO(TEXT), "log")
+    assert (stream.peek(4), read_all(stream)) == (b"line", TEXT)
+
+
+def test_opened_reads_standard_input(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(TEXT)))
+    with opened("-") as stream:
+        assert (stream.name, read_all(stream)) == ("standard input", TEXT)
+
+
+@pytest.mark.parametrize(
+    ("data", "message"),
+    [
+        (gzip.compress(TEXT)[:-9], r"log\.gz: the gzip data is cut short\."),
+        (gzip.compress(TEXT)[:12] + b"\xff" * 40, r"log\.gz: the gzip data is damaged\."),
+        (b"\x1f\x8b" + b"junk" * 9, r"log\.gz: the gzip data is damaged\."),
+        (gzip.compress(TEXT)[:-8] + bytes(8), r"log\.gz: the gzip data is damaged\."),
+    ],
+    ids=["cut", "flipped", "junk", "checksum"],
+)
+def test_opened_names_the_file_when_the_gzip_data_is_broken(data, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.gz").write_bytes(data)
+    with pytest.raises(BadDataError, match=message), opened("log.gz") as stream:
+        read_all(stream)
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("absent", r"absent: no such file or directory\."),
+        ("folder", r"folder: is a directory; name the files in it\."),
+    ],
+)
+def test_opened_names_the_file_when_it_cannot_be_opened(name, message, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "folder").mkdir()
+    with pytest.raises(BadDataError, match=message), opened(name):
+        pass
+
+
+def test_size_of_is_that_of_the_file(tmp_path):
+    (tmp_path / "log").write_bytes(TEXT)
+    assert size_of(str(tmp_path / "log")) == len(TEXT)
+
+
+@pytest.mark.parametrize("name", ["-", "absent", ".", "x" * 5000])
+def test_size_of_is_none_when_there_is_none(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    assert size_of(name) is None
