@@ -50,10 +50,10 @@ def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
     kind = array.dtype.kind
     if kind in _NUMERIC_KINDS:
         return array
-    if kind in "UT":
+    if kind == "U":
         return array.astype(object)
-    if kind == "O":
-        return _settle_objects(array, name)
+    if kind in "OT":  # NumPy's variable strings may hold missing values
+        return _settle_objects(array.astype(object, copy=False), name)
     if array.dtype.name.startswith(_MACHINE_FLOATS):
         return array.astype(np.float32)
     raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
@@ -86,7 +86,7 @@ def as_comparable(value: Any, *, name: str) -> npt.NDArray[np.float32 | np.float
     array = as_array(value, name=name)
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold scores, got strings.")
-    scores = array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+    scores = array if array.dtype == np.float32 else _widen(array)
     if scores.size and np.isnan(scores.min()):
         where = np.isnan(scores)
         raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
@@ -98,7 +98,7 @@ def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
     array = as_array(value, name=name)
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
-    numbers = array.astype(np.float64)
+    numbers = _widen(array)
     allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
     _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
     return numbers
@@ -115,7 +115,7 @@ def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPo
     if array.dtype.kind != "f":
         _refuse_first(array < 0, array, name, "must not be negative")
         return FixedPoint.of_integers(array.astype(np.uint8) if array.dtype == bool else array)
-    weights = array.astype(np.float64, copy=False)
+    weights = _widen(array)
     _refuse_first(~np.isfinite(weights), weights, name, "must be finite")
     _refuse_first(weights < 0, weights, name, "must not be negative")
     return FixedPoint.of_floats(weights, name=name)
@@ -151,7 +151,7 @@ def shape_text(array: npt.NDArray[Any]) -> str:
 
 
 def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
-    framework = type(value).__module__.partition(".")[0]
+    framework = _framework(value)
     if framework == "torch":
         return _from_torch(value, name)
     if framework == "cupy":
@@ -160,21 +160,46 @@ def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
         if np.ma.getmaskarray(value).any():
             raise InvalidInputError(f"`{name}` must not hold masked items.")
         return np.asarray(value.data)
-    if _starts_with_string(value):
-        return _objects(value)
+    if isinstance(value, (list, tuple)) and len(value):
+        return _from_sequence(value, name)
+    array = _from_any(value, name)
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
+    return array
+
+
+def _from_sequence(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
+    if isinstance(values[0], str):
+        return _objects(values)
+    if _is_array(values[0]):
+        return _stack([as_array(item, name=name) for item in values], name)
+    array = _from_any(values, name)
+    # [1, "a"] became ["1", "a"]: look at the items themselves
+    return _objects(values) if array.dtype.kind == "U" else array
+
+
+def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     try:
-        array = np.asarray(value)
+        return np.asarray(value)
     except Exception as error:
         if "Tracer" in type(error).__name__:
             raise InvalidInputError(
                 f"`{name}` is a traced JAX array. Call update outside jit."
             ) from error
         raise InvalidInputError(f"`{name}` must be an array: {_one_line(error)}.") from error
-    if array.dtype.kind == "U" and isinstance(value, (list, tuple)):
-        return _objects(value)  # [1, "a"] became ["1", "a"]: look at the items themselves
-    if array.ndim == 0 and array.dtype.kind == "O":
-        raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
-    return array
+
+
+def _framework(value: Any) -> str | None:
+    """Tell which framework's array this is, subclasses included."""
+    roots = (base.__module__.partition(".")[0] for base in type(value).__mro__)
+    return next((root for root in roots if root in ("torch", "cupy")), None)
+
+
+def _is_array(item: Any) -> bool:
+    """Tell whole arrays from scalars and plain sequences, which NumPy reads well by itself."""
+    return _framework(item) is not None or (
+        hasattr(item, "__array__") and not isinstance(item, np.generic)
+    )
 
 
 def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
@@ -189,10 +214,6 @@ def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
         ) from error
 
 
-def _starts_with_string(value: Any) -> bool:
-    return isinstance(value, (list, tuple)) and len(value) > 0 and isinstance(value[0], str)
-
-
 def _objects(values: Any) -> npt.NDArray[np.object_]:
     """Hold items as they are: an array of str would be as wide as its longest item."""
     return np.fromiter(values, dtype=object, count=len(values))
@@ -201,19 +222,33 @@ def _objects(values: Any) -> npt.NDArray[np.object_]:
 def _settle_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[Any]:
     """Find the one type that all items share."""
     items = array.ravel().tolist()
+    if set(map(type, items)) <= {str}:
+        return array
     missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
     _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
     kinds = {_item_kind(item) for item in items}
-    if kinds <= {"string"}:
-        return array
-    if kinds <= {"integer"} and all(-(2**63) <= item < 2**63 for item in items):
-        return np.array(items, dtype=np.int64).reshape(array.shape)
+    if kinds == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
+        return _objects([str.__str__(item) for item in items]).reshape(array.shape)
     if kinds <= {"integer", "real"}:
-        return np.array([float(item) for item in items]).reshape(array.shape)
+        return _numbers(items, name).reshape(array.shape)
     if kinds == {"sequence"} and array.ndim == 1:
         return _stack(items, name)
     found = " and ".join(sorted({type(item).__name__ for item in items}))
     raise InvalidInputError(f"`{name}` must hold numbers or strings, one of the two, got {found}.")
+
+
+def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    """Hold numbers of several types as int64 if they are such integers, else as float64."""
+    if all(_item_kind(item) == "integer" for item in items):
+        integers = [int(item) for item in items]
+        if all(-(2**63) <= integer < 2**63 for integer in integers):
+            return np.array(integers, dtype=np.int64)
+    try:
+        return np.array([float(item) for item in items])
+    except OverflowError as error:
+        raise InvalidInputError(
+            f"`{name}` must hold numbers within the range of float64: {_one_line(error)}."
+        ) from error
 
 
 def _item_kind(item: Any) -> str:
@@ -231,14 +266,25 @@ def _item_kind(item: Any) -> str:
 def _is_missing(item: Any) -> bool:
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
-    return isinstance(item, (float, np.floating, Decimal)) and math.isnan(item)
+    if isinstance(item, Decimal):
+        return item.is_nan()
+    return isinstance(item, (float, np.floating)) and math.isnan(item)
 
 
-def _stack(items: list[Any], name: str) -> npt.NDArray[Any]:
-    try:
-        return np.stack([as_array(item, name=name) for item in items])
-    except ValueError as error:
-        raise InvalidInputError(f"`{name}` must have rows of one length and type.") from error
+def _stack(rows: list[Any], name: str) -> npt.NDArray[Any]:
+    """Make one array of rows, which must have one length and hold one type."""
+    if len({np.shape(row)[:1] for row in rows}) > 1:
+        raise InvalidInputError(f"`{name}` must have rows of one length.")
+    if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
+        return np.stack(rows)
+    cells = [cell for row in rows for cell in row]
+    return _settle_objects(_objects(cells).reshape(len(rows), -1), name)
+
+
+def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Convert to float64; a longdouble beyond it becomes infinite."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
 
 
 def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:

@@ -38,9 +38,11 @@ def arguments(
         return given | dict(optional)
     held = _take_apart(first, names, tuple(optional))
     for name, item in optional.items():
-        if item is not None and held.get(name) is not None:
+        if held.get(name) is None:
+            held[name] = item
+        elif item is not None:
             raise InvalidInputError(f"`{name}` is in the batch and is also passed by keyword.")
-    return dict(optional) | held
+    return held
 
 
 def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
@@ -59,11 +61,7 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
             f"`{names[1]}` is missing, or the batch must hold {wanted} in this order "
             f"({len(names)} to {most} arrays), got {len(batch)} items."
         )
-    return {
-        name: item
-        for name, item in zip(names + optional, batch, strict=False)
-        if item is not None or name in names
-    }
+    return dict(zip(names + optional, batch, strict=False))
 
 
 def _take_columns(
@@ -74,13 +72,24 @@ def _take_columns(
             raise InvalidInputError(
                 f"`{name}` is missing: the batch has the columns {', '.join(columns) or 'none'}."
             )
-    return {name: batch[name] for name in names + optional if name in columns}
+    return {name: _column(batch, name) for name in names + optional if name in columns}
+
+
+def _column(batch: Any, name: str) -> Any:
+    try:
+        return batch[name]
+    except (KeyError, ValueError) as error:
+        raise InvalidInputError(f"`{name}` cannot be taken from the batch: {error}.") from error
 
 
 def _column_names(batch: Any) -> list[str] | None:
     """List the columns of a mapping, a data frame or an Arrow table; None for anything else."""
     if isinstance(batch, Mapping):
         return [str(name) for name in batch]
+    if hasattr(batch, "collect"):
+        raise InvalidInputError(
+            f"`batch` must hold data, got a {type(batch).__name__}. Call its collect() first."
+        )
     for attribute in ("column_names", "columns"):
         names = getattr(batch, attribute, None)
         if isinstance(names, Iterable) and not isinstance(names, str):

@@ -66,8 +66,9 @@ def present(labels: Array, *, name: str, ignored: Mask | None = None, hint: str 
     if ignored is not None:
         wrong &= ~ignored
     if wrong.any():
+        first = labels[wrong].tolist()[0]
         raise InvalidInputError(
-            f"`{name}` must hold 0 and 1, got {labels[wrong][0]!r} at {first_true(wrong)}.{hint}"
+            f"`{name}` must hold 0 and 1, got {first!r} at {first_true(wrong)}.{hint}"
         )
     return np.asarray(labels == 1)
 

@@ -109,12 +109,12 @@ class FixedPoint:
 
     def __add__(self, other: FixedPoint) -> FixedPoint:
         """Add non-negative numbers; a total past 2**63 - 1 raises."""
-        if self.fraction is None and other.fraction is None:
+        with np.errstate(over="ignore"):  # single numbers warn where arrays wrap
             whole, fraction = self.whole + other.whole, None
-        else:
-            carried = _fraction(self) + _fraction(other)
-            whole = self.whole + other.whole + (carried >> FRACTION_BITS)
-            fraction = np.asarray(carried & _FRACTION_MASK)
+            if self.fraction is not None or other.fraction is not None:
+                carried = _fraction(self) + _fraction(other)
+                whole = whole + (carried >> FRACTION_BITS)
+                fraction = np.asarray(carried & _FRACTION_MASK)
         if whole.size and whole.min() < 0:
             raise _overflow()
         return FixedPoint(np.asarray(whole), fraction)
@@ -168,8 +168,8 @@ class FixedPoint:
         total = FixedPoint.zeros(())
         for part in _parts(len(self.whole)):
             piece = self[part]
-            low, high = piece.whole & _LOW_WORD, piece.whole >> 32
-            if (int(high.sum()) << 32) + int(low.sum()) > MAX_TOTAL:
+            high = int((piece.whole >> 32).sum())
+            if (high << 32) + int((piece.whole & _LOW_WORD).sum()) > MAX_TOTAL:
                 raise _overflow()
             total += piece.sum()
         return total
@@ -182,8 +182,9 @@ class FixedPoint:
         """Give int64 while everything is whole, else the nearest float64."""
         if self.fraction is None:
             return self.whole.copy()
-        # 2**-62 is a power of two: the product is exact, and only the sum rounds
-        return np.asarray(self.whole + self.fraction * 2.0**-FRACTION_BITS)
+        # Python rounds a ratio of integers correctly; sums of floats would round twice
+        nearest = [units / (1 << FRACTION_BITS) for units in self.units()]
+        return np.array(nearest).reshape(self.shape)
 
     def to_floats(self) -> npt.NDArray[np.float64]:
         """Give float64."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
 from typing import Any, Literal
 
 import numpy as np
@@ -14,6 +15,7 @@ from streameval._arrays import first_true
 from streameval.errors import InvalidInputError
 
 __all__ = [
+    "MAX_CLASSES",
     "MAX_MET_LABELS",
     "Classes",
     "Label",
@@ -27,18 +29,19 @@ __all__ = [
 Label = int | str
 Classes = int | tuple[Label, ...] | Literal["auto"]
 
+MAX_CLASSES = 2**15  # a matrix of 8 GiB
 MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
 
 def canonical_label(value: Any, *, name: str) -> Label:
     """Give a label as int or str: True is 1, 2.0 is 2."""
     if isinstance(value, str):
-        return str(value)
+        return _text(str.__str__(value), name=name)  # str() of an Enum member is its name
     number: Any = value
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         number = int(value)
     try:
-        return operator.index(number)  # bools and NumPy integers too
+        return operator.index(bool(value) if isinstance(value, np.bool_) else number)
     except TypeError:
         kind = "an integer or a string"
         raise InvalidInputError(f"`{name}` must be {kind}, got {value!r}.") from None
@@ -56,16 +59,17 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
         raise InvalidInputError(
             f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
         )
-    if isinstance(value, Iterable) and getattr(value, "ndim", 1) != 0:
-        labels = tuple(canonical_label(label, name="classes") for label in value)
-        _check_set(labels)
-        count, canonical = len(labels), labels
-    else:
-        count = _count(value)
-        canonical = ()
-    if count < least:
-        raise InvalidInputError(f"`classes` must be at least {least}, got {count}.")
-    return count if canonical in ((), tuple(range(count))) else canonical
+    if isinstance(value, (bytes, bytearray, set, frozenset, Mapping)):
+        raise InvalidInputError(
+            f"`classes` must be a sequence of labels, whose order counts, "
+            f"got {type(value).__name__}."
+        )
+    if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return _check_count(_count(value), least)
+    labels = tuple(canonical_label(label, name="classes") for label in value)
+    _check_set(labels)
+    count = _check_count(len(labels), least)
+    return count if labels == tuple(range(count)) else labels
 
 
 def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
@@ -129,12 +133,29 @@ def encode(
 def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
     """List the distinct labels, sorted, and the place of each label among them."""
     if labels.dtype == object:
-        met = sorted(set(labels.tolist()))
+        met = sorted(_text(label, name="y_true") for label in set(labels.tolist()))
         places = {label: place for place, label in enumerate(met)}
         found = map(places.__getitem__, labels.tolist())
         return tuple(met), np.fromiter(found, dtype=np.int64, count=len(labels))
     distinct, codes = np.unique(labels, return_inverse=True)
     return tuple(distinct.tolist()), codes.astype(np.int64, copy=False)
+
+
+def _check_count(count: int, least: int) -> int:
+    if count < least:
+        raise InvalidInputError(f"`classes` must be at least {least}, got {count}.")
+    if count > MAX_CLASSES:
+        raise InvalidInputError(f"`classes` must be at most {MAX_CLASSES}, got {count}.")
+    return count
+
+
+def _text(label: str, *, name: str) -> str:
+    """Refuse lone surrogates: they are no text, and JSON would join two of them."""
+    try:
+        label.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"`{name}` must be Unicode text, got {label!r}.") from None
+    return label
 
 
 def _count(value: Any) -> int:
@@ -151,9 +172,9 @@ def _count(value: Any) -> int:
 def _check_set(labels: tuple[Label, ...]) -> None:
     if len({type(label) for label in labels}) > 1:
         raise InvalidInputError("`classes` must be all numbers or all strings, got both.")
-    if len(set(labels)) < len(labels):
-        twice = next(label for label in labels if labels.count(label) > 1)
-        raise InvalidInputError(f"`classes` must be distinct, got {twice!r} twice.")
+    for label, following in pairwise(sorted(labels)):
+        if label == following:
+            raise InvalidInputError(f"`classes` must be distinct, got {label!r} twice.")
     for label in labels:
         if isinstance(label, int) and not -(2**63) <= label < 2**63:
             raise InvalidInputError(f"`classes` must fit 64 bits, got {label}.")

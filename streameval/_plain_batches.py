@@ -67,7 +67,7 @@ class PlainBatches:
 
         Cell ``truth * K + prediction`` is that of the flat matrix.
         """
-        if not len(y_true) or y_true.shape != y_pred.shape[:1]:
+        if y_true.ndim != 1 or not len(y_true) or y_true.shape != y_pred.shape[:1]:
             return None
         truth = self._truth(y_true)
         if truth is None:

@@ -217,7 +217,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             state = cls._decode_state(config, parts)
         except CorruptStateError:
             raise
-        except (StreamevalError, TypeError, ValueError, OverflowError) as error:
+        except (StreamevalError, TypeError, ValueError, OverflowError, RecursionError) as error:
             reason = str(error).rstrip(".")
             raise CorruptStateError(f"state is corrupt: {reason}.") from error
         header = codec.encode_header(_fields(config), _fields(state))

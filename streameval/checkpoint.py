@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import stat
 import tempfile
@@ -17,7 +18,7 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     """Write an accumulator to a file, all or nothing.
 
     The bytes go to a new file in the same folder, are flushed to the disk, and take the place
-    of the old file in one step. The mode of an old file is kept.
+    of the old file in one step. The mode of an old file is kept, and so is a link to it.
 
     Parameters
     ----------
@@ -40,10 +41,14 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     ...     se.load(path).n
     2
     """
-    target = Path(path)
+    target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
     data = accumulator.to_bytes()
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".streameval-")
     try:
         with os.fdopen(handle, "wb") as file:
             Path(name).chmod(mode)

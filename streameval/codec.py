@@ -214,9 +214,13 @@ def _view(data: Any) -> memoryview:
     if not isinstance(data, (bytes, bytearray, memoryview)):
         raise InvalidInputError(f"`data` must be bytes, got {type(data).__name__}.")
     try:
-        return memoryview(data).cast("B")
-    except TypeError:
-        raise InvalidInputError("`data` must be contiguous bytes.") from None
+        view = memoryview(data)
+        is_bytes = view.format in ("B", "b", "c") and view.contiguous
+    except ValueError:  # released
+        is_bytes = False
+    if not is_bytes:
+        raise InvalidInputError("`data` must be contiguous bytes.")
+    return view.cast("B")
 
 
 def _parse(header: bytes) -> dict[str, Any]:

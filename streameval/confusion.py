@@ -15,7 +15,7 @@ from streameval._labels import Classes, Label, encode, meet
 from streameval._plain_batches import PlainBatches
 from streameval.accumulator import Accumulator
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.results.confusion import Confusion
 from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
@@ -151,9 +151,16 @@ class ConfusionAccumulator(
         weights = given["sample_weight"]
         plain = PlainBatches.under(self._config)
         cells = plain.cells(truth, prediction) if plain and weights is None else None
-        if cells is None:
-            return self._absorb(_count(self._config, truth, prediction, weights))
-        return self._wait(cells)
+        if cells is not None:
+            return self._wait(cells)
+        counts = _count(self._config, truth, prediction, weights)
+        try:
+            return self._absorb(counts)
+        except IncompatibleStateError:
+            raise InvalidInputError(
+                "`y_true` and `y_pred` must hold labels of the type met before: "
+                "all numbers or all strings."
+            ) from None
 
     def compute(self) -> Confusion:
         """Compute the matrix and everything that follows from it.

@@ -103,6 +103,8 @@ class ConfusionConfig:
             )
         if self.top_k > 1:
             self._check_top_k()
+        if self.ignore_label is not None and not self.is_open:
+            self._check_ignore_label()
 
     def _check_open(self) -> None:
         if self.multilabel:
@@ -126,6 +128,14 @@ class ConfusionConfig:
         if self.from_scores is False:
             raise InvalidInputError(
                 f"`top_k` needs scores, got top_k={self.top_k} with from_scores=False."
+            )
+
+    def _check_ignore_label(self) -> None:
+        wanted = int if self.multilabel or isinstance(self.classes, int) else type(self.labels[0])
+        if not isinstance(self.ignore_label, wanted):
+            kind = "a string" if wanted is str else "an integer"
+            raise InvalidInputError(
+                f"`ignore_label` must be {kind} as the labels are, got {self.ignore_label!r}."
             )
 
     def _positive(self) -> Label | None:

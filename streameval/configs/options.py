@@ -35,7 +35,7 @@ def finite_number(value: Any, *, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
-    if isinstance(value, str) or not math.isfinite(number):
+    if isinstance(value, (str, bytes, bytearray)) or not math.isfinite(number):
         raise InvalidInputError(f"`{name}` must be a finite number, got {value!r}.")
     return number + 0.0
 

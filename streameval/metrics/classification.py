@@ -134,7 +134,8 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
         square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf
     if math.isinf(square):
         return RECALL
-    return Ratio((1.0 + square, 0, 0, 0), (1.0 + square, 1, square, 0))
+    whole = 1.0 + square  # dividing by it keeps large factors from overflowing
+    return Ratio((1, 0, 0, 0), (1, 1 / whole, square / whole, 0))
 
 
 def average_ratio(

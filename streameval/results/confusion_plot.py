@@ -31,8 +31,10 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
 
         _, ax = pyplot.subplots(layout="constrained")
     shades = row_shares(matrix) if normalize else matrix
-    image = ax.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
-    ax.figure.colorbar(image, ax=ax, label="share of the true class" if normalize else "examples")
+    if shades.size:
+        image = ax.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
+        scale = "share of the true class" if normalize else "examples"
+        ax.figure.colorbar(image, ax=ax, label=scale)
     ax.set(xlabel="prediction", ylabel="truth", title=f"accuracy {accuracy(reading):.4f}")
     if len(matrix) <= _MAX_WRITTEN:
         _write_cells(ax, reading, shades / max(shades.max(initial=0.0), 1e-300))
@@ -41,7 +43,8 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
 
 def _write_cells(ax: Axes, reading: Reading, shades: npt.NDArray[Any]) -> None:
     matrix, ticks = reading.counts, range(len(reading.labels))
-    labels = [shorten(label, 12) for label in reading.labels]
+    # matplotlib reads what stands between dollars as mathematics
+    labels = [shorten(label, 12).replace("$", r"\$") for label in reading.labels]
     slanted = max(map(len, labels), default=0) > 4
     ax.set_xticks(ticks, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
     ax.set_yticks(ticks, labels)

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from streameval.errors import InvalidInputError
+from streameval.metrics.intervals import normal_quantile
 from streameval.results.confusion_intervals import confidence
 from streameval.results.confusion_reading import AverageOption, Reading
 from streameval.results.confusion_values import metric_names, value
@@ -14,11 +16,14 @@ from streameval.results.confusion_values import metric_names, value
 __all__ = ["number", "report", "shorten"]
 
 _IN_COLUMNS = ("precision", "recall", "f_score")
-_LABEL_WIDTH = 24
+_WIDTH, _CELL, _LABEL_WIDTH = 80, 11, 24
 
 
 def report(reading: Reading, *, level: float, max_classes: int) -> str:
     """Lay out the metrics of each class, their averages, and the metrics with intervals."""
+    normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+    if max_classes < 0:
+        raise InvalidInputError(f"`max_classes` must be at least 0, got {max_classes!r}.")
     lines = [*_class_table(reading, max_classes), "", *_headlines(reading, level)]
     if reading.config.is_binary:
         lines.append(f"of class {shorten(reading.config.pos_label)}, the positive one")
@@ -42,24 +47,27 @@ def shorten(label: object, width: int = _LABEL_WIDTH) -> str:
 
 def _class_table(reading: Reading, max_classes: int) -> list[str]:
     support = reading.outcomes.support
-    counts = support.to_numbers()
-    columns = _cells(reading, None)
+    counts = [f"{count:,}" for count in support.to_numbers()]
+    total = sum(support.units()) * support.unit
+    total_text = f"{int(total) if support.is_whole else float(total):,}"
+    last = max(len("support"), len(total_text), *map(len, counts))
+    room = min(_LABEL_WIDTH, _WIDTH - _CELL * len(_IN_COLUMNS) - 4 - last)
+
     places = np.flatnonzero(reading.averaged)
+    columns = _cells(reading, None)
     rows = [
-        (shorten(reading.labels[k]), [column[k] for column in columns], f"{counts[k]:,}")
+        (shorten(reading.labels[k], room), [column[k] for column in columns], counts[k])
         for k in places[:max_classes]
     ]
-    total = f"{support.sum().to_numbers().item():,}"
     rows += [
-        ("macro mean", _cells(reading, "macro"), total),
-        ("weighted mean", _cells(reading, "weighted"), total),
+        ("macro mean", _cells(reading, "macro"), total_text),
+        ("weighted mean", _cells(reading, "weighted"), total_text),
     ]
     width = max(_width(label) for label, _, _ in rows)
-    last = max(len("support"), *(len(count) for _, _, count in rows))
 
     def line(label: str, cells: list[str], count: str) -> str:
         padded = label + " " * (width - _width(label))
-        return f"{padded}  {''.join(f'{cell:>11}' for cell in cells)}  {count:>{last}}"
+        return f"{padded}  {''.join(f'{cell:>{_CELL}}' for cell in cells)}  {count:>{last}}"
 
     lines = [line(label, [number(cell) for cell in cells], count) for label, cells, count in rows]
     if len(places) > max_classes:

@@ -110,7 +110,8 @@ def ratio_value(
     reading: Reading, ratio: Ratio, average: AverageOption, zero_division: float
 ) -> Any:
     """Compute a ratio, averaged over the classes or for each of them."""
-    if not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
+    is_number = isinstance(zero_division, (int, float))
+    if not is_number or not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
         raise InvalidInputError(f"`zero_division` must be 0.0, 1.0 or nan, got {zero_division!r}.")
     how = reading.resolve(average)
     if how is None:

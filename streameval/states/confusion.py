@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from typing import Self, final
 
 import attrs
@@ -111,10 +110,27 @@ class MatrixCounts(State):
         check_numbers(self.credit, (top_k, k), "credit")
         require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
         credited = self.credit.reshape(-1).total()
-        require(not (self.n - credited).whole < 0, "credit passes n")
-        within, tied = np.arange(1, top_k + 1)[:, None], np.arange(1, k + 1)
-        impossible = (within >= tied) & (tied > 1)
-        require(not self.credit.is_positive()[impossible].any(), "credit has impossible ties")
+        hits = self.matrix.reshape(-1)[:: k + 1].sum()
+        require((self.n - credited).whole >= 0, "credit passes n")
+        require((credited - hits).whole >= 0, "credit is less than the hits")
+        require(credited.is_whole or not self.n.is_whole, "credit has fractions that n has not")
+        if config.is_binary or config.from_scores is False:  # nothing ties
+            own = self.credit[0, 0].to_fraction()
+            require(own == credited.to_fraction() == hits.to_fraction(), "credit without a hit")
+        self._check_ties(config)
+
+    def _check_ties(self, config: ConfusionConfig) -> None:
+        """Check that classes that tie share fewer places than they are.
+
+        A tie of m classes of which w have a place has m - w behind it, so that with the other
+        k - w places there are k + m - w classes at most K.
+        """
+        within = np.arange(1, config.top_k + 1)[:, None]
+        tied = np.arange(1, config.n_classes + 1)
+        possible = (within < tied) & (config.top_k - within + tied <= config.n_classes)
+        possible[0, 0] = True  # full credit
+        impossible = self.credit.is_positive() & ~possible
+        require(not impossible.any(), "credit has impossible ties")
 
 
 @final
@@ -174,6 +190,8 @@ class MetCounts(State):
         require(kinds <= {int} or kinds <= {str}, "labels mix types")
         require(list(self.labels) == sorted(set(self.labels)), "labels are not sorted")
         require(size <= MAX_MET_LABELS, f"more than {MAX_MET_LABELS} labels")
+        for label in self.labels:
+            require(isinstance(label, str) or -(2**63) <= label < 2**63, f"label {label}")
         check_numbers(self.n, (), "n")
         check_numbers(self.matrix, (size, size), "matrix")
         require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
@@ -251,15 +269,15 @@ class MultilabelCounts(State):
         check_numbers(self.n, (), "n")
         check_numbers(self.outcomes, (size, 2, 2), "outcomes")
         check_numbers(self.exact_match, (), "exact_match")
-        require(not (self.n - self.exact_match).whole < 0, "exact_match passes n")
-        for outcomes in _rows(self.outcomes.reshape(size, 4)):
-            spare = self.n - outcomes.total()
+        require((self.n - self.exact_match).whole >= 0, "exact_match passes n")
+        for row in range(size):
+            table = self.outcomes[row]
+            spare = self.n - table.reshape(-1).total()
             complete = config.ignore_label is not None or not spare.is_positive()
-            require(not spare.whole < 0 and complete, "outcomes do not add up to n")
-
-
-def _rows(numbers: FixedPoint) -> Iterable[FixedPoint]:
-    return (numbers[row] for row in range(len(numbers.whole)))
+            require(spare.whole >= 0 and complete, "outcomes do not add up to n")
+            wrong = table[0, 1] + table[1, 0]
+            exact = (self.n - wrong - self.exact_match).whole >= 0
+            require(exact, "exact_match passes the examples without an error")
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:

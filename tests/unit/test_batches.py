@@ -1,0 +1,254 @@
+"""One object for a whole batch: what is taken apart, what is ignored, what is refused."""
+
+from collections import UserDict
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
+import pytest
+
+import streameval as se
+from streameval._batches import arguments
+
+TRUTH = [1, 0, 1, 1]
+PREDICTION = [1, 1, 0, 1]
+WEIGHTS = [1, 2, 3, 4]
+MATRIX = [[0, 1], [1, 2]]  # rows truth, columns prediction
+WEIGHTED = [[0, 2], [3, 5]]
+
+COLUMNS = {"y_true": TRUTH, "y_pred": PREDICTION}
+
+MAPPINGS: dict[str, Callable[[dict[str, Any]], Any]] = {
+    "dict": dict,
+    "mapping": UserDict,
+    "arrays": lambda columns: {name: np.array(column) for name, column in columns.items()},
+    "pandas": pd.DataFrame,
+    "polars": pl.DataFrame,
+    "arrow-table": pa.table,
+    "arrow-chunks": lambda columns: pa.concat_tables(
+        [pa.table(columns)[:1], pa.table(columns)[1:]]
+    ),
+    "arrow-batch": pa.RecordBatch.from_pydict,
+}
+every_mapping = pytest.mark.parametrize("make", MAPPINGS.values(), ids=MAPPINGS.keys())
+
+SEQUENCES: dict[str, Callable[[list[Any]], Any]] = {
+    "tuple": tuple,
+    "list": list,
+    "arrays": lambda arrays: tuple(map(np.array, arrays)),
+}
+every_sequence = pytest.mark.parametrize("make", SEQUENCES.values(), ids=SEQUENCES.keys())
+
+
+def count(batch: Any, **more: Any) -> list[list[float]]:
+    matrix: list[list[float]] = (
+        se.ConfusionAccumulator().update(batch, **more).compute().matrix.tolist()
+    )
+    return matrix
+
+
+def refused(*batch: Any, **more: Any) -> str:
+    with pytest.raises(se.InvalidInputError) as caught:
+        se.ConfusionAccumulator().update(*batch, **more)
+    return str(caught.value)
+
+
+@every_mapping
+def test_a_batch_with_columns_is_taken_apart(make: Callable[..., Any]) -> None:
+    assert count(make(COLUMNS)) == MATRIX
+
+
+@every_mapping
+def test_a_batch_with_columns_brings_its_weights(make: Callable[..., Any]) -> None:
+    assert count(make(COLUMNS | {"sample_weight": WEIGHTS})) == WEIGHTED
+
+
+@every_mapping
+def test_a_batch_with_columns_takes_weights_by_keyword(make: Callable[..., Any]) -> None:
+    assert count(make(COLUMNS), sample_weight=WEIGHTS) == WEIGHTED
+
+
+@every_mapping
+def test_the_order_of_columns_is_free_and_others_are_ignored(make: Callable[..., Any]) -> None:
+    columns = {"note": ["?"] * 4, "y_pred": PREDICTION, "id": [7] * 4, "y_true": TRUTH}
+    assert count(make(columns)) == MATRIX
+
+
+@every_mapping
+@pytest.mark.parametrize("missing", ["y_true", "y_pred"])
+def test_a_missing_column_is_named_beside_those_there(
+    make: Callable[..., Any], missing: str
+) -> None:
+    columns = {name: column for name, column in COLUMNS.items() if name != missing}
+    (held,) = columns
+    message = f"`{missing}` is missing: the batch has the columns {held}, label."
+    assert refused(make(columns | {"label": TRUTH})) == message
+
+
+def test_a_missing_column_is_named_when_there_are_none() -> None:
+    assert refused({}) == "`y_true` is missing: the batch has the columns none."
+
+
+@every_mapping
+def test_weights_in_the_columns_and_by_keyword_are_refused(make: Callable[..., Any]) -> None:
+    message = refused(make(COLUMNS | {"sample_weight": WEIGHTS}), sample_weight=WEIGHTS)
+    assert message == "`sample_weight` is in the batch and is also passed by keyword."
+
+
+def test_a_column_of_none_is_no_column() -> None:
+    assert count(COLUMNS | {"sample_weight": None}) == MATRIX
+
+
+def test_weights_by_keyword_count_when_the_column_is_none() -> None:
+    assert count(COLUMNS | {"sample_weight": None}, sample_weight=WEIGHTS) == WEIGHTED
+
+
+def test_keys_that_are_no_strings_are_ignored() -> None:
+    assert count(COLUMNS | {0: "anything", None: 1}) == MATRIX
+
+
+def test_a_required_column_of_none_is_refused() -> None:
+    assert refused(COLUMNS | {"y_pred": None}) == "`y_pred` must be an array, got NoneType."
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda names, columns: pd.DataFrame(dict(enumerate(columns))).set_axis(names, axis=1),
+        lambda names, columns: pa.table(columns, names=names),
+    ],
+    ids=["pandas", "arrow"],
+)
+def test_a_column_that_is_there_twice_is_refused_by_name(make: Callable[..., Any]) -> None:
+    batch = make(["y_true", "y_pred", "y_true"], [TRUTH, PREDICTION, TRUTH])
+    assert refused(batch).startswith("`y_true` ")
+
+
+def test_a_lazy_frame_is_refused_or_read() -> None:
+    frame = pl.LazyFrame(COLUMNS)
+    try:
+        matrix = count(frame)
+    except se.InvalidInputError as error:
+        assert "LazyFrame" in str(error)  # noqa: PT017 - either is fine, anything else is not
+    else:
+        assert matrix == MATRIX
+
+
+@every_sequence
+def test_a_sequence_is_taken_apart_in_order(make: Callable[..., Any]) -> None:
+    assert count(make([TRUTH, PREDICTION])) == MATRIX
+
+
+@every_sequence
+def test_a_sequence_brings_its_weights(make: Callable[..., Any]) -> None:
+    assert count(make([TRUTH, PREDICTION, WEIGHTS])) == WEIGHTED
+
+
+@every_sequence
+def test_a_sequence_takes_weights_by_keyword(make: Callable[..., Any]) -> None:
+    assert count(make([TRUTH, PREDICTION]), sample_weight=WEIGHTS) == WEIGHTED
+
+
+@every_sequence
+def test_weights_in_the_sequence_and_by_keyword_are_refused(make: Callable[..., Any]) -> None:
+    message = refused(make([TRUTH, PREDICTION, WEIGHTS]), sample_weight=WEIGHTS)
+    assert message == "`sample_weight` is in the batch and is also passed by keyword."
+
+
+def test_a_named_tuple_is_taken_apart_in_order() -> None:
+    class Batch(NamedTuple):
+        prediction: list[int]
+        truth: list[int]
+
+    assert count(Batch(TRUTH, PREDICTION)) == MATRIX
+
+
+@pytest.mark.parametrize("keyword", [None, WEIGHTS], ids=["without-keyword", "with-keyword"])
+def test_none_in_a_sequence_stands_for_no_weights(keyword: Any) -> None:
+    expected = MATRIX if keyword is None else WEIGHTED
+    assert count((TRUTH, PREDICTION, None), sample_weight=keyword) == expected
+
+
+@pytest.mark.parametrize("length", [0, 1, 4, 5])
+@pytest.mark.parametrize("kind", [tuple, list])
+def test_a_sequence_of_another_length_is_refused(kind: Callable[..., Any], length: int) -> None:
+    assert refused(kind([TRUTH] * length)) == (
+        "`y_pred` is missing, or the batch must hold y_true, y_pred in this order "
+        f"(2 to 3 arrays), got {length} items."
+    )
+
+
+@pytest.mark.parametrize(
+    ("value", "kind"),
+    [
+        (np.array(TRUTH), "ndarray"),
+        (np.array([TRUTH, PREDICTION]), "ndarray"),
+        (pd.Series(TRUTH), "Series"),
+        (pl.Series(TRUTH), "Series"),
+        (pa.array(TRUTH), "Int64Array"),
+        ("abc", "str"),
+        (3, "int"),
+        (None, "NoneType"),
+    ],
+    ids=["vector", "matrix", "pandas", "polars", "arrow", "string", "number", "None"],
+)
+def test_an_array_alone_is_refused(value: Any, kind: str) -> None:
+    assert refused(value) == (
+        "`y_pred` is missing: pass y_true, y_pred, or one batch that holds them "
+        f"(tuple, mapping or table), got {kind}."
+    )
+
+
+def test_a_list_of_labels_alone_is_refused() -> None:
+    assert refused([1, 0]) == "`y_true` must have shape (n,), got a scalar."
+
+
+def test_a_missing_truth_is_named() -> None:
+    assert refused(None, PREDICTION) == "`y_true` is missing."
+
+
+def test_a_batch_beside_a_second_array_is_refused() -> None:
+    assert refused(COLUMNS, PREDICTION) == "`y_true` must be an array, got dict."
+
+
+def test_arrays_by_keyword_are_taken() -> None:
+    acc = se.ConfusionAccumulator().update(y_pred=PREDICTION, y_true=TRUTH)
+    assert acc.compute().matrix.tolist() == MATRIX
+
+
+@pytest.mark.parametrize(
+    "arrays",
+    [
+        ("t", "p", "g"),
+        (("t", "p", "g"), None, None),
+        ({"y_true": "t", "y_score": "p", "group": "g"}, None, None),
+    ],
+    ids=["arrays", "tuple", "mapping"],
+)
+def test_arguments_names_any_number_of_arrays(arrays: tuple[Any, ...]) -> None:
+    names = ("y_true", "y_score", "group")
+    given = arguments(*arrays, names=names, optional={"sample_weight": None, "mask": "m"})
+    assert given == {
+        "y_true": "t",
+        "y_score": "p",
+        "group": "g",
+        "sample_weight": None,
+        "mask": "m",
+    }
+
+
+def test_arguments_names_the_first_missing_array() -> None:
+    names = ("y_true", "y_score", "group")
+    with pytest.raises(se.InvalidInputError, match=r"^`y_score` is missing\.$"):
+        arguments("t", None, "g", names=names, optional={})
+
+
+def test_a_refused_batch_leaves_the_state_unchanged() -> None:
+    acc = se.ConfusionAccumulator().update(TRUTH, PREDICTION)
+    before = acc.to_bytes()
+    with pytest.raises(se.InvalidInputError):
+        acc.update({"y_true": TRUTH, "y_pred": PREDICTION[:2]})
+    assert acc.to_bytes() == before
