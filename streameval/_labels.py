@@ -21,6 +21,7 @@ __all__ = [
     "Label",
     "canonical_classes",
     "canonical_label",
+    "check_lengths",
     "class_labels",
     "encode",
     "meet",
@@ -30,6 +31,7 @@ Label = int | str
 Classes = int | tuple[Label, ...] | Literal["auto"]
 
 MAX_CLASSES = 2**15  # a matrix of 8 GiB
+MAX_LABEL_CHARACTERS = 2**20
 MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
 
@@ -41,10 +43,14 @@ def canonical_label(value: Any, *, name: str) -> Label:
     if isinstance(value, (float, np.floating)) and float(value).is_integer():
         number = int(value)
     try:
-        return operator.index(bool(value) if isinstance(value, np.bool_) else number)
+        integer = operator.index(bool(value) if isinstance(value, np.bool_) else number)
     except TypeError:
         kind = "an integer or a string"
         raise InvalidInputError(f"`{name}` must be {kind}, got {value!r}.") from None
+    if not -(2**63) <= integer < 2**63:
+        shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
+        raise InvalidInputError(f"`{name}` must fit 64 bits, got {shown}.")
+    return integer
 
 
 def canonical_classes(value: Any, *, least: int) -> Classes:
@@ -75,6 +81,15 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
 def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
     """List the labels of a fixed set of classes."""
     return tuple(range(classes)) if isinstance(classes, int) else classes
+
+
+def check_lengths(labels: tuple[Label, ...]) -> None:
+    """Refuse labels that are texts rather than names; every state's header lists them."""
+    total = sum(len(label) for label in labels if isinstance(label, str))
+    if total > MAX_LABEL_CHARACTERS:
+        raise InvalidInputError(
+            f"`classes` must have at most {MAX_LABEL_CHARACTERS} characters together, got {total}."
+        )
 
 
 def encode(
@@ -175,9 +190,7 @@ def _check_set(labels: tuple[Label, ...]) -> None:
     for label, following in pairwise(sorted(labels)):
         if label == following:
             raise InvalidInputError(f"`classes` must be distinct, got {label!r} twice.")
-    for label in labels:
-        if isinstance(label, int) and not -(2**63) <= label < 2**63:
-            raise InvalidInputError(f"`classes` must fit 64 bits, got {label}.")
+    check_lengths(labels)
 
 
 @functools.lru_cache(maxsize=64)

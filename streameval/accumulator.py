@@ -44,6 +44,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def __init_subclass__(cls, *, kind: int, config: type[Any], **options: Any) -> None:
         """Enter the subclass under the number that its bytes carry."""
         super().__init_subclass__(**options)
+        if kind in _KINDS:
+            raise TypeError(f"kind {kind} belongs to {_KINDS[kind].__name__}.")
         cls.kind, cls._config_type = kind, config
         _KINDS[kind] = cls
 
@@ -286,6 +288,8 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     >>> se.merge(parts).compute().accuracy
     0.75
     """
+    if isinstance(accumulators, Accumulator):
+        raise InvalidInputError("`accumulators` must be an iterable of accumulators, got one.")
     total: Accumulator[Any, Any] | None = None
     for accumulator in accumulators:
         if not isinstance(accumulator, Accumulator):

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import errno
 import os
+import secrets
 import stat
-import tempfile
 from pathlib import Path
 from typing import Any
 
 from streameval.accumulator import Accumulator, from_bytes
+from streameval.errors import InvalidInputError
 
 __all__ = ["load", "save"]
 
@@ -29,8 +30,11 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
 
     Raises
     ------
+    InvalidInputError
+        When `accumulator` is none.
     OSError
-        When the disk or the folder refuses; an old file is untouched then.
+        When the disk or the folder refuses; an old file is untouched then. Only if it is the
+        last step that fails, flushing the folder, is the new file in its place already.
 
     Examples
     --------
@@ -41,23 +45,27 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     ...     se.load(path).n
     2
     """
+    if not isinstance(accumulator, Accumulator):
+        kind = type(accumulator).__name__
+        raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
     target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     data = accumulator.to_bytes()
-    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else 0o666 & ~_umask()
-    handle, name = tempfile.mkstemp(dir=target.parent, prefix=".streameval-")
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    new = target.parent / f".streameval-{secrets.token_hex(8)}"
     try:
-        with os.fdopen(handle, "wb") as file:
-            Path(name).chmod(mode)
+        with new.open("xb") as file:
+            if mode is not None:
+                new.chmod(mode)
             file.write(data)
             file.flush()
             os.fsync(file.fileno())
-        Path(name).replace(target)
+        new.replace(target)
     except BaseException:
-        Path(name).unlink(missing_ok=True)
+        new.unlink(missing_ok=True)
         raise
     _flush_folder(target.parent)
 
@@ -78,12 +86,6 @@ def load(path: str | os.PathLike[str]) -> Any:
         When the file cannot be read.
     """
     return from_bytes(Path(path).read_bytes())
-
-
-def _umask() -> int:
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 def _flush_folder(folder: Path) -> None:

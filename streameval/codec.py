@@ -215,10 +215,9 @@ def _view(data: Any) -> memoryview:
         raise InvalidInputError(f"`data` must be bytes, got {type(data).__name__}.")
     try:
         view = memoryview(data)
-        is_bytes = view.format in ("B", "b", "c") and view.contiguous
-    except ValueError:  # released
-        is_bytes = False
-    if not is_bytes:
+    except ValueError:
+        raise InvalidInputError("`data` must be memory that is not released.") from None
+    if view.format not in ("B", "b", "c") or not view.contiguous:
         raise InvalidInputError("`data` must be contiguous bytes.")
     return view.cast("B")
 

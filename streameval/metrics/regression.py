@@ -26,4 +26,9 @@ def r2(squared_error: ExactSum, truth: ExactSum, squared_truth: ExactSum, n: Fix
     if not weight:
         return math.nan
     spread = squared_truth.to_fraction() - truth.to_fraction() ** 2 / weight
-    return float(1 - squared_error.to_fraction() / spread) if spread > 0 else math.nan
+    if spread <= 0:
+        return math.nan
+    try:
+        return float(1 - squared_error.to_fraction() / spread)
+    except OverflowError:  # errors beyond any float times the spread
+        return -math.inf

@@ -251,7 +251,7 @@ class Confusion:
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
-    ) -> tuple[float, float]:
+    ) -> tuple[Any, Any]:
         """Give the sampling interval of a metric: where the population's value may lie.
 
         Wilson's interval; exact counts of draws for accuracy and the ratios of one class, an
@@ -279,10 +279,10 @@ class Confusion:
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
             weights are repeats of an example, but a fraction of an example is no draw.
         """
-        interval: tuple[float, float] = confusion_intervals.confidence(
+        ends: tuple[Any, Any] = confusion_intervals.confidence(
             self._reading, name, *args, level=level, **options
         )
-        return interval
+        return ends
 
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger; averages are the default ones."""

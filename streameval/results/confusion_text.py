@@ -22,8 +22,10 @@ _WIDTH, _CELL, _LABEL_WIDTH = 80, 11, 24
 def report(reading: Reading, *, level: float, max_classes: int) -> str:
     """Lay out the metrics of each class, their averages, and the metrics with intervals."""
     normal_quantile(level)  # refuses what is no level, even where no interval will be shown
-    if max_classes < 0:
-        raise InvalidInputError(f"`max_classes` must be at least 0, got {max_classes!r}.")
+    if not isinstance(max_classes, int) or max_classes < 0:
+        raise InvalidInputError(
+            f"`max_classes` must be an integer of at least 0, got {max_classes!r}."
+        )
     lines = [*_class_table(reading, max_classes), "", *_headlines(reading, level)]
     if reading.config.is_binary:
         lines.append(f"of class {shorten(reading.config.pos_label)}, the positive one")
@@ -37,12 +39,18 @@ def number(value: float) -> str:
 
 def shorten(label: object, width: int = _LABEL_WIDTH) -> str:
     """Write a label in one line of at most `width` columns."""
-    text = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in str(label))
+    text = "".join(map(_shown, str(label)))
     if _width(text) <= width:
         return text
     while _width(text) > width - 1:
         text = text[:-1]
     return f"{text}…"
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
 def _class_table(reading: Reading, max_classes: int) -> list[str]:
@@ -71,7 +79,7 @@ def _class_table(reading: Reading, max_classes: int) -> list[str]:
 
     lines = [line(label, [number(cell) for cell in cells], count) for label, cells, count in rows]
     if len(places) > max_classes:
-        lines.insert(max_classes, f"... and {len(places) - max_classes:,} classes more")
+        lines.insert(max_classes, f"... and {len(places) - max_classes:,} more")
     return [line("class", list(_IN_COLUMNS), "support"), *lines]
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
-from streameval._labels import MAX_MET_LABELS, Label
+from streameval._labels import MAX_MET_LABELS, Label, canonical_label, check_lengths
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.states.state import State, check_numbers
@@ -191,7 +191,7 @@ class MetCounts(State):
         require(list(self.labels) == sorted(set(self.labels)), "labels are not sorted")
         require(size <= MAX_MET_LABELS, f"more than {MAX_MET_LABELS} labels")
         for label in self.labels:
-            require(isinstance(label, str) or -(2**63) <= label < 2**63, f"label {label}")
+            canonical_label(label, name="labels")
         check_numbers(self.n, (), "n")
         check_numbers(self.matrix, (size, size), "matrix")
         require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
@@ -296,4 +296,5 @@ def _check_count(labels: tuple[Label, ...]) -> int:
             f'`classes="auto"` meets at most {MAX_MET_LABELS} labels, got {len(labels)}. '
             "Pass `classes` as a sequence if there really are more."
         )
+    check_lengths(labels)
     return len(labels)

@@ -46,7 +46,6 @@ def words(*items: str) -> Any:
     [
         (3, 3),
         (-3, -3),
-        (2**70, 2**70),
         (True, 1),
         (np.False_, 0),
         (np.uint8(200), 200),

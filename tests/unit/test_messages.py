@@ -286,6 +286,11 @@ LATER = [
         "`classes` must be a sequence of labels, whose order counts",
         classes={"a", "b"},
     ),
+    make(
+        "class-texts",
+        "`classes` must have at most 1048576 characters together, got 1048577",
+        classes=["a" * 2**20, "b"],
+    ),
     make("surrogate", "`classes` must be Unicode text", classes=["a", "\ud800"]),
     make("ignored-kind", "`ignore_label` must be an integer", ignore_label="a"),
     Case(

@@ -1,0 +1,396 @@
+"""A confusion result as text, as a notebook shows it, as a picture, and its intervals."""
+
+from __future__ import annotations
+
+import math
+import re
+import unicodedata
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pytest
+from matplotlib import pyplot
+from small_states import SMALL
+
+import streameval as se
+
+mpl.use("Agg")
+
+every_state = pytest.mark.parametrize("name", SMALL)
+
+STRANGE = {
+    "wide": "東京都千代田区丸の内一丁目九番一号東京駅一番線のりば",
+    "wide at the cut": "x" + "日" * 30,
+    "long": "label " * 30,
+    "control": "a\nb\tc\r\0\x1b[31m\x7f",
+    "line separator": "a\u2028b\u2029c\x85d",
+    "direction": "a\u202eb\u200bc",
+    "accents": "e\u0301" * 40,
+    "emoji": "👩‍🔬" * 20,
+    "empty": "",
+    "markup": "<script>alert('&')</script>",
+    "dollars": r"$\frac{$",
+}
+
+
+def named(label: str) -> se.Confusion:
+    accumulator = se.ConfusionAccumulator([label, "other"])
+    return accumulator.update([label, "other", label], [label, label, "other"]).compute()
+
+
+def columns(line: str) -> int:
+    """Count terminal columns: two for wide characters, none for marks that combine."""
+    shown = [c for c in line if unicodedata.category(c) not in ("Mn", "Me", "Cf")]
+    return sum(2 if unicodedata.east_asian_width(c) in "WF" else 1 for c in shown)
+
+
+@every_state
+def test_repr_is_one_line(name: str) -> None:
+    assert repr(SMALL[name]().compute()).count("\n") == 0
+
+
+def test_repr_shows_size_and_headline() -> None:
+    expected = "Confusion(n=4, classes=2, accuracy=0.5, f_score=0.666667)"
+    assert repr(SMALL["binary"]().compute()) == expected
+
+
+def test_report_shows_the_numbers_of_the_rows() -> None:
+    accumulator = se.ConfusionAccumulator(["ham", "spam"])
+    accumulator.update(["spam", "spam", "ham", "ham"], ["spam", "ham", "ham", "ham"])
+    found = [line.split() for line in accumulator.compute().report(level=0).splitlines()]
+    for line in [
+        ["class", "precision", "recall", "f_score", "support"],
+        ["ham", "0.6667", "1.0000", "0.8000", "2"],
+        ["spam", "1.0000", "0.5000", "0.6667", "2"],
+        ["macro", "mean", "0.8333", "0.7500", "0.7333", "4"],
+        ["weighted", "mean", "0.8333", "0.7500", "0.7333", "4"],
+        ["accuracy", "0.7500"],
+        ["balanced_accuracy", "0.7500"],
+        ["precision", "1.0000"],
+        ["recall", "0.5000"],
+        ["specificity", "1.0000"],
+        ["f_score", "0.6667"],
+        ["jaccard", "0.5000"],
+        ["matthews_corrcoef", "0.5774"],
+        ["cohen_kappa", "0.5000"],
+    ]:
+        assert line in found
+
+
+@pytest.mark.parametrize("claim", STRANGE)
+def test_report_has_at_most_80_columns_when_a_label_is(claim: str) -> None:
+    assert max(map(columns, named(STRANGE[claim]).report().splitlines())) <= 80
+
+
+@pytest.mark.parametrize("claim", STRANGE)
+def test_report_keeps_its_columns_under_each_other_when_a_label_is(claim: str) -> None:
+    table = named(STRANGE[claim]).report().split("\n\n")[0].split("\n")
+    assert len({columns(line) for line in table}) == 1
+
+
+@pytest.mark.parametrize("claim", STRANGE)
+def test_report_can_be_printed_when_a_label_is(claim: str) -> None:
+    lines = named(STRANGE[claim]).report().split("\n")
+    assert len(lines) == len(named("plain").report().split("\n"))
+    assert "".join(lines).isprintable()
+
+
+@pytest.mark.parametrize(
+    "weight", [2**63 - 1, 1_234_567_890_123.1234, 2.0**62 + 0.5], ids=["most", "digits", "large"]
+)
+def test_report_has_at_most_80_columns_when_counts_are_large(weight: float) -> None:
+    accumulator = se.ConfusionAccumulator(["x" * 40, "y"])
+    accumulator.update(["x" * 40, "y"], ["y", "y"], sample_weight=np.array([weight, 0]))
+    report = accumulator.compute().report()
+    assert max(map(columns, report.splitlines())) <= 80
+
+
+def test_report_adds_up_the_support_of_several_labels_past_2_to_63() -> None:
+    accumulator = se.ConfusionAccumulator(3, multilabel=True)
+    accumulator.update([[1, 1, 1]], [[1, 1, 1]], sample_weight=[2**62])
+    assert f"{3 * 2**62:,}" in accumulator.compute().report()
+
+
+def test_report_of_fractions_adds_up_the_support_of_several_labels_past_2_to_63() -> None:
+    accumulator = se.ConfusionAccumulator(3, multilabel=True)
+    rows = [[1, 1, 1]] * 2
+    accumulator.update(rows, rows, sample_weight=[2.0**62, 0.5])
+    assert f"{3 * 2.0**62:,}" in accumulator.compute().report()
+
+
+@pytest.mark.parametrize(
+    ("shown", "lines"),
+    [
+        (0, ["... and 5 more"]),
+        (2, ["0", "1", "... and 3 more"]),
+        (5, list("01234")),
+    ],
+)
+def test_report_shows_that_many_classes_and_counts_the_rest(shown: int, lines: list[str]) -> None:
+    result = se.ConfusionAccumulator(5).update(range(5), range(5)).compute()
+    table = result.report(max_classes=shown).split("\n\n")[0].split("\n")
+    assert [line if "..." in line else line.split()[0] for line in table[1:-2]] == lines
+
+
+def test_report_leaves_out_classes_that_never_occur() -> None:
+    result = se.ConfusionAccumulator(5).update([0, 1], [0, 0]).compute()
+    assert [line.split()[0] for line in result.report().split("\n")[1:3]] == ["0", "1"]
+
+
+def test_report_refuses_a_negative_number_of_classes() -> None:
+    with pytest.raises(se.InvalidInputError, match="`max_classes`"):
+        SMALL["binary"]().compute().report(max_classes=-1)
+
+
+@pytest.mark.parametrize("name", ["binary", "met"])
+@pytest.mark.parametrize("level", [-0.1, 1.0, math.nan])
+def test_report_refuses_another_level(level: float, name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
+        SMALL[name]().compute().report(level=level)
+
+
+@pytest.mark.parametrize(
+    ("name", "level", "expected"),
+    [("binary", 0.95, True), ("binary", 0, False), ("met", 0.95, False), ("ignoring", 0.9, False)],
+)
+def test_report_has_intervals_of_whole_weights(name: str, level: float, expected: bool) -> None:
+    assert ("[" in SMALL[name]().compute().report(level=level)) == expected
+
+
+@pytest.mark.parametrize(("level", "text"), [(0.95, "95%"), (0.9, "90%"), (0.999, "99.9%")])
+def test_report_says_the_level_of_its_intervals(level: float, text: str) -> None:
+    assert f" {text} interval" in SMALL["binary"]().compute().report(level=level)
+
+
+@every_state
+def test_html_is_a_well_formed_fragment(name: str) -> None:
+    assert ElementTree.fromstring(SMALL[name]().compute()._repr_html_()).tag == "div"
+
+
+@pytest.mark.parametrize("claim", STRANGE)
+def test_html_is_a_well_formed_fragment_when_a_label_is(claim: str) -> None:
+    page = ElementTree.fromstring(named(STRANGE[claim])._repr_html_())
+    assert page.find(".//script") is None
+
+
+def test_html_shows_markup_of_a_label_as_text() -> None:
+    page = ElementTree.fromstring(named("<b>&'\"")._repr_html_())
+    assert "<b>&'\"" in [cell.text for cell in page.iter("th")]
+
+
+def test_html_holds_the_cells_of_the_matrix() -> None:
+    page = ElementTree.fromstring(SMALL["top_k"]().compute()._repr_html_())
+    cells = [[cell.text for cell in row.iter("td")] for row in page.find("table")]
+    assert cells[1:] == [["0", "1", "0"], ["1", "0", "0"], ["0", "0", "1"]]
+
+
+def test_html_of_many_classes_is_cut_and_says_so() -> None:
+    page = se.ConfusionAccumulator(30).update(range(30), range(30)).compute()._repr_html_()
+    table = ElementTree.fromstring(page).find("table")
+    assert len(table) == 21
+    assert "The first 20 of 30 classes." in page
+
+
+@pytest.mark.parametrize(("name", "has_intervals"), [("top_k", True), ("met", False)])
+def test_html_has_intervals_of_whole_weights(name: str, has_intervals: bool) -> None:
+    assert ("[" in SMALL[name]().compute()._repr_html_()) == has_intervals
+
+
+@pytest.fixture(autouse=True)
+def figures() -> Iterator[None]:
+    """Close the figures of the test."""
+    yield
+    pyplot.close("all")
+
+
+@pytest.mark.parametrize("name", ["binary", "met", "top_k", "empty", "empty_met"])
+@pytest.mark.parametrize("normalize", [True, False])
+def test_plot_can_be_drawn(name: str, normalize: bool) -> None:
+    result = SMALL[name]().compute()
+    if name == "met":  # matplotlib's own font has no Japanese
+        result = se.ConfusionAccumulator("auto").update(["a"], ["b"]).compute()
+    result.plot(normalize=normalize).figure.canvas.draw()
+
+
+def test_plot_gives_axes_of_a_new_figure() -> None:
+    one, other = (SMALL["binary"]().compute().plot() for _ in range(2))
+    assert isinstance(one, mpl.axes.Axes)
+    assert one.figure is not other.figure
+
+
+def test_plot_draws_on_the_given_axes() -> None:
+    _, (left, right) = pyplot.subplots(1, 2)
+    assert SMALL["binary"]().compute().plot(right) is right
+    assert len(right.images) == 1
+    assert not left.has_data()
+
+
+def test_plot_closes_and_adds_no_other_figure() -> None:
+    _, ax = pyplot.subplots()
+    before = pyplot.get_fignums()
+    SMALL["binary"]().compute().plot(ax)
+    assert pyplot.get_fignums() == before
+
+
+def test_plot_writes_the_counts_that_are_not_zero() -> None:
+    accumulator = se.ConfusionAccumulator(["a", "b"])
+    accumulator.update(["a", "b"], ["b", "b"], sample_weight=[1234, 2])
+    written = {t.get_position(): t.get_text() for t in accumulator.compute().plot().texts}
+    assert written == {(1, 0): "1,234", (1, 1): "2"}
+
+
+def test_plot_names_the_classes_on_both_axes() -> None:
+    ax = named("a").plot()
+    for ticks in (ax.get_xticklabels(), ax.get_yticklabels()):
+        assert [tick.get_text() for tick in ticks] == ["a", "other"]
+
+
+def test_plot_shades_by_the_share_of_the_true_class() -> None:
+    accumulator = se.ConfusionAccumulator().update([0, 0, 0, 0], [0, 1, 1, 1])
+    shades = accumulator.compute().plot().images[0].get_array()
+    assert shades.tolist() == [[0.25, 0.75], [0, 0]]
+
+
+def test_plot_shades_by_the_counts_without_normalize() -> None:
+    accumulator = se.ConfusionAccumulator().update([0, 0, 0, 0], [0, 1, 1, 1])
+    shades = accumulator.compute().plot(normalize=False).images[0].get_array()
+    assert shades.tolist() == [[1, 3], [0, 0]]
+
+
+def test_plot_of_many_classes_writes_nothing() -> None:
+    ax = se.ConfusionAccumulator(30).update(range(30), range(30)).compute().plot()
+    assert len(ax.texts) == 0
+
+
+@pytest.mark.parametrize("claim", ["long", "control", "empty", "markup", "dollars"])
+def test_plot_can_be_drawn_when_a_label_is(claim: str) -> None:
+    named(STRANGE[claim]).plot().figure.canvas.draw()
+
+
+def test_plot_refuses_multilabel() -> None:
+    with pytest.raises(se.InvalidInputError, match="`plot` draws one matrix"):
+        SMALL["multilabel"]().compute().plot()
+
+
+NAMES = ("accuracy", "hamming_loss", "top_k_accuracy", "balanced_accuracy")
+RATIOS = ("precision", "recall", "specificity", "f_score", "jaccard")
+AGREEMENT = ("matthews_corrcoef", "cohen_kappa")
+MATRICES = {
+    "mixed": ([0, 0, 1, 1, 2, 2, 2], [0, 1, 1, 1, 2, 0, 2]),
+    "perfect": ([0, 1, 2, 1], [0, 1, 2, 1]),
+    "all wrong": ([0, 1, 2], [1, 2, 0]),
+    "one class": ([0, 0], [0, 0]),
+    "one prediction": ([0, 1, 2], [0, 0, 0]),
+    "nothing": ([], []),
+}
+
+
+@pytest.mark.parametrize("average", ["default", "macro", "micro", "weighted"])
+@pytest.mark.parametrize("name", RATIOS)
+@pytest.mark.parametrize("rows", MATRICES)
+def test_interval_of_a_ratio_holds_its_value_or_is_nan(rows: str, name: str, average: str) -> None:
+    result = se.ConfusionAccumulator(3).update(*MATRICES[rows]).compute()
+    low, high = result.confidence(name, average=average)
+    assert math.isnan(low) == math.isnan(high)
+    assert math.isnan(low) or 0 <= low <= result.value(name, average=average) <= high <= 1
+
+
+@pytest.mark.parametrize("name", [*NAMES, *AGREEMENT])
+@pytest.mark.parametrize("rows", MATRICES)
+def test_interval_of_a_single_metric_holds_its_value_or_is_nan(rows: str, name: str) -> None:
+    result = se.ConfusionAccumulator(3).update(*MATRICES[rows]).compute()
+    low, high = result.confidence(name)
+    assert math.isnan(low) == math.isnan(high)
+    assert math.isnan(low) or -1 <= low <= result.value(name) <= high <= 1
+
+
+@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", *RATIOS])
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+def test_interval_of_multilabel_holds_its_value(name: str, average: str) -> None:
+    result = SMALL["multilabel"]().compute()
+    options = {"average": average} if name in RATIOS else {}
+    low, high = result.confidence(name, **options)
+    assert 0 <= low <= result.value(name, **options) <= high <= 1
+
+
+@pytest.mark.parametrize("name", ["top_k_accuracy", "accuracy"])
+def test_interval_of_top_k_holds_its_value(name: str) -> None:
+    result = SMALL["top_k"]().compute()
+    low, high = result.confidence(name)
+    assert 0 <= low < result.value(name) < high <= 1
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_intervals_of_the_classes_are_two_arrays(name: str) -> None:
+    result = SMALL["top_k"]().compute()
+    low, high = result.confidence(name, average=None)
+    values = result.value(name, average=None)
+    assert low.shape == high.shape == (3,)
+    assert (np.isnan(low) | ((low <= values) & (values <= high))).all()
+
+
+@pytest.mark.parametrize("name", ["empty_met", "empty"])
+def test_intervals_of_the_classes_of_nothing_are_nan(name: str) -> None:
+    result = SMALL[name]().compute()
+    low, high = result.confidence("recall", average=None)
+    np.testing.assert_equal(low, np.full(len(result.labels), np.nan))
+    np.testing.assert_equal(high, np.full(len(result.labels), np.nan))
+
+
+def test_interval_of_accuracy_is_that_of_wilson() -> None:
+    n, hits, z = 10, 7, 1.959963984540054
+    result = se.ConfusionAccumulator().update([1] * n, [1] * hits + [0] * (n - hits)).compute()
+    middle = (hits + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * math.sqrt(hits * (n - hits) / n + z * z / 4)
+    expected = pytest.approx((middle - half, middle + half), rel=1e-12)
+    assert result.confidence("accuracy") == expected
+
+
+@pytest.mark.parametrize("arguments", [{"beta": 2.0}, {"alpha": 0.3}], ids=str)
+def test_interval_takes_the_arguments_of_its_metric(arguments: dict[str, float]) -> None:
+    result = SMALL["binary"]().compute()
+    value = result.f_score(**arguments)
+    assert result.confidence("f_score", level=0, **arguments) == (value, value)
+    low, high = result.confidence("f_score", **arguments)
+    assert low < value < high
+
+
+@pytest.mark.parametrize("name", ["accuracy", "recall", "cohen_kappa"])
+def test_interval_grows_with_its_level(name: str) -> None:
+    result = SMALL["binary"]().compute()
+    widths = [np.diff(result.confidence(name, level=x))[0] for x in (0, 0.5, 0.9, 0.99)]
+    assert widths == sorted(set(widths))
+
+
+@pytest.mark.parametrize("level", [-0.1, 1.0, 95, math.nan])
+def test_interval_refuses_another_level(level: float) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"`level` must lie in \[0, 1\)"):
+        SMALL["binary"]().compute().confidence("accuracy", level=level)
+
+
+def test_interval_of_a_level_just_below_one_is_given() -> None:
+    result = SMALL["binary"]().compute()
+    low, high = result.confidence("accuracy", level=math.nextafter(1.0, 0.0))
+    assert 0 <= low < 0.5 < high <= 1
+
+
+@pytest.mark.parametrize("name", ["accuracy", "precision"])
+def test_interval_is_refused_when_weights_have_fractions(name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` had fractions"):
+        SMALL["met"]().compute().confidence(name)
+
+
+def test_interval_of_level_zero_is_the_value_whatever_the_weights() -> None:
+    result = SMALL["met"]().compute()
+    assert result.confidence("accuracy", level=0) == (result.accuracy, result.accuracy)
+
+
+def test_report_of_a_small_sample_shows_each_interval_around_its_value() -> None:
+    number = r"(-?\d\.\d{4}|nan)"
+    shown = re.findall(rf"{number}  \[{number}, {number}\]", SMALL["binary"]().compute().report())
+    assert len(shown) == 9
+    for line in shown:
+        value, low, high = map(float, line)
+        assert math.isnan(low) or low <= value <= high

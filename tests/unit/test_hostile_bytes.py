@@ -1,0 +1,297 @@
+"""Bytes with a right checksum that nobody counted: refused, or as good as a built state."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import os
+import pickle
+import time
+import tracemalloc
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, event, given, settings
+from hypothesis import strategies as st
+from small_states import EVERY, FIELDS, canonical, parse, seal
+
+import streameval as se
+
+every_state = pytest.mark.parametrize("name", EVERY)
+CASES = int(os.environ.get("STREAMEVAL_FUZZ_CASES", "200"))
+fuzzed = settings(
+    max_examples=CASES,
+    deadline=None,
+    derandomize=True,
+    database=None,
+    suppress_health_check=list(HealthCheck),
+)
+
+
+def _header(name: str, **changes: Any) -> Any:
+    header = parse(EVERY[name]().to_bytes()).settings
+    for path, value in changes.items():
+        part, field = path.split("__")
+        header[part][field] = value
+    return header
+
+
+def _shape(*shape: int, fraction: bool = False) -> dict[str, Any]:
+    return {"fraction": fraction, "shape": list(shape)}
+
+
+def _many_classes() -> bytes:
+    size = 2**62
+    shapes = {"state__matrix": _shape(size, size), "state__credit": _shape(size, size)}
+    return seal(_header("top_k", config__classes=size, config__top_k=size, **shapes), [0])
+
+
+def _large(size: int, **cells: int) -> bytes:
+    """A matrix of many classes, with wrong numbers in some cells."""
+    payload = np.zeros(1 + size * size + size, "<i8")
+    for cell, value in cells.items():
+        payload[int(cell.removeprefix("cell"))] = value
+    shapes = {"state__matrix": _shape(size, size), "state__credit": _shape(1, size)}
+    header = _header("top_k", config__classes=size, config__top_k=1, **shapes)
+    return seal(header, payload.tobytes())
+
+
+HOSTILE_SIZES: dict[str, Callable[[], bytes]] = {
+    "header of 4 GiB": lambda: seal(b"{}", [0], header_size=2**32 - 1),
+    "header to the end and beyond": lambda: seal(b"{}", [0], header_size=11),
+    "payload of 2**64": lambda: seal(b"{}", [0], payload_size=2**64 - 1),
+    "payload that wraps around": lambda: seal(b"{}", [0], payload_size=2**64 - 2),
+    "payload too short by one": lambda: seal(b"{}", [0], payload_size=7),
+    "long header": lambda: seal(b" " * (2**24 + 1), []),
+    "shape of 2**62": lambda: seal(_header("met", state__matrix=_shape(2**62)), [0]),
+    "square of 2**32": lambda: seal(_header("met", state__matrix=_shape(2**32, 2**32)), [0]),
+    "cube of 2**22": lambda: seal(_header("met", state__matrix=_shape(*[2**22] * 3)), [0]),
+    "shape of 10**40": lambda: seal(_header("met", state__matrix=_shape(10**40)), [0]),
+    "shape of nothing and 2**62": lambda: seal(_header("met", state__matrix=_shape(0, 2**62)), [0]),
+    "one number too many": lambda: seal(_header("empty_met", state__n=_shape(2)), [0]),
+    "fraction that is not there": lambda: seal(
+        _header("empty_met", state__n=_shape(fraction=True)), [0]
+    ),
+    "negative shape": lambda: seal(_header("met", state__matrix=_shape(-1, -1)), [0, 0]),
+    "four dimensions": lambda: seal(_header("met", state__matrix=_shape(1, 1, 1, 1)), [0, 0]),
+    "classes of 2**20": lambda: seal(_header("empty", config__classes=2**20), [0] * 7),
+    "classes of 2**62": lambda: seal(_header("empty", config__classes=2**62), [0] * 7),
+    "classes and top_k of 2**62": _many_classes,
+    "classes of 10**4000": lambda: seal(_header("empty", config__classes=10**4000), [0] * 7),
+    "multilabel of 2**62": lambda: seal(_header("multilabel", config__classes=2**62), [0] * 14),
+    "large and negative": lambda: _large(300, cell5=-1),
+    "large and does not add up": lambda: _large(300, cell5=1),
+    "large and credited too much": lambda: _large(300, cell90001=1),
+}
+
+LONG_HEADERS: dict[str, Callable[[], bytes]] = {
+    "lists": lambda: seal(b'{"config":{"x":[' + b"[]," * 50_000 + b'[]]},"state":{}}', []),
+    "labels met": lambda: seal(_header("empty_met", state__labels=[*range(50_000)]), [0]),
+    "labels listed": lambda: seal(_header("empty", config__classes=[*range(50_000)]), [0] * 7),
+    "label listed twice": lambda: seal(
+        _header("empty", config__classes=[*range(20_000), 19_999]), [0] * 7
+    ),
+}
+
+
+@pytest.mark.parametrize("claim", HOSTILE_SIZES)
+def test_hostile_size_is_refused_in_little_memory(claim: str) -> None:
+    data = HOSTILE_SIZES[claim]()
+    assert _peak_while_refused(data) <= 2 * len(data) + 65_536
+
+
+@pytest.mark.parametrize("claim", LONG_HEADERS)
+def test_long_header_is_refused_in_linear_memory(claim: str) -> None:
+    data = LONG_HEADERS[claim]()
+    assert _peak_while_refused(data) <= 32 * len(data) + 65_536
+
+
+@pytest.mark.parametrize("claim", LONG_HEADERS)
+def test_long_header_is_refused_in_linear_time(claim: str) -> None:
+    data = LONG_HEADERS[claim]()
+    start = time.process_time()
+    with pytest.raises(se.CorruptStateError):
+        se.from_bytes(data)
+    assert time.process_time() - start < 1.0
+
+
+def _peak_while_refused(data: bytes) -> int:
+    tracemalloc.start()
+    try:
+        before = tracemalloc.get_traced_memory()[0]
+        tracemalloc.reset_peak()
+        with pytest.raises(se.CorruptStateError):
+            se.from_bytes(data)
+        return tracemalloc.get_traced_memory()[1] - before
+    finally:
+        tracemalloc.stop()
+
+
+def use(accumulator: Any) -> None:
+    """Do everything that can be done with a decoded accumulator."""
+    empty = accumulator.copy().reset()
+    assert empty + accumulator == accumulator + empty == accumulator
+    assert pickle.loads(pickle.dumps(accumulator)) == accumulator
+    assert repr(accumulator)
+    result = accumulator.compute()
+    assert repr(result)
+    assert result.report()
+    assert result._repr_html_()
+    assert json.dumps(result.as_dict())
+    if isinstance(result, se.Confusion):
+        use_metrics(result, has_intervals=accumulator._state.n.is_whole)
+
+
+def use_metrics(result: se.Confusion, *, has_intervals: bool) -> None:
+    """Compute every metric, average and interval; a value lies in [-1, 1] and in its interval."""
+    averages = ["micro", "macro", "weighted", *(["binary"] if len(result.labels) == 2 else [])]
+    for name in result.metric_names:
+        calls: list[dict[str, Any]] = [{}]
+        if name in ("precision", "recall", "specificity", "f_score", "jaccard"):
+            calls += [{"average": average} for average in averages if _allows(result, average)]
+            low, high = result.confidence(name, average=None, level=0)
+            assert low.shape == high.shape == (len(result.labels),)
+        for options in calls:
+            value = result.value(name, **options)
+            assert math.isnan(value) or -1.0 <= value <= 1.0, name
+            if has_intervals:
+                low, high = result.confidence(name, **options)
+                assert math.isnan(low) or low <= value <= high, name
+
+
+def _allows(result: Any, average: str) -> bool:
+    return average != "binary" or isinstance(result.tp, (int, float))
+
+
+def refuse_or_use(data: bytes) -> None:
+    try:
+        accumulator = se.from_bytes(data)
+    except se.CorruptStateError:
+        event("refused")
+        return
+    event("accepted")
+    assert accumulator.to_bytes() == data
+    use(accumulator)
+
+
+@every_state
+def test_small_state_can_be_used(name: str) -> None:
+    use(se.from_bytes(EVERY[name]().to_bytes()))
+
+
+HUGE = [2**31, 2**62, 2**63 - 1, 2**63, 2**64, -1, -(2**63), 10**30, 10**4000]
+LEAVES = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-3, 5),
+    st.sampled_from(HUGE),
+    st.sampled_from([0.5, 1.0, -0.0, 1e400, math.nan]),
+    st.sampled_from(["", "a", "ab", "auto", "b", "\ud800", "3fe0000000000000", "1" * 50, "-0"]),
+)
+VALUES = st.recursive(
+    LEAVES,
+    lambda inner: st.one_of(
+        st.lists(inner, max_size=4),
+        st.dictionaries(st.sampled_from(["float64", "exact_sum", "shape", "x"]), inner, max_size=3),
+    ),
+    max_leaves=6,
+)
+FLOAT_BITS = st.builds(
+    lambda bits: {"float64": f"{bits:016x}"},
+    st.one_of(st.integers(0, 2**64 - 1), st.sampled_from([0, 2**63, 0x7FF << 52, 0x7FF8 << 48])),
+)
+
+
+def paths(header: Any) -> list[tuple[Any, ...]]:
+    """List the way to every value of a JSON document."""
+    if isinstance(header, dict):
+        items: Any = header.items()
+    else:
+        items = enumerate(header) if isinstance(header, list) else ()
+    return [()] + [(key, *rest) for key, value in items for rest in paths(value)]
+
+
+@st.composite
+def changed_headers(draw: st.DrawFn, header: Any) -> Any:
+    """Draw a header with one or two values replaced, left out, added, or put in other order."""
+    document = [copy.deepcopy(header)]
+    for _ in range(draw(st.integers(1, 2))):
+        path = (0, *draw(st.sampled_from(paths(document[0]))))
+        holder: Any = document
+        for key in path[:-1]:
+            holder = holder[key]
+        value = holder[path[-1]]
+        change = draw(st.sampled_from(["replace", "remove", "add", "reverse", "sort"]))
+        if change == "remove" and len(path) > 1:
+            del holder[path[-1]]
+        elif change == "add" and isinstance(value, dict):
+            value[draw(st.sampled_from(["x", "n", "classes", "fraction"]))] = draw(VALUES)
+        elif change == "add" and isinstance(value, list):
+            value.append(draw(VALUES))
+        elif change in ("reverse", "sort") and isinstance(value, list):
+            holder[path[-1]] = value[::-1]
+        else:
+            holder[path[-1]] = draw(VALUES | FLOAT_BITS)
+    return document[0]
+
+
+@every_state
+@given(data=st.data())
+@fuzzed
+def test_hostile_header_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    header = data.draw(changed_headers(parsed.settings))
+    refuse_or_use(seal(header, parsed.payload, kind=parsed.kind))
+
+
+@every_state
+@given(data=st.data())
+@fuzzed
+def test_hostile_payload_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    numbers = parsed.numbers
+    places = st.integers(0, len(numbers) - 1)
+    for _ in range(data.draw(st.integers(1, 4))):
+        source, target = data.draw(places), data.draw(places)
+        if data.draw(st.booleans()):  # what is moved leaves the sums as they are
+            amount = data.draw(st.integers(0, 3))
+            numbers[source] -= amount
+            numbers[target] += amount
+        else:
+            numbers[source] = data.draw(st.integers(-2, 3) | st.integers(-(2**63), 2**63 - 1))
+    within = [max(min(number, 2**63 - 1), -(2**63)) for number in numbers]
+    refuse_or_use(seal(parsed.header, within, kind=parsed.kind))
+
+
+@every_state
+@given(data=st.data())
+@fuzzed
+def test_hostile_fractions_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    header, numbers, payload = parsed.settings, parsed.numbers, []
+    fractions = st.sampled_from([0, 0, 0, 1, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1])
+    for field in FIELDS[name]:
+        description = header["state"][field]
+        size = math.prod(description["shape"])
+        whole, numbers = numbers[:size], numbers[size:]
+        if description["fraction"]:
+            numbers = numbers[size:]
+        description["fraction"] = data.draw(st.booleans())
+        drawn = data.draw(st.lists(fractions, min_size=size, max_size=size))
+        payload += whole + (drawn if description["fraction"] else [])
+    refuse_or_use(seal(header, payload, kind=parsed.kind))
+
+
+@pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'], ids=["list", "object", "both"])
+@pytest.mark.parametrize("place", ["config.classes", "config.threshold", "state.labels", "state.n"])
+def test_deep_nesting_is_refused(opening: str, place: str) -> None:
+    part, field = place.split(".")
+    header = canonical(_header("met", **{f"{part}__{field}": "HERE"}))
+    closing = "".join({"[": "]", "{": "}"}[c] for c in reversed(opening) if c in "[{")
+    for depth in (10, 300, 400, 500, 700, 900, 1_000, 100_000):
+        nested = (opening * depth + "1" + closing * depth).encode()
+        with pytest.raises(se.CorruptStateError):
+            se.from_bytes(seal(header.replace(b'"HERE"', nested), [0]))

@@ -1,0 +1,174 @@
+"""The shape of the code: who imports whom, what is never called, what is documented."""
+
+from __future__ import annotations
+
+import ast
+import importlib.resources
+import inspect
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import streameval as se
+
+PACKAGE = Path(se.__file__).parent
+SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE.rglob("*.py"))}
+
+LAYERS = [
+    {"errors"},
+    {"_fixed_point"},
+    {"_arrays", "_exact_sum"},
+    {"_batches", "_labels"},
+    {"configs"},
+    {"states"},
+    {"metrics"},
+    {"_highest_scores"},
+    {"_decisions", "_plain_batches", "codec"},
+    {"results"},
+    {"accumulator"},
+    {"checkpoint", "confusion", "regression"},
+    {"__init__"},
+    {"io"},
+    {"cli"},
+    {"__main__"},
+]
+"""The modules and packages right under streameval, lowest first: imports only point down."""
+
+FORBIDDEN_MODULES = {"pickle", "marshal", "shelve", "dill", "cloudpickle", "joblib", "runpy", "imp"}
+FORBIDDEN_NAMES = {"eval", "exec", "compile", "__import__"}
+FORBIDDEN_CALLS = {
+    ("np", "load"),
+    ("numpy", "load"),
+    ("importlib", "import_module"),
+    ("os", "system"),
+    ("os", "popen"),
+}
+FOREIGN = ("torch", "pandas", "sklearn", "matplotlib", "pyarrow", "scipy", "polars", "jax", "cupy")
+
+every_source = pytest.mark.parametrize("source", SOURCES)
+
+
+def tree(source: str) -> ast.Module:
+    return ast.parse(SOURCES[source].read_text(encoding="utf-8"))
+
+
+def part_of(source: str) -> str:
+    """Name the module or package right under streameval that a file belongs to."""
+    return source.split("/", maxsplit=1)[0].removesuffix(".py")
+
+
+def is_for_types(node: ast.AST) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def running_nodes(node: ast.AST) -> Iterator[ast.AST]:
+    """Walk everything but what only a type checker reads."""
+    yield node
+    for child in ast.iter_child_nodes(node):
+        if not is_for_types(child):
+            yield from running_nodes(child)
+
+
+def imported_modules(source: str) -> Iterator[str]:
+    """Name what a file imports: a module, or a name in one."""
+    for node in running_nodes(tree(source)):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            assert not node.level, "imports are absolute"
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def imported_parts(source: str) -> set[str]:
+    own = (name.split(".")[1:] for name in imported_modules(source) if _is_own(name))
+    known = set().union(*LAYERS)
+    return {path[0] if path and path[0] in known else "__init__" for path in own}
+
+
+def _is_own(name: str) -> bool:
+    return name == "streameval" or name.startswith("streameval.")
+
+
+def height(part: str) -> int:
+    return next(place for place, layer in enumerate(LAYERS) if part in layer)
+
+
+def test_every_part_has_a_layer() -> None:
+    assert {part_of(source) for source in SOURCES} <= set().union(*LAYERS)
+
+
+@every_source
+def test_imports_point_down(source: str) -> None:
+    part = part_of(source)
+    others = imported_parts(source) - {part}
+    assert {other for other in others if height(other) >= height(part)} == set()
+
+
+@every_source
+def test_nothing_that_runs_foreign_code_is_imported(source: str) -> None:
+    tops = {name.split(".")[0] for name in imported_modules(source)}
+    assert tops & FORBIDDEN_MODULES == set()
+
+
+@every_source
+def test_nothing_that_runs_foreign_code_is_called(source: str) -> None:
+    nodes = list(ast.walk(tree(source)))
+    names = {node.id for node in nodes if isinstance(node, ast.Name)}
+    attributes = {
+        (node.value.id, node.attr)
+        for node in nodes
+        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name)
+    }
+    assert names & FORBIDDEN_NAMES == set()
+    assert attributes & FORBIDDEN_CALLS == set()
+    assert set(imported_modules(source)) & {".".join(call) for call in FORBIDDEN_CALLS} == set()
+
+
+@pytest.mark.parametrize("module", FOREIGN)
+def test_import_of_streameval_loads_no(module: str) -> None:
+    code = f"import sys, streameval; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_types_are_announced() -> None:
+    assert (importlib.resources.files(se) / "py.typed").is_file()
+
+
+@every_source
+def test_file_has_at_most_400_lines(source: str) -> None:
+    assert len(SOURCES[source].read_text(encoding="utf-8").splitlines()) <= 400
+
+
+@every_source
+def test_file_says_what_it_is_for(source: str) -> None:
+    assert ast.get_docstring(tree(source))
+
+
+def test_public_names_are_sorted_and_there() -> None:
+    assert se.__all__ == sorted(se.__all__)
+    assert [name for name in se.__all__ if not hasattr(se, name)] == []
+
+
+@pytest.mark.parametrize("name", se.__all__)
+def test_public_name_has_a_docstring(name: str) -> None:
+    assert inspect.getdoc(getattr(se, name))
+
+
+def public_members() -> list[str]:
+    classes = {name: getattr(se, name) for name in se.__all__ if inspect.isclass(getattr(se, name))}
+    return [
+        f"{name}.{member}"
+        for name, kind in classes.items()
+        if kind.__module__.startswith("streameval") and not issubclass(kind, Exception)
+        for member, value in inspect.getmembers(kind)
+        if not member.startswith("_") and (callable(value) or isinstance(value, property))
+    ]
+
+
+@pytest.mark.parametrize("path", public_members())
+def test_public_member_has_a_docstring(path: str) -> None:
+    name, member = path.split(".")
+    assert inspect.getdoc(getattr(getattr(se, name), member))
