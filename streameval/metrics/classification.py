@@ -134,8 +134,9 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
         square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf
     if math.isinf(square):
         return RECALL
-    whole = 1.0 + square  # dividing by it keeps large factors from overflowing
-    return Ratio((1, 0, 0, 0), (1, 1 / whole, square / whole, 0))
+    scale = 1.0 + square if square > 1e100 else 1.0  # keeps large factors from overflowing
+    whole = (1.0 + square) / scale
+    return Ratio((whole, 0, 0, 0), (whole, 1 / scale, square / scale, 0))
 
 
 def average_ratio(
