@@ -1,5 +1,6 @@
 """Sampling intervals: Wilson's for proportions, coverage by simulation for the rest."""
 
+import math
 import warnings
 from collections.abc import Callable
 from statistics import NormalDist
@@ -283,3 +284,10 @@ def test_interval_covers_the_true_value_as_often_as_it_says(
 
     share = np.mean([low <= true_value <= high for low, high in intervals])
     assert 0.92 <= share <= 0.985
+
+
+@pytest.mark.parametrize("name", ["matthews_corrcoef", "cohen_kappa"])
+def test_interval_of_perfect_disagreement_is_undefined(name: str) -> None:
+    result = se.ConfusionAccumulator().update([0, 1], [1, 0]).compute()
+    assert result.value(name) == -1.0
+    assert all(math.isnan(end) for end in result.confidence(name))

@@ -97,3 +97,8 @@ def test_regression_takes_numbers_of_any_size_it_admits(size: float) -> None:
     accumulator.update([size, -size, 0.0], [0.0, size, -size], sample_weight=[0.3, 2**62, 2**-19])
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
     assert accumulator.compute().mae > 0
+
+
+def test_regression_r2_is_minus_infinity_when_errors_pass_any_float_times_the_spread() -> None:
+    result = se.RegressionAccumulator().update([1e-150, 0.0], [1e120, 0.0]).compute()
+    assert result.r2 == -math.inf

@@ -11,6 +11,7 @@ import pytest
 from small_states import EVERY
 
 import streameval as se
+from streameval.accumulator import Accumulator
 
 every_state = pytest.mark.parametrize("name", EVERY)
 counted = pytest.mark.parametrize("name", [name for name in EVERY if "empty" not in name])
@@ -296,3 +297,8 @@ def test_n_of_nothing_is_the_integer_zero() -> None:
 def test_accumulator_without_its_methods_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
         se.accumulator.Accumulator(None)
+
+
+def test_a_kind_number_belongs_to_one_class() -> None:
+    with pytest.raises(TypeError, match=r"^kind 1 belongs to ConfusionAccumulator\.$"):
+        type("Other", (Accumulator,), {}, kind=1, config=object)

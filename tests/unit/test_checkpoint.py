@@ -133,6 +133,12 @@ def test_other_names_of_an_old_file_keep_the_old_state(tmp_path: Path) -> None:
     assert se.load(tmp_path / "backup.se") == OLD
 
 
+def test_save_refuses_what_is_no_accumulator(tmp_path: Path) -> None:
+    with pytest.raises(se.InvalidInputError, match="`accumulator` must be an accumulator, got str"):
+        se.save("text", tmp_path / "state.se")  # type: ignore[arg-type]
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_save_refuses_a_missing_folder(tmp_path: Path) -> None:
     with pytest.raises(FileNotFoundError):
         se.save(OLD, tmp_path / "missing" / "state.se")
