@@ -22,7 +22,9 @@ _GZIP_MAGIC = b"\x1f\x8b"
 
 
 class _Readable(Protocol):
-    def read(self, size: int = -1, /) -> bytes: ...
+    def read(self, size: int = -1, /) -> bytes:
+        """Give up to `size` bytes."""
+        ...
 
 
 class _Counted:
@@ -34,6 +36,7 @@ class _Counted:
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
+        """Give the head first, and count."""
         data = self._head + self._file.read(size - len(self._head))
         self._head = b""
         self.taken += len(data)

@@ -74,6 +74,7 @@ def _class_table(reading: Reading, max_classes: int) -> list[str]:
     width = max(_width(label) for label, _, _ in rows)
 
     def line(label: str, cells: list[str], count: str) -> str:
+        """Align one row."""
         padded = label + " " * (width - _width(label))
         return f"{padded}  {''.join(f'{cell:>{_CELL}}' for cell in cells)}  {count:>{last}}"
 
