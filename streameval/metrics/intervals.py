@@ -21,6 +21,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.classification import Ratio
 
 __all__ = [
+    "combined",
     "effective_draws",
     "fisher",
     "kappa_gradient",
@@ -65,6 +66,17 @@ def fisher(value: float, variance: float, z: float) -> Interval:
     return min(math.tanh(middle - reach), value), max(math.tanh(middle + reach), value)
 
 
+def combined(distances: Floats, *, independent: bool) -> float:
+    """Combine the distances of the limits of several terms into that of their sum.
+
+    Zou and Donner's MOVER (Construction of confidence limits about effect measures, 2008)
+    for independent terms; the plain sum, which is never too short, for any.
+    """
+    if independent:
+        return math.sqrt(math.fsum(distances * distances))
+    return math.fsum(distances)
+
+
 def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
     """Compute an interval of an agreement of 1 that exceeds `chance`, from that of accuracy."""
     low, _ = wilson(1.0, draws, z)
@@ -74,8 +86,7 @@ def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
 def effective_draws(value: float, variance: float, fallback: float) -> float:
     """Give the draws of a proportion with this value and variance.
 
-    At 0 and 1, and where every class is at one of the two, the linear variance is 0 and says
-    nothing: there `fallback` counts.
+    At 0 and 1 the linear variance is 0 and says nothing: there `fallback` counts.
     """
     spread = value * (1.0 - value)
     return spread / variance if spread > 0.0 and variance > 0.0 else fallback

@@ -45,72 +45,93 @@ def _of_ratio(
     if how == "micro":
         return _of_pooled(reading, ratio, z)
     values = ratio.of(reading.outcomes.to_floats(), zero_division)
-    if how is None:
-        alone = np.eye(len(values))
-        ends = [_of_mean(reading, ratio, "binary", one, values, z) for one in alone]
-        low, high = np.array(ends).reshape(-1, 2).T
-        return low, high
-    if how == "binary":
-        weights = np.eye(len(values))[reading.config.positive_place]
-    else:
-        weights = metrics.class_weights(
-            values, reading.outcomes, average=how, averaged=reading.averaged
-        )
+    if how in (None, "binary"):
+        low, high = _of_each(reading, ratio, values, z)
+        if how is None:
+            return low, high
+        place = reading.config.positive_place
+        return low[place].item(), high[place].item()
+    weights = metrics.class_weights(
+        values, reading.outcomes, average=how, averaged=reading.averaged
+    )
     return _of_mean(reading, ratio, how, weights, values, z)
+
+
+def _of_each(reading: Reading, ratio: Ratio, values: Floats, z: float) -> tuple[Floats, Floats]:
+    """Give the interval of each class, whose own four outcomes are all that matters."""
+    outcomes = reading.outcomes.to_floats()
+    gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
+    variances = (outcomes * gradient * gradient).sum(axis=0)
+    below = ratio.parts(outcomes)[1]
+    ends = [
+        _of_proportion(reading, ratio, *of_class, z) if of_class[2] > 0 else UNDEFINED
+        for of_class in zip(values.tolist(), variances.tolist(), below.tolist(), strict=True)
+    ]
+    low, high = np.array(ends).reshape(-1, 2).T
+    return low, high
 
 
 def _of_mean(
     reading: Reading, ratio: Ratio, how: Average, weights: Floats, values: Floats, z: float
 ) -> Interval:
-    """Treat a mean over classes as a proportion with the delta method's variance."""
-    outcomes = reading.outcomes.to_floats()
+    """Give the wider end of two approximations of a mean over classes.
+
+    The linear one knows how classes depend on each other, but not how uncertain a small class
+    at 0 or 1 is; combining the limits of the classes (MOVER) knows just that.
+    """
+    low, high = _of_each(reading, ratio, values, z)
     total = math.fsum(weights)
-    below = ratio.parts(outcomes)[1]
-    moving = (weights > 0) & (below > 0)
+    moving = (weights > 0) & ~np.isnan(low)
     if not total or not moving.any():
         return UNDEFINED
     shares = weights / total
-    value = math.fsum(np.where(weights > 0, shares * values, 0.0))
-    gradient = intervals.ratio_gradient(ratio, outcomes, shares)
+    value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)
+    independent = not isinstance(reading.state, MultilabelCounts)
+    below = intervals.combined((shares * (values - low))[moving], independent=independent)
+    above = intervals.combined((shares * (high - values))[moving], independent=independent)
+
+    gradient = intervals.ratio_gradient(ratio, reading.outcomes.to_floats(), shares)
     if how == "weighted":  # the weights are counts too
         by_support = np.where(weights > 0, (values - value) / total, 0.0)
         gradient[0] += by_support
         gradient[2] += by_support
-    draws = below[moving] / _heaviest(ratio, value)
-    return _of_gradient(reading, value, gradient, shares[moving], draws, z)
+    draws = intervals.effective_draws(value, _variance(reading, gradient), math.inf)
+    linear_low, linear_high = intervals.wilson(value, draws, z)
+    return max(min(value - below, linear_low), 0.0), min(max(value + above, linear_high), 1.0)
 
 
 def _of_pooled(reading: Reading, ratio: Ratio, z: float) -> Interval:
     """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
     outcomes, averaged = reading.outcomes.to_floats(), reading.averaged
     pooled = metrics.pool(outcomes, averaged)
-    below = ratio.parts(pooled)[1]
+    below = ratio.parts(pooled)[1].item()
     if not below > 0:
         return UNDEFINED
-    value = float(ratio.of(pooled, 0.0)[0])
-    one = np.ones(1)
-    gradient = intervals.ratio_gradient(ratio, pooled, one) * averaged
-    return _of_gradient(reading, value, gradient, one, below / _heaviest(ratio, value), z)
+    value = ratio.of(pooled, 0.0).item()
+    gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
+    return _of_proportion(reading, ratio, value, _variance(reading, gradient), below, z)
 
 
-def _of_gradient(
-    reading: Reading, value: float, gradient: Floats, shares: Floats, draws: Floats, z: float
+def _of_proportion(
+    reading: Reading, ratio: Ratio, value: float, variance: float, below: float, z: float
 ) -> Interval:
-    state, n = reading.state, reading.n
-    if isinstance(state, MultilabelCounts):
-        deviation = intervals.table_deviation(reading.outcomes.to_floats(), gradient)
-        variance, fallback = deviation * deviation, 1.0 / math.fsum(shares / np.sqrt(draws)) ** 2
-    else:
-        variance = intervals.matrix_variance(state.matrix.to_floats(), gradient)
-        fallback = 1.0 / math.fsum(shares * shares / draws)
-    value = min(max(value, 0.0), 1.0)  # a mean of ones may round to just above 1
-    return intervals.wilson(value, intervals.effective_draws(value, variance, min(fallback, n)), z)
+    fallback = min(below / _heaviest(ratio, value), reading.n)
+    return intervals.wilson(value, intervals.effective_draws(value, variance, fallback), z)
+
+
+def _variance(reading: Reading, gradient: Floats) -> float:
+    """Compute the linear variance; for multilabel, the largest that any dependence allows."""
+    if isinstance(reading.state, MultilabelCounts):
+        return intervals.table_deviation(reading.outcomes.to_floats(), gradient) ** 2
+    return intervals.matrix_variance(reading.state.matrix.to_floats(), gradient)
 
 
 def _heaviest(ratio: Ratio, value: float) -> float:
-    """Give the most that one example can move the ratio at its end, in parts of 1 / below.
+    """Give the most that one example can move a ratio that is at 0 or 1, in parts of 1 / below.
 
-    At 1 an example can only become an error; at 0 it can only become a hit.
+    At 1 an example can only become an error, which then stands in the denominator with its own
+    factor; at 0 it can only become a hit. With ``h`` that factor and ``e`` such examples the
+    distance from the end is ``h e / below``, a proportion of ``below / h`` draws.
     """
     if value > 0.0:
         pairs = zip(ratio.numerator, ratio.denominator, strict=True)
@@ -156,7 +177,7 @@ def _of_correlation(reading: Reading, value: float, z: float) -> Interval:
 
 def _of_kappa(reading: Reading, value: float, z: float) -> Interval:
     matrix = reading.matrix_state("cohen_kappa").matrix.to_floats()
-    if math.isnan(value):
+    if math.isnan(value) or _is_degenerate(matrix):
         return UNDEFINED
     if value == 1.0:
         return _of_perfect(matrix, z)

@@ -84,3 +84,12 @@ def test_top_k_accuracy_of_a_constant_model_is_chance(k: int) -> None:
 
 def test_top_k_accuracy_of_nothing_is_nan() -> None:
     assert np.isnan(se.ConfusionAccumulator(3, top_k=2).compute().top_k_accuracy)
+
+
+@pytest.mark.parametrize("classes", [3, 32, 33, 255, 300])
+def test_one_tie_among_many_rows_is_seen(classes: int) -> None:
+    scores = np.tile(np.linspace(0.0, 1.0, classes), (100_000 if classes == 3 else 600, 1))
+    scores[0] = 0.5
+    acc = se.ConfusionAccumulator(classes).update(np.zeros(len(scores), int), scores)
+    assert acc.compute().top_k_accuracy * len(scores) == pytest.approx(1 / classes)
+    assert acc.compute().matrix[0, [0, -1]].tolist() == [1, len(scores) - 1]

@@ -1,0 +1,160 @@
+"""Interval widths against derivatives taken numerically, where samples are large."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+Z = 1.959963984540054
+MATRIX = np.array([[50, 9, 4], [3, 70, 11], [17, 2, 90]]) * 1_000_000
+TABLES = np.array([[[50, 9], [4, 37]], [[70, 3], [11, 16]], [[30, 2], [17, 51]]]) * 1_000_000
+RATIOS = ["precision", "recall", "specificity", "jaccard", "f_score"]
+
+
+def of_matrix(matrix: np.ndarray, **options: Any) -> se.Confusion:
+    truth, prediction = np.indices(matrix.shape).reshape(2, -1)
+    acc = se.ConfusionAccumulator(len(matrix), **options)
+    return acc.update(truth, prediction, sample_weight=matrix.ravel()).compute()
+
+
+def of_tables(tables: np.ndarray) -> se.Confusion:
+    """Count tables whose labels are known one at a time, so that any tables can be built."""
+    labels, truths, predictions = np.indices(tables.shape).reshape(3, -1)
+    rows = np.arange(len(labels))
+    y_true = np.full((len(labels), len(tables)), -1)
+    y_pred = np.zeros_like(y_true)
+    y_true[rows, labels], y_pred[rows, labels] = truths, predictions
+    acc = se.ConfusionAccumulator(len(tables), multilabel=True, ignore_label=-1)
+    return acc.update(y_true, y_pred, sample_weight=tables.ravel()).compute()
+
+
+def gradient(make: Any, counts: np.ndarray, name: str, **options: Any) -> np.ndarray:
+    """Take the derivative by each count, by central differences."""
+    slopes = []
+    for cell in np.ndindex(counts.shape):
+        step = np.zeros(counts.shape)
+        step[cell] = counts[cell] * 1e-3
+        above = make(counts + step).value(name, **options)
+        below = make(counts - step).value(name, **options)
+        slopes.append((above - below) / (2 * step[cell]))
+    return np.moveaxis(np.array(slopes), 0, -1).reshape(np.shape(slopes[0]) + counts.shape)
+
+
+def half_width(result: se.Confusion, name: str, **options: Any) -> Any:
+    low, high = result.confidence(name, **options)
+    return (np.asarray(high) - low) / 2
+
+
+@pytest.mark.parametrize("name", ["accuracy", "hamming_loss", "matthews_corrcoef", "cohen_kappa"])
+def test_width_is_that_of_the_derivatives(name: str) -> None:
+    variance = (MATRIX * gradient(of_matrix, MATRIX, name) ** 2).sum()
+    assert half_width(of_matrix(MATRIX), name) == pytest.approx(Z * np.sqrt(variance), rel=1e-3)
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_width_of_each_class_is_that_of_the_derivatives(name: str) -> None:
+    slopes = gradient(of_matrix, MATRIX, name, average=None)
+    expected = Z * np.sqrt((MATRIX * slopes**2).sum(axis=(1, 2)))
+    widths = half_width(of_matrix(MATRIX), name, average=None)
+    np.testing.assert_allclose(widths, expected, rtol=1e-3)
+
+
+@pytest.mark.parametrize("unseen", [0, 2], ids=["all seen", "two unseen"])
+@pytest.mark.parametrize("name", RATIOS)
+def test_width_of_pooled_counts_is_that_of_the_derivatives(name: str, unseen: int) -> None:
+    padded = np.pad(MATRIX, (0, unseen))
+    variance = (MATRIX * gradient(of_matrix, MATRIX, name, average="micro") ** 2).sum()
+    width = half_width(of_matrix(padded), name, average="micro")
+    assert width == pytest.approx(Z * np.sqrt(variance), rel=1e-3)
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+@pytest.mark.parametrize("name", RATIOS)
+def test_width_of_a_mean_is_the_wider_of_two_approximations(name: str, average: str) -> None:
+    linear = (MATRIX * gradient(of_matrix, MATRIX, name, average=average) ** 2).sum()
+    slopes = gradient(of_matrix, MATRIX, name, average=None)
+    of_class = (MATRIX * slopes**2).sum(axis=(1, 2))
+    shares = MATRIX.sum(axis=1) / MATRIX.sum() if average == "weighted" else np.full(3, 1 / 3)
+    combined = (shares**2 * of_class).sum()
+    expected = Z * np.sqrt(max(linear, combined))
+    width = half_width(of_matrix(MATRIX), name, average=average)
+    assert width == pytest.approx(expected, rel=1e-3)
+
+
+def test_width_of_balanced_accuracy_is_that_of_macro_recall() -> None:
+    result = of_matrix(MATRIX)
+    macro = half_width(result, "recall", average="macro")
+    assert half_width(result, "balanced_accuracy") == pytest.approx(macro, rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("name", "options"),
+    [("hamming_loss", {}), *((name, {"average": "micro"}) for name in RATIOS)],
+)
+def test_width_of_pooled_labels_allows_any_dependence(name: str, options: dict[str, Any]) -> None:
+    slopes = gradient(of_tables, TABLES, name, **options)
+    means = (TABLES * slopes).sum(axis=(1, 2)) / TABLES.sum(axis=(1, 2))
+    variances = (TABLES * (slopes - means[:, None, None]) ** 2).sum(axis=(1, 2))
+    expected = Z * np.sqrt(variances).sum()
+    assert half_width(of_tables(TABLES), name, **options) == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize("name", RATIOS)
+def test_width_of_a_mean_over_labels_allows_any_dependence(name: str) -> None:
+    slopes = gradient(of_tables, TABLES, name, average=None)
+    deviations = np.sqrt((TABLES * slopes**2).sum(axis=(1, 2, 3)))
+    width = half_width(of_tables(TABLES), name, average="macro")
+    assert width == pytest.approx(Z * deviations.mean(), rel=1e-3)
+
+
+def test_width_of_top_k_accuracy_is_that_of_the_credits() -> None:
+    rows = 200_000
+    scores = np.tile([0.5, 0.2, 0.2, 0.1], (rows, 1))
+    truth = np.arange(rows) % 4
+    result = se.ConfusionAccumulator(4, top_k=2).update(truth, scores).compute()
+    credit = np.array([1.0, 0.5, 0.5, 0.0])
+    expected = Z * credit.std() / np.sqrt(rows)
+    assert half_width(result, "top_k_accuracy") == pytest.approx(expected, rel=1e-3)
+
+
+@pytest.mark.parametrize(
+    ("matrix", "name", "options", "draws"),
+    [
+        ([[10, 0], [0, 5]], "f_score", {}, 10),
+        ([[10, 0], [0, 5]], "f_score", {"beta": 2.0}, 5 * 5 / 4),
+        ([[7, 3], [5, 0]], "f_score", {}, 8 / 2),
+        ([[10, 0], [0, 5]], "jaccard", {"average": "micro"}, 15),
+    ],
+    ids=["perfect F", "perfect F2", "F of nothing found", "perfect pooled"],
+)
+def test_interval_at_an_end_is_wilsons_of_the_limit(
+    matrix: list[list[int]], name: str, options: dict[str, Any], draws: float
+) -> None:
+    result = of_matrix(np.array(matrix))
+    low, high = result.confidence(name, **options)
+    share = Z * Z / draws
+    reach = share / (1 + share)
+    assert (low, high) == pytest.approx((1 - reach, 1.0) if low else (0.0, reach))
+
+
+def test_a_small_class_keeps_the_interval_of_a_mean_wide() -> None:
+    result = of_matrix(np.array([[970, 30], [0, 2]]))
+    recall_of_two = result.confidence("recall", average=None)[0][1]
+    low, _ = result.confidence("balanced_accuracy")
+    assert low < result.balanced_accuracy - (1 - recall_of_two) / 2 * 0.99
+
+
+def test_kappa_of_one_class_has_no_interval() -> None:
+    result = of_matrix(np.array([[0, 1], [0, 1]]))
+    assert all(np.isnan(result.confidence("cohen_kappa")))
+
+
+def test_intervals_of_a_thousand_classes_take_no_cubic_time() -> None:
+    labels = np.arange(2000) % 1000
+    result = se.ConfusionAccumulator(1000).update(labels, labels).compute()
+    low, high = result.confidence("recall", average=None)
+    assert low.shape == high.shape == (1000,)
