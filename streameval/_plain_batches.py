@@ -96,6 +96,8 @@ class PlainBatches:
     def _decisions(self, array: Array) -> npt.NDArray[np.bool_] | None:
         if not self.reads_scores or array.ndim != 1:
             return None
+        if array.dtype.itemsize > 8:
+            return None
         scores = array.astype(np.float64, copy=False)
         if np.isnan(scores.max()):
             return None

@@ -139,7 +139,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self
 
     def copy(self) -> Self:
-        """Make an independent accumulator with the same options and state. Costs nothing."""
+        """Make an independent accumulator with the same options and state."""
         return self._make(self._config, self._state)
 
     def __eq__(self, other: object) -> bool:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 __all__ = ["label_column", "prediction_column"]
 
-_AS_THE_FIRST = " as the first label is (list mixed labels with --classes)"
+_AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
 
 
 def label_column(layout: Layout, classes: Any) -> Column:

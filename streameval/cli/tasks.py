@@ -61,5 +61,8 @@ def task_of(accumulator: Any) -> str:
     """Name the task that an accumulator belongs to."""
     names = [name for name, task in TASKS.items() if isinstance(accumulator, task.accumulator)]
     if not names:
-        raise InvalidInputError(f"a state of {type(accumulator).__name__} cannot be shown.")
+        raise InvalidInputError(
+            f"`state` holds a {type(accumulator).__name__}, which this version of the command "
+            "line does not show. Python does: se.load(path).compute()."
+        )
     return names[0]

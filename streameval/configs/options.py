@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import math
 import operator
+from numbers import Real
 from typing import Any
 
 import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["finite_number", "flag", "optional_flag", "positive_integer"]
+__all__ = ["finite_number", "flag", "optional_flag", "positive_integer", "real_number"]
 
 
 def flag(value: Any, *, name: str) -> bool:
@@ -38,6 +39,13 @@ def finite_number(value: Any, *, name: str) -> float:
     if isinstance(value, (str, bytes, bytearray)) or not math.isfinite(number):
         raise InvalidInputError(f"`{name}` must be a finite number, got {value!r}.")
     return number + 0.0
+
+
+def real_number(value: Any, *, name: str) -> float:
+    """Accept a number of any type, infinite or nan; strings are none."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
+        raise InvalidInputError(f"`{name}` must be a number, got {value!r}.")
+    return float(value)
 
 
 def positive_integer(value: Any, *, name: str) -> int:

@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
+from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 
 __all__ = [
@@ -123,13 +124,15 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
     ``b^2 = 1 / alpha - 1`` (Information Retrieval, 1979).
     """
     if alpha is None:
-        if not isinstance(beta, (int, float)) or not beta >= 0.0:
+        beta = real_number(beta, name="beta")
+        if not beta >= 0.0:
             raise InvalidInputError(f"`beta` must be at least 0, got {beta!r}.")
         square = beta * beta
     else:
         if beta != 1.0:
             raise InvalidInputError("`alpha` and `beta` are two names of one choice: pass one.")
-        if not isinstance(alpha, (int, float)) or not 0.0 <= alpha <= 1.0:
+        alpha = real_number(alpha, name="alpha")
+        if not 0.0 <= alpha <= 1.0:
             raise InvalidInputError(f"`alpha` must lie in [0, 1], got {alpha!r}.")
         square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf
     if math.isinf(square):

@@ -17,6 +17,7 @@ from statistics import NormalDist
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics.classification import Ratio
 
@@ -42,7 +43,8 @@ UNDEFINED: Interval = (math.nan, math.nan)
 
 def normal_quantile(level: float) -> float:
     """Give z such that a standard normal lies within z of 0 with probability `level`."""
-    if not isinstance(level, (int, float)) or not 0.0 <= level < 1.0:
+    level = real_number(level, name="level")
+    if not 0.0 <= level < 1.0:
         raise InvalidInputError(f"`level` must lie in [0, 1), got {level!r}.")
     return -NormalDist().inv_cdf((1.0 - level) / 2.0)
 

@@ -40,6 +40,8 @@ class Confusion:
 
     _reading: Reading
 
+    __hash__ = None  # type: ignore[assignment] # as of NumPy's arrays, which it holds
+
     @property
     def n(self) -> int | float:
         """The sum of the weights of all examples."""

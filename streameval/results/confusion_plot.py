@@ -26,19 +26,26 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
     matrix = reading.counts
     if matrix.ndim == 3:
         raise InvalidInputError("`plot` draws one matrix; multilabel counts have one a label.")
-    if ax is None:
-        from matplotlib import pyplot  # noqa: PLC0415 - only a picture needs it
-
-        _, ax = pyplot.subplots(layout="constrained")
+    axes: Axes = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
     shades = row_shares(matrix) if normalize else matrix
     if shades.size:
-        image = ax.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
+        image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
         scale = "share of the true class" if normalize else "examples"
-        ax.figure.colorbar(image, ax=ax, label=scale)
-    ax.set(xlabel="prediction", ylabel="truth", title=f"accuracy {accuracy(reading):.4f}")
+        axes.figure.colorbar(image, ax=axes, label=scale)
+    axes.set(xlabel="prediction", ylabel="truth", title=f"accuracy {accuracy(reading):.4f}")
     if len(matrix) <= _MAX_WRITTEN:
-        _write_cells(ax, reading, shades / max(shades.max(initial=0.0), 1e-300))
-    return ax
+        _write_cells(axes, reading, shades / max(shades.max(initial=0.0), 1e-300))
+    return axes
+
+
+def _pyplot() -> Any:
+    """Import matplotlib, which only a picture needs."""
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415
+    except ImportError as error:
+        message = 'a picture needs matplotlib: pip install "streameval[plot]".'
+        raise ImportError(message) from error
+    return pyplot
 
 
 def _write_cells(ax: Axes, reading: Reading, shades: npt.NDArray[Any]) -> None:

@@ -29,6 +29,9 @@ def report(reading: Reading, *, level: float, max_classes: int) -> str:
     lines = [*_class_table(reading, max_classes), "", *_headlines(reading, level)]
     if reading.config.is_binary:
         lines.append(f"of class {shorten(reading.config.pos_label)}, the positive one")
+    else:
+        count = int(np.count_nonzero(reading.averaged))
+        lines.append(f"precision and the like are means over {count:,} classes (macro)")
     return "\n".join(lines)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Ratio
@@ -110,8 +111,8 @@ def ratio_value(
     reading: Reading, ratio: Ratio, average: AverageOption, zero_division: float
 ) -> Any:
     """Compute a ratio, averaged over the classes or for each of them."""
-    is_number = isinstance(zero_division, (int, float))
-    if not is_number or not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
+    zero_division = real_number(zero_division, name="zero_division")
+    if not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
         raise InvalidInputError(f"`zero_division` must be 0.0, 1.0 or nan, got {zero_division!r}.")
     how = reading.resolve(average)
     if how is None:
@@ -129,7 +130,12 @@ def ratio_value(
 def bind(name: str, *args: Any, **options: Any) -> tuple[Ratio, AverageOption, float]:
     """Read the arguments of a ratio as the method of that name does."""
     ratio = RATIOS[name]
-    return _bind_f(*args, **options) if ratio is None else _bind(ratio, *args, **options)
+    try:
+        return _bind_f(*args, **options) if ratio is None else _bind(ratio, *args, **options)
+    except TypeError as error:
+        accepted = "average and zero_division"
+        accepted = f"beta, alpha, {accepted}" if ratio is None else accepted
+        raise InvalidInputError(f"`{name}` takes {accepted}.") from error
 
 
 def _bind(

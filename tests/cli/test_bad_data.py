@@ -83,11 +83,11 @@ BAD_JSON = [
     ('{"y_true": 1, "y_pred": null}', "`y_pred` is missing"),
     (
         '{"y_true": 1, "y_pred": 0.5}',
-        "`y_pred` must be an integer as the first label is (list mixed",
+        "`y_pred` must be an integer as the first label is (--score reads",
     ),
     (
         '{"y_true": "cat", "y_pred": 1}',
-        "`y_true` must be an integer as the first label is (list mixed",
+        "`y_true` must be an integer as the first label is (--score reads",
     ),
     ('{"y_true": 1, "y_pred": 1', "not JSON (expecting ',' delimiter, at character 26)"),
     ("NaN", "not an object, got nan"),

@@ -161,3 +161,9 @@ def test_show_decides_gates_too(call, labels):
 def test_eval_saves_the_state_although_a_gate_fails(call, labels, folder):
     assert call("eval", labels, "--fail-under", "n>1e9", "-o", "a.state").code == 1
     assert (folder / "a.state").exists()
+
+
+def test_eval_says_undecided_gates_when_quiet(call, labels):
+    done = call("eval", labels, "--quiet", "--fail-under", "accuracy>=0.8")
+    assert done.code == 1
+    assert "undecided: accuracy>=0.8" in done.err

@@ -55,5 +55,5 @@ def test_merge_says_that_the_sum_is_too_large(call, save):
 
 def test_task_of_refuses_an_accumulator_without_a_task(monkeypatch):
     monkeypatch.setattr(tasks, "TASKS", {})
-    with pytest.raises(InvalidInputError, match="a state of ConfusionAccumulator cannot be shown"):
+    with pytest.raises(InvalidInputError, match="`state` holds a ConfusionAccumulator"):
         tasks.task_of(se.ConfusionAccumulator())

@@ -52,7 +52,7 @@ def half_width(result: se.Confusion, name: str, **options: Any) -> Any:
 @pytest.mark.parametrize("name", ["accuracy", "hamming_loss", "matthews_corrcoef", "cohen_kappa"])
 def test_width_is_that_of_the_derivatives(name: str) -> None:
     variance = (MATRIX * gradient(of_matrix, MATRIX, name) ** 2).sum()
-    assert half_width(of_matrix(MATRIX), name) == pytest.approx(Z * np.sqrt(variance), rel=1e-3)
+    assert half_width(of_matrix(MATRIX), name) == pytest.approx(Z * np.sqrt(variance), rel=1e-5)
 
 
 @pytest.mark.parametrize("name", RATIOS)
