@@ -7,8 +7,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, TextIO
 
 from streameval.cli.first_rows import look_ahead
-from streameval.cli.outcome import Outcome, reported
-from streameval.cli.output import plural
+from streameval.cli.outcome import Outcome, plural, reported
 from streameval.cli.progress import Progress
 from streameval.cli.state_files import check_output, save_state
 from streameval.cli.tally import Tally

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.bad_rows import BadRows
 from streameval.cli.errors import UsageError, nearest
+from streameval.cli.tally import BadRows
 from streameval.io import BadRow
 
 if TYPE_CHECKING:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.gates import judge
-from streameval.cli.output import json_line
 from streameval.cli.tasks import TASKS
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
 
-__all__ = ["Outcome", "reported"]
+__all__ = ["Outcome", "json_line", "plural", "reported"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -77,3 +78,25 @@ def reported(
     passed = all(verdict.kind == "passed" for verdict in verdicts)
     said = [note for note in (*notes, *verdicts) if not (reporting.quiet and note.kind in _QUIET)]
     return Outcome(text, tuple(said), OK if passed else GATE_FAILED)
+
+
+def json_line(entries: dict[str, Any]) -> str:
+    """Write strict JSON; nan and infinities, which it cannot say, become null."""
+    return json.dumps(_strict(entries), allow_nan=False) + "\n"
+
+
+def plural(number: int, noun: str) -> str:
+    """Write a number of things.
+
+    >>> plural(1, "row"), plural(1797, "row")
+    ('1 row', '1,797 rows')
+    """
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _strict(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _strict(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [_strict(item) for item in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

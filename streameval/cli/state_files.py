@@ -1,4 +1,4 @@
-"""State files: where a command puts its state, and `streameval merge` and `show`."""
+"""State files, with every trouble they make told in one line."""
 
 from __future__ import annotations
 

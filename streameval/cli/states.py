@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from streameval.cli.outcome import Outcome, reported
-from streameval.cli.output import plural
+from streameval.cli.outcome import Outcome, plural, reported
 from streameval.cli.state_files import check_output, load_state, merge_states, save_state
 from streameval.cli.tasks import task_of
 
