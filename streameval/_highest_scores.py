@@ -74,7 +74,7 @@ def _by_columns(scores: Scores) -> tuple[Codes, bool]:
     for start in range(0, rows, step):
         block = np.ascontiguousarray(scores[start : start + step].T)
         is_best = block == block.max(axis=0)
-        # the first true row of each column, where argmax would be ten times slower
+        # the first true row of each column; argmax goes down columns one by one
         prediction[start : start + step] = classes - (is_best * falling).max(axis=0).astype(int)
         has_ties = has_ties or int(np.count_nonzero(is_best)) > is_best.shape[1]
     return prediction, has_ties

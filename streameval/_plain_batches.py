@@ -1,8 +1,8 @@
 """The short way in for the usual batch: labels 0..K-1 against labels or scores, no weights.
 
 A training step updates with a few rows at a time, where the full reading of a batch spends its
-time on calls, not on rows (32 rows: 5 us here against 30 us there). This reading takes a batch only
-if nothing about it is unusual, and never raises: whatever it leaves gets the full reading.
+time on calls, not on rows (32 rows: 11 us here against 34 us there). This reading takes a batch
+only if nothing about it is unusual, and never raises: what it leaves gets the full reading.
 """
 
 from __future__ import annotations

@@ -111,10 +111,11 @@ def test_progress_leaves_no_trace_when_it_was_quick(clock):
     assert screen.getvalue() == ""
 
 
-def test_progress_keeps_silent_without_a_terminal(clock):
+def test_progress_keeps_silent_without_a_terminal(clock, capsys):
     with Progress(None, 100, clock) as progress:
         clock.now += 1.0
         progress.advance(10, 10)
+    assert capsys.readouterr() == ("", "")
 
 
 @pytest.mark.parametrize(

@@ -211,7 +211,10 @@ def test_plot_can_be_drawn(name: str, normalize: bool) -> None:
     result = SMALL[name]().compute()
     if name == "met":  # matplotlib's own font has no Japanese
         result = se.ConfusionAccumulator("auto").update(["a"], ["b"]).compute()
-    result.plot(normalize=normalize).figure.canvas.draw()
+    ax = result.plot(normalize=normalize)
+    ax.figure.canvas.draw()
+    written = [int(text.get_text()) for text in ax.texts]
+    assert sum(written) == result.n
 
 
 def test_plot_gives_axes_of_a_new_figure() -> None:
@@ -266,7 +269,9 @@ def test_plot_of_many_classes_writes_nothing() -> None:
 
 @pytest.mark.parametrize("claim", ["long", "control", "empty", "markup", "dollars"])
 def test_plot_can_be_drawn_when_a_label_is(claim: str) -> None:
-    named(STRANGE[claim]).plot().figure.canvas.draw()
+    ax = named(STRANGE[claim]).plot()
+    ax.figure.canvas.draw()
+    assert len(ax.get_yticklabels()) == len(named(STRANGE[claim]).labels)
 
 
 def test_plot_refuses_multilabel() -> None:
