@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -119,6 +119,15 @@ class FixedPoint:
             raise _overflow()
         return FixedPoint(np.asarray(whole), fraction)
 
+    @staticmethod
+    def concatenate(parts: Sequence[FixedPoint]) -> FixedPoint:
+        """Join vectors; if one has seen a fraction, all of the result has."""
+        whole = np.concatenate([part.whole for part in parts])
+        if all(part.is_whole for part in parts):
+            return FixedPoint(whole)
+        fractions = [np.broadcast_to(_fraction(part), part.shape) for part in parts]
+        return FixedPoint(whole, np.concatenate(fractions))
+
     def __sub__(self, other: FixedPoint) -> FixedPoint:
         """Subtract exactly."""
         if self.fraction is None and other.fraction is None:
@@ -135,6 +144,29 @@ class FixedPoint:
         low = np.asarray((self.fraction & _HALF_MASK).sum(axis=axis))
         high = np.asarray((self.fraction >> _HALF_BITS).sum(axis=axis))
         return _carry(whole, high, low)
+
+    def sum_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
+        """Add up the runs of a vector that begin at `starts`, the first of which is 0.
+
+        The caller knows that the total stays within 2**63 - 1, and that there are fewer than
+        2**31 numbers.
+        """
+        if not len(self.whole):
+            return self
+        whole = np.add.reduceat(self.whole, starts)
+        if self.fraction is None:
+            return FixedPoint(whole)
+        low = np.add.reduceat(self.fraction & _HALF_MASK, starts)
+        high = np.add.reduceat(self.fraction >> _HALF_BITS, starts)
+        return _carry(whole, high, low)
+
+    def cumsum(self) -> FixedPoint:
+        """Add up a vector from its beginning to each item, under the terms of `sum_runs`."""
+        whole = np.cumsum(self.whole)
+        if self.fraction is None:
+            return FixedPoint(whole)
+        low = np.cumsum(self.fraction & _HALF_MASK)
+        return _carry(whole, np.cumsum(self.fraction >> _HALF_BITS), low)
 
     def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
         """Add the numbers, item by item, into the cells of a new array.
@@ -189,6 +221,13 @@ class FixedPoint:
     def to_floats(self) -> npt.NDArray[np.float64]:
         """Give float64."""
         return self.to_numbers().astype(np.float64, copy=False)
+
+    def near_floats(self) -> npt.NDArray[np.float64]:
+        """Give float64 within one unit in the last place, the fast way for long arrays."""
+        whole = self.whole.astype(np.float64)
+        if self.fraction is None:
+            return whole
+        return whole + np.ldexp(self.fraction.astype(np.float64), -FRACTION_BITS)
 
     def to_fraction(self) -> Fraction:
         """Give a single number as an exact fraction."""

@@ -10,7 +10,7 @@ offset size    meaning
 16     8       u64 payload length
 24     4       u32 CRC-32 of everything else
 28     header  canonical JSON: sorted keys, ASCII, no spaces
-...    payload little-endian int64, field after field
+...    payload integers of 8 bytes, and text, field after field
 ====== ======= =============================================
 
 All integers are little-endian. The prefix is the same for ever. The checksum finds accidents,
@@ -19,6 +19,7 @@ not forgery; what it lets through is still checked as a state by the reader.
 
 from __future__ import annotations
 
+import itertools
 import json
 import struct
 import zlib
@@ -29,6 +30,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval._column import Column
 from streameval._exact_sum import ExactSum
 from streameval._fixed_point import FixedPoint
 from streameval.errors import (
@@ -57,6 +59,7 @@ MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
+_WORD = 8
 
 
 @attrs.frozen
@@ -79,11 +82,11 @@ def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> b
     config : mapping
         The configuration: booleans, integers, floats, strings, None and tuples of these.
     fields : mapping
-        The state: `FixedPoint` arrays, `ExactSum` numbers, and tuples of labels.
+        The state: `FixedPoint` arrays and `Column`s, which fill the payload, and `ExactSum`
+        numbers, labels, and tuples of these, which stand in the header.
     """
     header = encode_header(config, fields)
-    arrays = [array for numbers in fields.values() for array in _arrays(numbers)]
-    payload = b"".join(array.astype("<i8", copy=False).tobytes() for array in arrays)
+    payload = b"".join(part for value in fields.values() for part in _payload(value))
     prefix = PREFIX.pack(MAGIC, VERSION, kind, len(header), len(payload), 0)[:-4]
     checksum = zlib.crc32(payload, zlib.crc32(header, zlib.crc32(prefix)))
     return b"".join((prefix, struct.pack("<I", checksum), header, payload))
@@ -135,10 +138,10 @@ def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str
     """
     fields: dict[str, Any] = {}
     for name, description in described.items():
-        if isinstance(description, dict) and "exact_sum" in description:
-            fields[name] = _to_sum(description, name)
-        elif isinstance(description, dict):
-            fields[name], payload = _take(description, payload, name)
+        if isinstance(description, dict) and "column" in description:
+            fields[name], payload = _take_column(description, payload, name)
+        elif isinstance(description, dict) and "exact_sum" not in description:
+            fields[name], payload = _take_numbers(description, payload, name)
         else:
             fields[name] = from_json(description)
     require(not payload, f"payload has {len(payload)} bytes too many")
@@ -146,11 +149,11 @@ def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str
 
 
 def from_json(value: Any) -> Any:
-    """Undo the encoding of one configuration value."""
+    """Undo the encoding of one value of the header."""
     if isinstance(value, list):
         return tuple(from_json(item) for item in value)
     if isinstance(value, dict):
-        return _to_float(value)
+        return _to_sum(value) if "exact_sum" in value else _to_float(value)
     return value
 
 
@@ -159,6 +162,8 @@ def _to_json(value: Any) -> Any:
         return [_to_json(item) for item in value]
     if isinstance(value, float):
         return {"float64": struct.pack(">d", value).hex()}
+    if isinstance(value, ExactSum):
+        return {"exact_sum": f"{value.units:x}"}
     return value
 
 
@@ -170,28 +175,71 @@ def _to_float(value: dict[str, Any]) -> float:
         raise CorruptStateError("state is corrupt: a number.") from None
 
 
-def _to_sum(value: dict[str, Any], name: str) -> ExactSum:
+def _to_sum(value: dict[str, Any]) -> ExactSum:
     digits = value["exact_sum"]
-    require(isinstance(digits, str) and len(digits) <= MAX_DIGITS and len(value) == 1, name)
+    is_sum = isinstance(digits, str) and len(digits) <= MAX_DIGITS and len(value) == 1
+    require(is_sum, "an exact sum")
     return ExactSum(int(digits, 16))
 
 
 def _describe(value: Any) -> Any:
     if isinstance(value, FixedPoint):
         return {"fraction": value.fraction is not None, "shape": list(value.shape)}
-    if isinstance(value, ExactSum):
-        return {"exact_sum": f"{value.units:x}"}
+    if isinstance(value, Column):
+        return {"column": value.kind, "length": len(value)}
     return _to_json(value)
 
 
-def _arrays(value: Any) -> Iterable[npt.NDArray[np.int64]]:
+def _payload(value: Any) -> Iterable[bytes]:
+    """Write what does not stand in the header, in pieces of whole words."""
     if isinstance(value, FixedPoint):
-        yield value.whole
+        yield _words(value.whole)
         if value.fraction is not None:
-            yield value.fraction
+            yield _words(value.fraction)
+    elif isinstance(value, Column) and value.kind == "text":
+        texts = [text.encode("utf-8") for text in value.values]
+        yield _words(np.array([len(text) for text in texts], dtype=np.int64))
+        joined = b"".join(texts)
+        yield joined + bytes(-len(joined) % _WORD)
+    elif isinstance(value, Column):
+        yield _words(value.values)
 
 
-def _take(
+def _words(array: npt.NDArray[Any]) -> bytes:
+    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+
+
+def _take_column(
+    description: dict[str, Any], payload: memoryview, name: str
+) -> tuple[Column, memoryview]:
+    require(description.keys() == {"column", "length"}, name)
+    kind, length = description["column"], description["length"]
+    require(kind in ("int64", "uint64", "text") and type(length) is int, name)
+    size = _WORD * length
+    require(0 <= size <= len(payload), f"{name} declares more than there is")
+    words = np.frombuffer(payload[:size], dtype="<u8" if kind == "uint64" else "<i8")
+    if kind != "text":
+        return Column(words.astype(kind)), payload[size:]
+    return _take_texts(words, payload[size:], name)
+
+
+def _take_texts(
+    lengths: npt.NDArray[np.int64], payload: memoryview, name: str
+) -> tuple[Column, memoryview]:
+    within = (lengths >= 0) & (lengths <= len(payload))
+    require(within.all(), f"{name} declares more than there is")
+    ends = list(itertools.accumulate(lengths.tolist(), initial=0))
+    size = ends[-1] + -ends[-1] % _WORD
+    require(size <= len(payload), f"{name} declares more than there is")
+    require(not any(payload[ends[-1] : size]), f"{name} is not padded with zeros")
+    try:
+        texts = [str(payload[start:end], "utf-8") for start, end in itertools.pairwise(ends)]
+    except UnicodeDecodeError:
+        raise CorruptStateError(f"state is corrupt: {name} is not text.") from None
+    return Column(np.fromiter(texts, dtype=object, count=len(texts))), payload[size:]
+
+
+def _take_numbers(
     description: dict[str, Any], payload: memoryview, name: str
 ) -> tuple[FixedPoint, memoryview]:
     require(description.keys() == {"fraction", "shape"}, name)
@@ -202,7 +250,7 @@ def _take(
     for size in shape:
         require(0 <= size <= len(payload), f"{name} declares more than there is")
         items *= size
-    size = 8 * items * (2 if has_fraction else 1)
+    size = _WORD * items * (2 if has_fraction else 1)
     require(size <= len(payload), f"{name} declares more than there is")
     arrays = np.frombuffer(payload[:size], dtype="<i8").astype(np.int64)
     whole = arrays[:items].reshape(shape)

@@ -17,8 +17,9 @@ __all__ = ["State", "check_numbers"]
 class State(ABC):
     """A frozen summary of a multiset of examples.
 
-    Fields are `FixedPoint` arrays, or tuples of labels. Adding states adds examples, so the
-    sum is associative and commutative, with the zero of the configuration as its identity.
+    Fields are `FixedPoint` arrays, `ExactSum` numbers, `Column`s, or tuples of labels or sums.
+    Adding states adds examples, so the sum is associative and commutative, with the zero of
+    the configuration as its identity.
     """
 
     n: FixedPoint

@@ -159,9 +159,9 @@ BROKEN = {
     "labels more than the matrix": Broken(
         "met", "matrix has shape", {"state.labels": ["a", "b", "c", "d"]}
     ),
-    "sum a number": Broken("regression", "truth", {"state.truth.exact_sum": 5}),
-    "sum and more": Broken("regression", "truth", {"state.truth": {"exact_sum": "0", "x": 0}}),
-    "sum of many digits": Broken("regression", "truth", {"state.truth.exact_sum": "1" * 5000}),
+    "sum a number": Broken("regression", "exact sum", {"state.truth.exact_sum": 5}),
+    "sum and more": Broken("regression", "exact sum", {"state.truth": {"exact_sum": "0", "x": 0}}),
+    "sum of many digits": Broken("regression", "exact sum", {"state.truth.exact_sum": "1" * 5000}),
     "sum of no digits": Broken("regression", "corrupt", {"state.truth.exact_sum": "x"}),
     "sum of minus zero": Broken("empty_regression", "canonical", {"state.truth.exact_sum": "-0"}),
     "sum in place of a count": Broken("regression", "n", {"state.n": {"exact_sum": "0"}}),

@@ -19,7 +19,7 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE
 
 LAYERS = [
     {"errors"},
-    {"_fixed_point"},
+    {"_column", "_fixed_point"},
     {"_arrays", "_exact_sum"},
     {"_batches", "_labels"},
     {"configs"},

@@ -1,0 +1,43 @@
+"""Columns of a state: what identifies a row of it, as plain arrays."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Column"]
+
+
+@attrs.frozen(eq=False)
+class Column:
+    """A vector of int64, uint64, or strings.
+
+    Counts are `FixedPoint`; what is counted, such as keys, levels and names, stands in columns.
+
+    Parameters
+    ----------
+    values : array, shape (n,)
+        int64 or uint64, or objects that are strings.
+    """
+
+    values: npt.NDArray[Any]
+
+    def __len__(self) -> int:
+        """Give the number of items."""
+        return len(self.values)
+
+    @property
+    def kind(self) -> str:
+        """What the column holds: "int64", "uint64" or "text"."""
+        return "text" if self.values.dtype == object else self.values.dtype.name
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether type and items are the same."""
+        if not isinstance(other, Column):
+            return NotImplemented
+        return self.kind == other.kind and bool(np.array_equal(self.values, other.values))
+
+    __hash__ = None  # type: ignore[assignment]
