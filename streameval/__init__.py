@@ -15,8 +15,10 @@ ConfusionAccumulator(n=3)
 from importlib.metadata import version
 
 from streameval.accumulator import from_bytes, merge
+from streameval.calibration import CalibrationAccumulator
 from streameval.checkpoint import load, save
 from streameval.confusion import ConfusionAccumulator
+from streameval.curve import PRCurveSketch
 from streameval.errors import (
     CorruptStateError,
     CountOverflowError,
@@ -25,17 +27,31 @@ from streameval.errors import (
     StreamevalError,
     UnsupportedVersionError,
 )
+from streameval.grouped import GroupedAUC
+from streameval.metrics.bounded import Bounded
 from streameval.regression import RegressionAccumulator
+from streameval.results.calibration import Calibration
+from streameval.results.class_curves import ClassCurves
 from streameval.results.confusion import Confusion
+from streameval.results.curve import Curve
+from streameval.results.grouped import GroupedCurves
 from streameval.results.regression import Regression
 
 __all__ = [
+    "Bounded",
+    "Calibration",
+    "CalibrationAccumulator",
+    "ClassCurves",
     "Confusion",
     "ConfusionAccumulator",
     "CorruptStateError",
     "CountOverflowError",
+    "Curve",
+    "GroupedAUC",
+    "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
+    "PRCurveSketch",
     "Regression",
     "RegressionAccumulator",
     "StreamevalError",

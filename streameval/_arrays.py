@@ -76,18 +76,20 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
     return array
 
 
-def as_scores(value: Any, *, name: str) -> npt.NDArray[np.float64]:
-    """Convert to float64 scores; NaN raises, infinities pass."""
-    return as_comparable(value, name=name).astype(np.float64, copy=False)
+def as_scores(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
+    """Convert to float64 scores; NaN raises unless allowed, infinities pass."""
+    return as_comparable(value, name=name, allow_nan=allow_nan).astype(np.float64, copy=False)
 
 
-def as_comparable(value: Any, *, name: str) -> npt.NDArray[np.float32 | np.float64]:
+def as_comparable(
+    value: Any, *, name: str, allow_nan: bool = False
+) -> npt.NDArray[np.float32 | np.float64]:
     """Convert to scores to compare with each other: float32 stays, the rest is float64."""
     array = as_array(value, name=name)
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold scores, got strings.")
     scores = array if array.dtype == np.float32 else _widen(array)
-    if scores.size and np.isnan(scores.min()):
+    if scores.size and not allow_nan and np.isnan(scores.min()):
         where = np.isnan(scores)
         raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
     return scores

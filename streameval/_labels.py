@@ -23,6 +23,7 @@ __all__ = [
     "canonical_label",
     "check_lengths",
     "class_labels",
+    "distinct",
     "encode",
     "meet",
 ]
@@ -147,13 +148,22 @@ def encode(
 
 def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
     """List the distinct labels, sorted, and the place of each label among them."""
+    met, places = distinct(labels, name="y_true")
+    return tuple(met.tolist()), places
+
+
+def distinct(
+    labels: npt.NDArray[Any], *, name: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Give the distinct labels as a sorted array, and the place of each label among them."""
     if labels.dtype == object:
-        met = sorted(_text(label, name="y_true") for label in set(labels.tolist()))
+        met = sorted(_text(label, name=name) for label in set(labels.tolist()))
         places = {label: place for place, label in enumerate(met)}
         found = map(places.__getitem__, labels.tolist())
-        return tuple(met), np.fromiter(found, dtype=np.int64, count=len(labels))
-    distinct, codes = np.unique(labels, return_inverse=True)
-    return tuple(distinct.tolist()), codes.astype(np.int64, copy=False)
+        codes = np.fromiter(found, dtype=np.int64, count=len(labels))
+        return np.fromiter(met, dtype=object, count=len(met)), codes
+    numbers, codes = np.unique(labels, return_inverse=True)
+    return numbers, codes.astype(np.int64, copy=False)
 
 
 def _check_count(count: int, least: int) -> int:

@@ -111,7 +111,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             self._check_mergeable(other)
         state = self._state
         for other in others:
-            state = state + other._state
+            state = self._sum(state, other._state)
         self._state = state
         return self
 
@@ -198,8 +198,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
-        self._state = self._state + batch
+        self._state = self._sum(self._state, batch)
         return self
+
+    def _sum(self, a: StateT, b: StateT) -> StateT:
+        """Add two states; a subclass whose configuration limits their size overrides this."""
+        total: StateT = a + b
+        return total
 
     @classmethod
     def _make(cls, config: ConfigT, state: StateT) -> Self:

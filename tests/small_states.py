@@ -111,11 +111,92 @@ def regression() -> se.RegressionAccumulator:
     return se.RegressionAccumulator().update(truth, prediction, sample_weight=[1, 0.5, 2, 3])
 
 
+def calibration() -> se.CalibrationAccumulator:
+    accumulator = se.CalibrationAccumulator(3)
+    return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
+
+
+def class_calibration() -> se.CalibrationAccumulator:
+    """Strings, with weights that have fractions."""
+    accumulator = se.CalibrationAccumulator(2, ["x", "日本", "y"])
+    scores = [[0.25, 0.5, 0.25], [0.0, 0.1, 0.9], [0.5, 0.5, 0.0]]
+    return accumulator.update(["日本", "x", "x"], scores, sample_weight=[0.5, 2, 1.1])
+
+
+def curve() -> se.PRCurveSketch:
+    return se.PRCurveSketch().update([0, 0, 1, 1, 1], [0.1, 0.75, 0.35, 0.75, 1.0])
+
+
+def coarse_curve() -> se.PRCurveSketch:
+    """More distinct scores than cells: 0.1 and 0.375 alone, the rest in a cell of several."""
+    truth, score = [0, 1, 0, 1, 0, 1], [0.1, 0.375, 0.5, 0.625, 0.75, 0.625]
+    return se.PRCurveSketch(3).update(truth, score, sample_weight=[1, 2, 1, 1, 3, 1])
+
+
+def weighted_curve() -> se.PRCurveSketch:
+    """Weights that have fractions, over budget."""
+    truth, score = [1, 0, 1, 1], [0.2, 0.3, 0.9, 0.95]
+    return se.PRCurveSketch(2).update(truth, score, sample_weight=[0.5, 2, 1.1, 0.25])
+
+
+def class_curves() -> se.PRCurveSketch:
+    """Three classes, of which one is over budget and one has no positive."""
+    scores = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [1.0, 0.0, 0.0]]
+    return se.PRCurveSketch(3, classes=["x", "日本", "y"]).update(
+        ["日本", "x", "x", "日本"], scores
+    )
+
+
+def label_curves() -> se.PRCurveSketch:
+    accumulator = se.PRCurveSketch(4, classes=2, multilabel=True)
+    return accumulator.update([[0, 1], [1, 1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
+
+
+def named_curve() -> se.PRCurveSketch:
+    """Two named labels, and a row left out for a score of NaN."""
+    accumulator = se.PRCurveSketch(pos_label="日本", nan="skip")
+    return accumulator.update(["日本", "x", "x"], [0.9, 0.2, float("nan")])
+
+
+def real_curve() -> se.PRCurveSketch:
+    truth, score = [0, 1, 0, 1], [float("-inf"), -0.5, 2.0, float("inf")]
+    return se.PRCurveSketch(None, scores="real").update(truth, score)
+
+
+def grouped() -> se.GroupedAUC:
+    accumulator = se.GroupedAUC(8)
+    return accumulator.update([0, 1, 1, 0, 1], [0.2, 0.2, 0.9, 0.5, 0.4], [7, 7, 7, -1, 3])
+
+
+def coarse_groups() -> se.GroupedAUC:
+    """Strings, weights that have fractions, more distinct scores than cells."""
+    accumulator = se.GroupedAUC(3, scores="real", group_weight="positives", max_groups=2)
+    truth, score, group = [0, 1, 1, 0, 1], [-1, 2, 3, 2.5, 4], ["日本", "", "日本", "日本", ""]
+    return accumulator.update(truth, score, group, sample_weight=[0.5, 2, 1.1, 1, 1])
+
+
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
+    "calibration": calibration,
+    "class_calibration": class_calibration,
+    "empty_calibration": se.CalibrationAccumulator,
+    "curve": curve,
+    "coarse_curve": coarse_curve,
+    "weighted_curve": weighted_curve,
+    "class_curves": class_curves,
+    "label_curves": label_curves,
+    "named_curve": named_curve,
+    "real_curve": real_curve,
+    "empty_curve": se.PRCurveSketch,
+    "empty_class_curves": lambda: se.PRCurveSketch(classes=3),
+    "grouped": grouped,
+    "coarse_groups": coarse_groups,
+    "empty_grouped": se.GroupedAUC,
     "regression": regression,
     "empty_regression": se.RegressionAccumulator,
 }
 
+CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
+GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
 FIELDS = {
     "binary": ("n", "matrix", "credit"),
     "met": ("n", "matrix"),
@@ -124,7 +205,39 @@ FIELDS = {
     "ignoring": ("n", "outcomes", "exact_match"),
     "empty": ("n", "matrix", "credit"),
     "empty_met": ("n", "matrix"),
+    "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "class_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "empty_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "curve": CURVE_FIELDS,
+    "coarse_curve": CURVE_FIELDS,
+    "weighted_curve": CURVE_FIELDS,
+    "class_curves": CURVE_FIELDS,
+    "label_curves": CURVE_FIELDS,
+    "named_curve": CURVE_FIELDS,
+    "real_curve": CURVE_FIELDS,
+    "empty_curve": CURVE_FIELDS,
+    "empty_class_curves": CURVE_FIELDS,
+    "grouped": GROUPED_FIELDS,
+    "coarse_groups": GROUPED_FIELDS,
+    "empty_grouped": GROUPED_FIELDS,
     "regression": ("n",),
     "empty_regression": ("n",),
 }
-"""The numeric fields of each state in the order of their payload."""
+"""The fields of each state that stand in its payload, in order."""
+
+KINDS = {
+    se.ConfusionAccumulator: 1,
+    se.RegressionAccumulator: 2,
+    se.PRCurveSketch: 3,
+    se.CalibrationAccumulator: 4,
+    se.GroupedAUC: 5,
+}
+"""The numbers of the kinds, for ever."""
+
+
+def column_words(description: dict[str, Any], numbers: list[int]) -> int:
+    """How many words a column takes of those that begin with it."""
+    length = description["length"]
+    if description["column"] != "text":
+        return length
+    return length + -(-sum(numbers[:length]) // 8)

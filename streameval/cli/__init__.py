@@ -1,4 +1,4 @@
-"""The command line: `streameval eval`, `merge` and `show`."""
+"""The command line: `streameval eval`, `merge`, `show` and `plot`."""
 
 from streameval.cli.app import main, run
 

@@ -12,8 +12,10 @@ from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
 from streameval.cli.evaluate import evaluate
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Outcome
+from streameval.cli.plot import plot
 from streameval.cli.terminal import Note, line_of
-from streameval.errors import StreamevalError
+from streameval.cli.wording import in_words_of_the_user
+from streameval.errors import InvalidInputError, StreamevalError
 
 if TYPE_CHECKING:
     import io
@@ -39,6 +41,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = _outcome(**vars(argument_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
+    except InvalidInputError as error:
+        message = in_words_of_the_user(str(error))
+        outcome = Outcome("", (Note("error", message),), exit_code(error))
     except StreamevalError as error:
         outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
     except MemoryError:
@@ -55,6 +60,8 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
     if command == "merge":
         return states.merge(**arguments)
+    if command == "plot":
+        return plot(**arguments)
     names = ("json", "gates", "level", "quiet")
     reporting = Reporting(**{name: arguments.pop(name) for name in names})
     if command == "show":

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from argparse import ArgumentTypeError
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal
 
 from streameval.io import integer_or_text
 
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
 
-__all__ = ["classes", "columns", "count", "level", "number", "positive"]
+__all__ = ["budget", "classes", "columns", "count", "level", "number", "positive"]
 
 
 def count(text: str) -> int:
@@ -27,6 +27,20 @@ def positive(text: str) -> int:
     value = integer_or_text(text)
     if not isinstance(value, int) or value < 1:
         raise ArgumentTypeError(f"must be an integer of at least 1, got {text!r}")
+    return value
+
+
+def budget(text: str) -> int | Literal["none"]:
+    """Read a number of cells, or none for as many as there are scores.
+
+    >>> budget("4096"), budget("none")
+    (4096, 'none')
+    """
+    value = integer_or_text(text)
+    if text == "none":
+        return "none"
+    if not isinstance(value, int) or value < 1:
+        raise ArgumentTypeError(f"must be an integer of at least 1, or none, got {text!r}")
     return value
 
 

@@ -20,6 +20,7 @@ examples:
   streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
   streameval merge monday.state tuesday.state -o week.state
   streameval show week.state --fail-under 'recall[macro]>=0.8'
+  streameval plot week.state -o week.png
 
 exit codes:
   0  fine                   3  bad data: the file and the line are named
@@ -32,12 +33,31 @@ examples:
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --fail-under 'accuracy>=0.9'
   zcat log.gz | streameval eval - --score probability --threshold 0.8
+  streameval eval prices.csv --task regression --pred estimate
+  streameval eval clicks.csv --task binary --fail-under 'roc_auc>=0.7'
+  streameval eval clicks.csv --task binary --group user --json
+  streameval eval clicks.csv --task calibration --score p_click -o clicks.state
 
 A gate passes only if the whole interval of its metric keeps the bound, and is
-undecided if a part of it does; with --level 0 the value itself is compared.
-Metrics have the names that --json gives them; precision, recall, specificity,
-f_score and jaccard take an average or a class in brackets:
-'recall[macro]>=0.8', 'precision[spam]>0.95'.
+undecided if a part of it does. That is the sampling interval, for metrics of
+curves but the ROC AUC the certified one, and there is none for regression and
+calibration; with --level 0 the value itself is compared. Metrics have the
+names that --json gives them; where there are classes, they take an average or
+a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+"""
+_MERGE_EPILOG = """\
+example:
+  streameval merge part-*.state -o all.state
+"""
+_SHOW_EPILOG = """\
+examples:
+  streameval show all.state
+  streameval show all.state --json --level 0.99
+"""
+_PLOT_EPILOG = """\
+examples:
+  streameval plot all.state -o all.png
+  streameval plot all.state --curve matrix -o matrix.svg
 """
 
 
@@ -49,8 +69,10 @@ def argument_parser() -> argparse.ArgumentParser:
     parser.add_argument("--version", action="version", version=version)
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
-    _add_merge(_parser(commands.add_parser, "merge", help="merge states into one"))
-    _add_show(_parser(commands.add_parser, "show", help="report what a state holds"))
+    make = commands.add_parser
+    _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
+    _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
+    _add_plot(_parser(make, "plot", help="draw what a state holds", epilog=_PLOT_EPILOG))
     return parser
 
 
@@ -70,7 +92,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
     )
-    files.add_argument("--format", dest="form", choices=FORMATS, help="default: by name or content")
+    files.add_argument("--format", choices=FORMATS, help="default: by name or content")
     files.add_argument(
         "--max-bad",
         type=values.count,
@@ -81,9 +103,17 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "--jobs", type=values.positive, default=1, metavar="N", help="processes, default 1"
     )
-    files.add_argument("--task", choices=list(TASKS), default=next(iter(TASKS)))
+    default, *others = TASKS
+    files.add_argument(
+        "--task",
+        choices=list(TASKS),
+        default=default,
+        metavar="TASK",
+        help=f"{default} (default), {', '.join(others)}",
+    )
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
+    _add_curves(parser.add_argument_group("curves, groups and calibration"))
     output = _add_reporting(parser)
     output.add_argument("-o", dest="output", metavar="STATE", help="save the state to this file")
 
@@ -95,11 +125,14 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         type=names,
         default=("y_true",),
         metavar="COLUMN",
-        help="the true label, default y_true",
+        help="the truth, default y_true",
     )
     predictions = group.add_mutually_exclusive_group()
     predictions.add_argument(
-        "--pred", type=names, metavar="COLUMN", help="the predicted label, default y_pred"
+        "--pred",
+        type=names,
+        metavar="COLUMN",
+        help="the predicted label or number, default y_pred",
     )
     predictions.add_argument(
         "--score",
@@ -114,7 +147,6 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--classes",
         type=values.classes,
-        default="auto",
         metavar="K|A,B,C|auto",
         help="their number, their labels, or (default) by what the rows hold",
     )
@@ -132,7 +164,41 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         "--ignore-label", metavar="LABEL", help="rows whose true label this is do not count"
     )
     group.add_argument(
-        "--multilabel", action="store_true", help="labels are lists of 0 and 1, one for each class"
+        "--multilabel",
+        action="store_true",
+        default=None,
+        help="labels are lists of 0 and 1, one for each class",
+    )
+
+
+def _add_curves(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--budget",
+        type=values.budget,
+        metavar="N|none",
+        help="cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+    )
+    group.add_argument(
+        "--scores",
+        choices=("probability", "real"),
+        help="probabilities (default), or any numbers, as logits are",
+    )
+    group.add_argument(
+        "--nan", choices=("raise", "skip"), help="a score of NaN is bad (default) or left out"
+    )
+    group.add_argument(
+        "--group", metavar="COLUMN", help="average the AUC within groups, such as users"
+    )
+    group.add_argument(
+        "--group-weight",
+        choices=("impressions", "uniform", "positives"),
+        help="of a group: its examples (default), one, or its positives",
+    )
+    group.add_argument(
+        "--max-groups", type=values.positive, metavar="N", help="more of them are refused"
+    )
+    group.add_argument(
+        "--bins", type=values.positive, metavar="N", help="bins of probabilities, default 15"
     )
 
 
@@ -171,3 +237,15 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.description = "Report what a state holds."
     parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
     _add_reporting(parser)
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Draw what a state holds; needs matplotlib, the extra `plot`."
+    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+    kinds = "; ".join(
+        f"{', '.join(t.pictures)} ({name})" for name, t in TASKS.items() if t.pictures
+    )
+    parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
+    parser.add_argument(
+        "-o", dest="output", required=True, metavar="FILE", help="ends in .png, .svg or .pdf"
+    )

@@ -1,24 +1,45 @@
-"""Classification: from options and the first rows to a plan."""
+"""Classification: from options and the first rows to a plan, from a result to gates and JSON."""
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.classification_columns import label_column, n_classes, prediction_column
-from streameval.cli.errors import UsageError
-from streameval.cli.first_rows import Row, check_columns, typical_row
-from streameval.cli.layout import Layout, choose_classes, has_integer_labels, read_label
+from streameval.cli.errors import UsageError, nearest
+from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
+from streameval.cli.layout import (
+    Layout,
+    check_one_column,
+    has_integer_labels,
+    label_kind,
+    lay_out,
+    listed_classes,
+    n_classes,
+    note_of_classes,
+    read_label,
+    vector_kind,
+    weight_columns,
+)
 from streameval.cli.plan import Plan
 from streameval.confusion import ConfusionAccumulator
+from streameval.errors import InvalidInputError
 from streameval.io import Column, Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.options import Options
+    from matplotlib.axes import Axes
 
-__all__ = ["plan"]
+    from streameval.cli.first_rows import Row
+    from streameval.cli.options import Options
+    from streameval.results.confusion import Confusion
+
+__all__ = ["check", "describe", "draw", "measure", "plan", "report"]
+
+_AVERAGES = ("macro", "micro", "weighted")
+_PER_CLASS = ("precision", "recall", "f_score")
+_NO_INTERVAL = "fractional weights and empty classes have none"
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -31,26 +52,21 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    layout = _layout(options, rows)
-    _check(options, layout)
-    classes = choose_classes(options.classes, layout)
+    prediction, of_scores = _prediction(options, rows[0])
+    layout = lay_out(options, rows, prediction, of_scores=of_scores)
+    _check_options(options, layout)
+    classes = _classes(options, layout)
     configuration = _configuration(options, classes, layout)
     make = partial(ConfusionAccumulator, classes, **configuration)
     make()  # what it refuses is a mistake in the options, to be told once
     positive = _positive_place(classes, configuration)
-    columns = [label_column(layout, classes), prediction_column(layout, classes, positive)]
-    if options.weight is not None:
-        columns.append(Column("sample_weight", (options.weight,), Numbers()))
-    return Plan(make, tuple(columns), options.max_bad, _notes(options, classes, layout))
-
-
-def _layout(options: Options, rows: Sequence[Row]) -> Layout:
-    prediction, of_scores = _prediction(options, rows[0])
-    weight = () if options.weight is None else (options.weight,)
-    names = (*options.label, *prediction, *weight)
-    check_columns(names, rows[0])
-    row = typical_row(rows, names)
-    return Layout(options.label, prediction, of_scores, options.multilabel, row)
+    columns = (
+        Column("y_true", layout.label, label_kind(layout, layout.label, classes)),
+        _prediction_column(layout, classes, positive),
+        *weight_columns(options),
+    )
+    counted = layout.label if layout.multilabel else layout.prediction
+    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
 
 
 def _prediction(options: Options, first: Row) -> tuple[tuple[str, ...], bool]:
@@ -62,14 +78,33 @@ def _prediction(options: Options, first: Row) -> tuple[tuple[str, ...], bool]:
     return options.pred or ("y_pred",), False
 
 
-def _check(options: Options, layout: Layout) -> None:
+def _check_options(options: Options, layout: Layout) -> None:
     """Refuse options that would be ignored."""
     if not layout.of_scores and (options.threshold is not None or options.top_k is not None):
         option = "--threshold" if options.threshold is not None else "--top-k"
         raise UsageError(f"{option} decides by scores, and `{layout.prediction[0]}` holds labels.")
-    if not layout.multilabel and (len(layout.label) > 1 or len(options.pred or ()) > 1):
-        option = "--label" if len(layout.label) > 1 else "--pred"
-        raise UsageError(f"{option} takes one column, unless --multilabel is given.")
+    if not layout.multilabel:
+        check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
+
+
+def _classes(options: Options, layout: Layout) -> Any:
+    """Settle the classes: as they were typed, or as many as the first row shows.
+
+    Returns
+    -------
+    int, tuple of int, tuple of str, or "auto"
+    """
+    if isinstance(options.classes, tuple):
+        return listed_classes(options.classes)
+    if isinstance(options.classes, int):
+        return options.classes
+    if layout.multilabel:
+        width = layout.width(layout.label)
+        if width is None:
+            name = layout.label[0]
+            raise UsageError(f"--multilabel needs a list of 0 and 1, or columns, in `{name}`.")
+        return width
+    return (layout.width(layout.prediction) or 2) if layout.of_scores else "auto"
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
@@ -80,7 +115,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     """
     integers = layout.multilabel or has_integer_labels(classes, layout)
     chosen = {
-        "multilabel": options.multilabel or None,
+        "multilabel": options.multilabel,
         "threshold": options.threshold,
         "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
         "top_k": options.top_k,
@@ -97,9 +132,99 @@ def _positive_place(classes: Any, configuration: dict[str, Any]) -> int:
     return labels.index(configuration["pos_label"])
 
 
-def _notes(options: Options, classes: Any, layout: Layout) -> tuple[str, ...]:
-    """Say how many classes were taken from the first row."""
-    if options.classes != "auto" or classes == "auto":
-        return ()
-    name = ",".join(layout.label if layout.multilabel else layout.prediction)
-    return (f"took {n_classes(classes)} classes from the first `{name}`; --classes sets them.",)
+def _prediction_column(layout: Layout, classes: Any, positive: int) -> Column:
+    """Read the predictions: labels, or scores.
+
+    Where there is a score for each of two classes, that of the `positive` one counts.
+    """
+    names = layout.prediction
+    if not layout.of_scores:
+        return Column("y_pred", names, label_kind(layout, names, classes))
+    is_binary = n_classes(classes) == 2 and not layout.multilabel
+    if is_binary and layout.width(names) is None:
+        return Column("y_pred", names, Numbers())
+    kind = vector_kind(layout, names, classes, integers=False)
+    return Column("y_pred", names, kind, positive if is_binary else None)
+
+
+def check(result: Confusion, gate: Gate) -> None:
+    """Raise UsageError if the result has no such metric; classes may still be met later."""
+    check_metric(gate, result.as_dict())
+    if not callable(getattr(result, gate.metric)):
+        refuse_brackets(gate)
+    classes = list(map(str, result.labels))
+    if gate.of is not None and classes and gate.of not in (*_AVERAGES, *classes):
+        raise UsageError(f"no class {gate.of!r}: {nearest(gate.of, [*classes, *_AVERAGES])}")
+
+
+def measure(result: Confusion, gate: Gate, level: float) -> Measured:
+    """Compute the metric of a gate; a count is its own interval.
+
+    Raises
+    ------
+    UsageError
+        If the result has no such metric or class.
+    """
+    check(result, gate)
+    name = gate.metric
+    if name not in result.metric_names:
+        return certified(result.as_dict()[name])
+    if gate.of is None:
+        return Measured(result.value(name), _interval(result, name, level), _NO_INTERVAL)
+    if gate.of in _AVERAGES:
+        value = result.value(name, average=gate.of)
+        return Measured(value, _interval(result, name, level, average=gate.of), _NO_INTERVAL)
+    k = list(map(str, result.labels)).index(gate.of)
+    value = result.value(name, average=None)[k].item()
+    return Measured(value, _interval(result, name, level, k, average=None), _NO_INTERVAL)
+
+
+def describe(result: Confusion, level: float) -> dict[str, Any]:
+    """Give the entries of the JSON object."""
+    intervals = {name: _interval(result, name, level) for name in result.metric_names}
+    return {
+        "n": result.n,
+        "metrics": result.as_dict(),
+        "intervals": {name: ends for name, ends in intervals.items() if ends is not None},
+        "level": level,
+        "classes": list(result.labels),
+        "matrix": result.matrix.tolist(),
+        "per_class": _per_class(result),
+    }
+
+
+def report(result: Confusion, level: float) -> str:
+    """Lay the metrics out as a text table."""
+    return result.report(level=level)
+
+
+def draw(result: Confusion, ax: Axes) -> None:
+    """Draw the matrix."""
+    result.plot(ax)
+
+
+def _per_class(result: Confusion) -> dict[str, dict[str, float]]:
+    columns = {name: result.value(name, average=None).tolist() for name in _PER_CLASS}
+    matrix = result.matrix
+    # Rows are truth; the table of a label of several has the row of its presence.
+    support = matrix.sum(axis=1) if matrix.ndim == 2 else matrix[:, 1].sum(axis=1)
+    columns["support"] = support.tolist()
+    rows = [
+        dict(zip(columns, values, strict=True)) for values in zip(*columns.values(), strict=True)
+    ]
+    return dict(zip(map(str, result.labels), rows, strict=True))
+
+
+def _interval(
+    result: Confusion, name: str, level: float, k: int | None = None, **options: Any
+) -> tuple[float, float] | None:
+    """Give the sampling interval, of class `k` if one is meant.
+
+    None if there is none: weights had fractions, or no row could be drawn.
+    """
+    try:
+        ends: Any = result.confidence(name, level=level, **options)
+    except InvalidInputError:
+        return None
+    low, high = ends if k is None else (end[k].item() for end in ends)
+    return None if math.isnan(low) else (low, high)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.cli.wording import in_words_of_the_user
 from streameval.errors import CountOverflowError, InvalidInputError
 from streameval.io import BadRow
 
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["Counted", "count"]
 
 # The position in the batch of one row that was left after bisection says nothing.
-_POSITION = re.compile(r" at position (0|\(0, \d+\))")
+_POSITION = re.compile(r" at position (0|\(0, \d+\))| in row 0")
 
 
 @attrs.frozen
@@ -58,7 +59,7 @@ def count(block: Block, plan: Plan) -> Counted:
     parsed = block.parse(plan.columns)
     accumulator = plan.make()
     refused = _update(accumulator, parsed.batch, parsed.places, plan.max_bad + 1)
-    faults = [(place, _in_words_of_the_file(reason, plan)) for place, reason in refused]
+    faults = [(place, _reason(message, plan)) for place, message in refused]
     bad = [BadRow(block.source, block.unit, *fault) for fault in sorted(parsed.faults + faults)]
     return Counted(block.source, accumulator, len(parsed.places) - len(refused), bad, block.taken)
 
@@ -89,8 +90,6 @@ def _update(
     return refused
 
 
-def _in_words_of_the_file(reason: str, plan: Plan) -> str:
-    """Name the column of the file, where the accumulator names its argument."""
-    for column in plan.columns:
-        reason = reason.replace(f"`{column.argument}`", f"`{','.join(column.names)}`")
-    return _POSITION.sub("", reason).removesuffix(".")
+def _reason(message: str, plan: Plan) -> str:
+    """Say what is wrong with one row, as the end of a sentence."""
+    return _POSITION.sub("", in_words_of_the_user(message, plan.columns)).removesuffix(".")

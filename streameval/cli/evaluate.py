@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, TextIO
+from typing import TYPE_CHECKING, Any, TextIO
 
 from streameval.cli.first_rows import look_ahead
 from streameval.cli.outcome import Outcome, plural, reported
 from streameval.cli.progress import Progress
 from streameval.cli.state_files import check_output, save_state
 from streameval.cli.tally import Tally
-from streameval.cli.tasks import TASKS
+from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.workers import count_all
 from streameval.io import BadDataError, name_of, read_blocks, size_of
@@ -34,22 +34,24 @@ def evaluate(options: Options) -> Outcome:
     StreamevalError
         For the reasons that `exit_code` tells apart.
     """
+    task = task_asked_for(options)
     if options.output is not None:
         check_output(options.output, options.files)
-    task = TASKS[options.task]
-    files = (read_blocks(source, options.form) for source in options.files)
+    files = (read_blocks(source, options.format) for source in options.files)
     rows, blocks = look_ahead(chain.from_iterable(files), options.max_bad)
     if not rows:
         raise _no_rows(options)
-    plan = task.plan(options, rows)
+    plan = TASKS[task].plan(options, rows)
     for gate in options.reporting.gates:  # a slip in a name, before hours of reading
-        task.check(plan.make().compute(), gate)
+        TASKS[task].check(plan.make().compute(), gate)
     tally = _tallied(blocks, plan, options)
     if not tally.n_good.total():
         raise _no_rows(options)
+    total = tally.total()
     if options.output is not None:
-        save_state(tally.accumulator, options.output)
-    return _outcome(tally, plan, options)
+        save_state(total, options.output)
+    heading, origin, notes = _told(tally, plan, options)
+    return reported(total, task, options.reporting, heading, origin, notes)
 
 
 def _tallied(blocks: Iterator[Block], plan: Plan, options: Options) -> Tally:
@@ -61,7 +63,8 @@ def _tallied(blocks: Iterator[Block], plan: Plan, options: Options) -> Tally:
     return tally
 
 
-def _outcome(tally: Tally, plan: Plan, options: Options) -> Outcome:
+def _told(tally: Tally, plan: Plan, options: Options) -> tuple[str, dict[str, Any], list[Note]]:
+    """Say what was read: a heading, the entries of the JSON object, and notes."""
     n_rows = tally.n_good.total() + tally.bad.n
     heading = f"{plural(n_rows, 'row')} of {plural(len(options.files), 'file')}"
     if tally.bad.n:
@@ -73,7 +76,7 @@ def _outcome(tally: Tally, plan: Plan, options: Options) -> Outcome:
         *(Note("warning", f"{name}: holds no rows.") for name in empty),
         *tally.bad.notes(),
     ]
-    return reported(tally.accumulator, options.task, options.reporting, heading, origin, notes)
+    return heading, origin, notes
 
 
 def _no_rows(options: Options) -> BadDataError:

@@ -1,16 +1,29 @@
-"""Gates: bounds that a metric has to keep, with its sampling interval."""
+"""Gates: bounds that a metric has to keep, with its interval."""
 
 from __future__ import annotations
 
 import math
 import re
+from typing import TYPE_CHECKING
 
 import attrs
 
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import UsageError, nearest
 from streameval.cli.terminal import Note
+from streameval.metrics.bounded import Bounded
 
-__all__ = ["Gate", "Measured", "judge", "parse_gate"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = [
+    "Gate",
+    "Measured",
+    "certified",
+    "check_metric",
+    "judge",
+    "parse_gate",
+    "refuse_brackets",
+]
 
 _GATE = re.compile(r"\s*([A-Za-z]\w*)(?:\[(.+)\])?\s*(>=|<=|>|<)\s*(\S+)\s*")
 
@@ -48,10 +61,11 @@ class Gate:
 
 @attrs.frozen
 class Measured:
-    """A metric, and its sampling interval if there is one."""
+    """A metric, and its interval; or why there is none."""
 
     value: float
     interval: tuple[float, float] | None
+    why_none: str = ""
 
 
 def parse_gate(text: str) -> Gate:
@@ -75,6 +89,25 @@ def parse_gate(text: str) -> Gate:
     return Gate(text.strip(), metric, of, sign, bound)
 
 
+def check_metric(gate: Gate, known: Iterable[str]) -> None:
+    """Raise UsageError if the metric of a gate is not known."""
+    if gate.metric not in known:
+        raise UsageError(f"no metric {gate.metric!r}: {nearest(gate.metric, known)}")
+
+
+def refuse_brackets(gate: Gate) -> None:
+    """Raise UsageError if a gate asks for an average or a class of a metric that has none."""
+    if gate.of is not None:
+        raise UsageError(f"{gate.text!r}: {gate.metric} has no averages and no classes.")
+
+
+def certified(number: float) -> Measured:
+    """Give a metric with its certified interval; a count, or another plain number, is its own."""
+    if isinstance(number, Bounded):
+        return Measured(number, (number.low, number.high))
+    return Measured(number, (number, number))
+
+
 def judge(gate: Gate, measured: Measured) -> Note:
     """Decide a gate; its verdict, "passed", "failed" or "undecided", is the kind of the note.
 
@@ -85,7 +118,7 @@ def judge(gate: Gate, measured: Measured) -> Note:
     if math.isnan(measured.value):
         return Note("undecided", f"{found}, undefined on these rows.")
     if measured.interval is None:
-        why = "no sampling interval (fractional weights and empty classes have none)"
+        why = f"no sampling interval ({measured.why_none})"
         return Note("undecided", f"{found}, {why}; --level 0 compares the value itself.")
     low, high = measured.interval
     if low < high:

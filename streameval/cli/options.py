@@ -9,7 +9,7 @@ import attrs
 if TYPE_CHECKING:
     from streameval.cli.gates import Gate
 
-__all__ = ["Classes", "Options", "Reporting"]
+__all__ = ["Classes", "Options", "Reporting", "option_text"]
 
 # A number of classes, their labels as they were typed, or labels met on the way.
 Classes = int | tuple[str, ...] | Literal["auto"]
@@ -27,22 +27,38 @@ class Reporting:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What is read, and what is counted."""
+    """What is read, and what is counted; None is what was left open."""
 
     files: tuple[str, ...] = attrs.field(converter=tuple)
     task: str = "classification"
-    form: str | None = None
+    format: str | None = None
     jobs: int = 1
     output: str | None = None
     max_bad: int = 0
     reporting: Reporting = Reporting()
     label: tuple[str, ...] = ("y_true",)
+    weight: str | None = None
     pred: tuple[str, ...] | None = None
     score: tuple[str, ...] | None = None
-    weight: str | None = None
-    classes: Classes = "auto"
-    multilabel: bool = False
+    classes: Classes | None = None
+    multilabel: bool | None = None
     threshold: float | None = None
     pos_label: str | None = None
     top_k: int | None = None
     ignore_label: str | None = None
+    budget: int | Literal["none"] | None = None
+    scores: str | None = None
+    nan: str | None = None
+    group: str | None = None
+    group_weight: str | None = None
+    max_groups: int | None = None
+    bins: int | None = None
+
+
+def option_text(name: str) -> str:
+    """Write an option as it is typed.
+
+    >>> option_text("top_k")
+    '--top-k'
+    """
+    return f"--{name.replace('_', '-')}"

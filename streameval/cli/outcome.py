@@ -74,7 +74,7 @@ def reported(
     if reporting.json:
         text = json_line({"task": task, **origin, **verbs.describe(result, level)})
     else:
-        text = f"{heading}\n\n{result.report(level=level)}\n"
+        text = f"{heading}\n\n{verbs.report(result, level)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
     said = [note for note in (*notes, *verdicts) if not (reporting.quiet and note.kind in _QUIET)]
     return Outcome(text, tuple(said), OK if passed else GATE_FAILED)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -13,11 +15,11 @@ from streameval.io import STANDARD_INPUT, BadDataError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["check_output", "load_state", "merge_states", "save_state"]
+__all__ = ["check_output", "load_state", "merge_states", "save_picture", "save_state"]
 
 
 def check_output(path: str, inputs: Iterable[str]) -> None:
-    """Find out before the work whether a state can be put there.
+    """Find out before the work whether a file can be put there.
 
     Raises
     ------
@@ -27,9 +29,8 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         If the folder does not exist, or the path is no file.
     """
     target = Path(path)
-    if any(
-        name != STANDARD_INPUT and Path(name).absolute() == target.absolute() for name in inputs
-    ):
+    inputs = {os.path.realpath(name) for name in inputs if name != STANDARD_INPUT}
+    if os.path.realpath(path) in inputs:  # links are followed, as they are in saving
         raise UsageError(f"-o {path} would overwrite an input.")
     try:
         exists, has_folder = target.exists(), target.parent.is_dir()
@@ -48,6 +49,22 @@ def save_state(accumulator: Any, path: str) -> None:
         save(accumulator, path)
     except OSError as error:
         raise BadDataError(f"{path}: the state is not saved, {_reason(error)}.") from None
+
+
+def save_picture(data: bytes, path: str) -> None:
+    """Write a picture, all or nothing, or say in one line why that failed.
+
+    As for a state there is the old file or the new one, and a link stays a link.
+    """
+    target = Path(os.path.realpath(path))
+    new = target.with_name(f".streameval-{secrets.token_hex(8)}")
+    try:
+        new.write_bytes(data)
+        new.replace(target)
+    except OSError as error:
+        raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
+    finally:
+        new.unlink(missing_ok=True)
 
 
 def load_state(path: str) -> Any:

@@ -6,7 +6,8 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.terminal import Note
-from streameval.errors import InvalidInputError
+from streameval.cli.wording import in_words_of_the_user
+from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.io import BadDataError, BadRow
 
 if TYPE_CHECKING:
@@ -59,7 +60,10 @@ class BadRows:
 
 
 class Tally:
-    """Fold counted blocks into one accumulator, in order.
+    """Fold counted blocks into one accumulator.
+
+    Parts of like size are merged, so that each block takes part in a merge log2(blocks) times:
+    states that grow with the data would make one merge after the other quadratic.
 
     Parameters
     ----------
@@ -68,7 +72,9 @@ class Tally:
     """
 
     def __init__(self, plan: Plan) -> None:
-        self.accumulator: Any = plan.make()
+        self._columns = plan.columns
+        self._parts: list[tuple[int, Any]] = [(0, plan.make())]
+        self._source = ""
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
 
@@ -78,11 +84,33 @@ class Tally:
         Raises
         ------
         BadDataError
-            If there are more bad rows than are tolerated, or more labels than are met.
+            If there are more bad rows than are tolerated, or blocks that do not fit together.
         """
         self.bad.add(counted.bad)
         self.n_good[counted.source] += counted.n_good
+        self._source = counted.source
+        self._parts.append((1, counted.accumulator))
+        while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
+            self._merge_last()
+
+    def total(self) -> Any:
+        """Merge what is left, and give the accumulator of all blocks.
+
+        Raises
+        ------
+        BadDataError
+            If there are blocks that do not fit together.
+        """
+        while len(self._parts) > 1:
+            self._merge_last()
+        return self._parts[0][1]
+
+    def _merge_last(self) -> None:
+        n_blocks, last = self._parts.pop()
+        n_before, total = self._parts.pop()
         try:
-            self.accumulator.merge(counted.accumulator)
-        except InvalidInputError as error:
-            raise BadDataError(f"{counted.source}: {error}") from None
+            total.merge(last)
+        except (InvalidInputError, IncompatibleStateError) as error:
+            reason = in_words_of_the_user(str(error), self._columns)
+            raise BadDataError(f"{self._source}: {reason}") from None
+        self._parts.append((n_before + n_blocks, total))

@@ -6,6 +6,7 @@ import signal
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
@@ -34,7 +35,8 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[C
     waiting: deque[Future[Counted]] = deque()
     try:
         for block in blocks:
-            waiting.append(pool.submit(count, block, plan))
+            with _heirs_leave_interrupts():  # to submit may start a process
+                waiting.append(pool.submit(count, block, plan))
             if len(waiting) == 2 * jobs:  # bounds the memory, and keeps every process busy
                 yield waiting.popleft().result()
         while waiting:
@@ -45,6 +47,20 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[C
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Hold Ctrl-C back; a process started now inherits that, and needs no time to say so."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# Windows has no such masks; there the workers ignore Ctrl-C from their first task on.
+_heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
 
 
 def _leave_interrupts() -> None:

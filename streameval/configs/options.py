@@ -11,7 +11,15 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["finite_number", "flag", "optional_flag", "positive_integer", "real_number"]
+__all__ = [
+    "finite_number",
+    "flag",
+    "one_of",
+    "optional_flag",
+    "optional_positive_integer",
+    "positive_integer",
+    "real_number",
+]
 
 
 def flag(value: Any, *, name: str) -> bool:
@@ -57,3 +65,16 @@ def positive_integer(value: Any, *, name: str) -> int:
     if isinstance(value, (bool, np.bool_)) or number < 1:
         raise InvalidInputError(f"`{name}` must be an integer of at least 1, got {value!r}.")
     return number
+
+
+def optional_positive_integer(value: Any, *, name: str) -> int | None:
+    """Accept an integer of at least 1, and None."""
+    return None if value is None else positive_integer(value, name=name)
+
+
+def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:
+    """Accept one of a few words."""
+    if not isinstance(value, str) or value not in allowed:
+        words = " or ".join(f'"{word}"' for word in allowed)
+        raise InvalidInputError(f"`{name}` must be {words}, got {value!r}.")
+    return allowed[allowed.index(value)]

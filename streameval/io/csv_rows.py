@@ -22,6 +22,13 @@ if TYPE_CHECKING:
 
 __all__ = ["CsvBlock", "csv_blocks"]
 
+# What may stand between cells, and what a file with it should be told.
+_DELIMITERS = {
+    ",": "that is the format csv",
+    "\t": "that is the format tsv",
+    ";": "only commas and tabs are read",
+}
+
 
 @attrs.frozen
 class CsvBlock:
@@ -111,8 +118,18 @@ def _header(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...],
     for before, after, row in _records(piece.data, delimiter):
         if isinstance(row, str):
             raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
+        if len(row) == 1:
+            _check_delimiter(row[0], source, delimiter)
         return tuple(row), after
     return (), piece.data.count(b"\n")
+
+
+def _check_delimiter(header: str, source: str, delimiter: str) -> None:
+    """Refuse a header of one cell that another delimiter would split into names."""
+    for other, advice in _DELIMITERS.items():
+        names = header.split(other)
+        if len(names) > 1 and other != delimiter and all(map(str.isprintable, names)):
+            raise BadDataError(f"{source}: the delimiter looks like {other!r}; {advice}.")
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:

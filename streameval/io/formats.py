@@ -70,10 +70,12 @@ def read_blocks(source: str, form: str | None = None) -> Iterator[Block]:
 def _sniffed(head: bytes) -> str:
     r"""Tell the format by the first bytes: ``{`` begins JSON lines, all else is a table.
 
+    An array of objects is JSON as well; its reader says that it takes lines.
+
     >>> _sniffed(b' {"y_true": 1}'), _sniffed(b"y_true,y_pred"), _sniffed(b"y_true\ty_pred\n")
     ('jsonl', 'csv', 'tsv')
     """
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
-    if text.startswith(b"{"):
+    if text.removeprefix(b"[").lstrip().startswith(b"{"):
         return "jsonl"
     return "tsv" if b"\t" in text.partition(b"\n")[0] else "csv"

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonBlock", "json_blocks"]
 
+# Most often of a file that is one array.
+_ARRAY = "begins with '[', but JSON lines are expected, one object a line"
+
 _decode = json.JSONDecoder().raw_decode
 
 
@@ -72,7 +75,7 @@ class JsonBlock:
         for number, line in enumerate(text_of(self.data).split("\n"), self.first_line):
             text = line.strip(" \t\r")
             if text:
-                yield number, _object(text)
+                yield number, _ARRAY if text.startswith("[") else _object(text)
 
 
 def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:

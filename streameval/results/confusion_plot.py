@@ -12,6 +12,7 @@ from streameval.results.confusion_html import row_shares
 from streameval.results.confusion_reading import Reading
 from streameval.results.confusion_text import shorten
 from streameval.results.confusion_values import accuracy
+from streameval.results.pictures import new_axes
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -26,7 +27,7 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
     matrix = reading.counts
     if matrix.ndim == 3:
         raise InvalidInputError("`plot` draws one matrix; multilabel counts have one a label.")
-    axes: Axes = _pyplot().subplots(layout="constrained")[1] if ax is None else ax
+    axes: Axes = new_axes() if ax is None else ax
     shades = row_shares(matrix) if normalize else matrix
     if shades.size:
         image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
@@ -36,16 +37,6 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
     if len(matrix) <= _MAX_WRITTEN:
         _write_cells(axes, reading, shades / max(shades.max(initial=0.0), 1e-300))
     return axes
-
-
-def _pyplot() -> Any:
-    """Import matplotlib, which only a picture needs."""
-    try:
-        from matplotlib import pyplot  # noqa: PLC0415
-    except ImportError as error:
-        message = 'a picture needs matplotlib: pip install "streameval[plot]".'
-        raise ImportError(message) from error
-    return pyplot
 
 
 def _write_cells(ax: Axes, reading: Reading, shades: npt.NDArray[Any]) -> None:

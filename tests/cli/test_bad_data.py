@@ -31,8 +31,17 @@ def error_of(done):
         ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
         ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
         ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
-        ("a.jsonl", b"[" * 100_000, "a.jsonl, line 1: not JSON (nested too deeply)."),
-        ("a.jsonl", b"[]", "a.jsonl, line 1: not an object, got []."),
+        ("a.jsonl", b'{"a":' * 100_000, "a.jsonl, line 1: not JSON (nested too deeply)."),
+        (
+            "a.json",
+            b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
+            "a.json, line 1: begins with '[', but JSON lines are expected, one object a line.",
+        ),
+        (
+            "a.csv",
+            b"y_true;y_pred\n1;0,5\n",
+            "a.csv: the delimiter looks like ';'; only commas and tabs are read.",
+        ),
         ("a.jsonl", b"\x1f\x8b" + b"junk" * 9, "a.jsonl: the gzip data is damaged."),
         (
             "a.jsonl.gz",
@@ -163,7 +172,8 @@ def test_eval_refuses_lists_of_another_length(call, write):
 def test_eval_refuses_more_labels_than_can_be_met_over_blocks(call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 30_000)
     rows = [{"y_true": n, "y_pred": n} for n in range(4200)]
-    assert "at most 4096 labels" in error_of(call("eval", write("a.csv", rows)))
+    found = error_of(call("eval", write("a.csv", rows)))
+    assert found.startswith("a.csv: --classes auto meets at most 4096 labels, got ")
 
 
 @pytest.mark.parametrize("jobs", [1, 2])

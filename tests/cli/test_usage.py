@@ -93,8 +93,18 @@ def test_eval_asks_for_predictions(call, write):
             ["--ignore-label", "x"],
             "--ignore-label must be an integer as the labels are, got 'x'.",
         ),
-        (ONE, ["--pos-label", "7"], "`pos_label` must be one of the two classes (0, 1), got 7."),
-        (THREE, ["--top-k", "9"], "`top_k` must be"),
+        (ONE, ["--pos-label", "7"], "--pos-label must be one of the two classes (0, 1), got 7."),
+        (
+            THREE,
+            ["--pos-label", "1"],
+            "--pos-label needs exactly two listed classes, got --pos-label 1.",
+        ),
+        (THREE, ["--top-k", "9"], "--top-k must be 1, or at most the number of three or more"),
+        (
+            LISTS,
+            ["--multilabel", "--classes", "auto", "--top-k", "2", "--score", "y_score"],
+            "--top-k must be 1",
+        ),
         (ONE, ["-o", "a.jsonl"], "-o a.jsonl would overwrite an input."),
         (
             ONE,
@@ -136,6 +146,69 @@ def test_eval_says_what_does_not_fit(rows, options, message, call, write):
     assert found.startswith(message)
 
 
+@pytest.mark.parametrize("option", ["--classes", "--multilabel", "--pos-label", "--nan", "--bins"])
+def test_eval_refuses_an_option_that_groups_do_not_take(option, call):
+    given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
+    found = error_of(call("eval", "absent.csv", "--task", "binary", "--group", "user", *given))
+    assert found.startswith(f"{option} does not go with --task grouped; it is for ")
+
+
+def test_eval_names_the_option_of_a_format_that_cannot_be_read(call, stdin):
+    stdin(b"PAR1")
+    found = error_of(call("eval", "-", "--format", "parquet"))
+    assert found == "--format parquet cannot be read from standard input."
+
+
+OPTIONS = {
+    "--pred": "y_pred",
+    "--score": "y_score",
+    "--classes": "auto",
+    "--multilabel": None,
+    "--threshold": "0",
+    "--pos-label": "1",
+    "--top-k": "1",
+    "--ignore-label": "0",
+    "--budget": "none",
+    "--scores": "probability",
+    "--nan": "raise",
+    "--group": "user",
+    "--group-weight": "impressions",
+    "--max-groups": "9",
+    "--bins": "15",
+}
+TAKEN = {
+    "classification": {
+        *("--pred", "--score", "--classes", "--multilabel"),
+        *("--threshold", "--pos-label", "--top-k", "--ignore-label"),
+    },
+    "regression": {"--pred"},
+    "binary": {
+        *("--score", "--classes", "--multilabel", "--pos-label"),
+        *("--budget", "--scores", "--nan", "--group"),
+    },
+    "grouped": {"--score", "--budget", "--scores", "--group", "--group-weight", "--max-groups"},
+    "calibration": {"--score", "--classes", "--bins"},
+}
+
+
+FOREIGN = [(task, option) for task in TAKEN for option in OPTIONS if option not in TAKEN[task]]
+
+
+@pytest.mark.parametrize(("task", "option"), FOREIGN)
+def test_eval_refuses_an_option_of_another_task(task, option, call):
+    given = [option] if OPTIONS[option] is None else [option, OPTIONS[option]]
+    others = ", ".join(other for other in TAKEN if option in TAKEN[other])
+    found = error_of(call("eval", "absent.csv", "--task", task, *given))
+    assert found == f"{option} does not go with --task {task}; it is for {others}."
+
+
+@pytest.mark.parametrize("output", ["link.state", "folder/../labels.jsonl"])
+def test_eval_never_overwrites_an_input(output, call, labels, folder):
+    (folder / "folder").mkdir()
+    (folder / "link.state").symlink_to(labels)
+    assert error_of(call("eval", labels, "-o", output)) == f"-o {output} would overwrite an input."
+
+
 def test_eval_names_a_class_that_was_not_met(call, labels):
     found = error_of(call("eval", labels, "--fail-under", "recall[9]>=0.5"))
     assert found == "no class '9': there are 0, 1, 2, macro, micro, weighted."
@@ -160,6 +233,7 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
         (["eval", "a", "--labels", "x"], "unrecognized arguments: --labels x"),
         (["merge", "a"], "the following arguments are required: -o"),
         (["show"], "the following arguments are required: STATE"),
+        (["plot", "a"], "the following arguments are required: -o"),
     ],
     ids=" ".join,
 )
@@ -171,7 +245,9 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
 
 
 @pytest.mark.parametrize(
-    "arguments", [["--help"], ["eval", "--help"], ["merge", "--help"], ["show", "-h"]]
+    "arguments",
+    [["--help"], ["eval", "--help"], ["merge", "--help"], ["show", "-h"], ["plot", "-h"]],
+    ids=" ".join,
 )
 def test_help_fits_80_columns(arguments, call, monkeypatch):
     monkeypatch.setenv("COLUMNS", "80")

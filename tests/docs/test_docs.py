@@ -35,6 +35,25 @@ def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.Monkey
     assert promises.table() in README
 
 
+def test_tables_of_widths_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    widths = importlib.import_module("curve_widths")
+    explanation = (ROOT / "docs" / "explanation" / "curves.md").read_text(encoding="utf-8")
+    how_to = (ROOT / "docs" / "how-to" / "choose-a-budget.md").read_text(encoding="utf-8")
+    assert widths.by_budget() in how_to
+    assert widths.by_spread() in explanation
+    assert widths.by_grid() in explanation
+
+
+def test_accuracy_tables_are_about_the_data_of_the_script(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    data = importlib.import_module("curve_accuracy").DATA
+    page = (ROOT / "docs" / "explanation" / "curves.md").read_text(encoding="utf-8")
+    tables = page.partition("<!-- accuracy -->")[2].partition("<!-- end of accuracy -->")[0]
+    assert re.findall(r"^\| (.*?) \| 0\.", tables, re.MULTILINE) == [*data, *data]
+    assert "| NO |" not in tables
+
+
 def test_logs_are_what_their_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs" / "data")
     monkeypatch.setattr(sys, "argv", ["make.py", "--check"])

@@ -20,7 +20,15 @@ def accumulators() -> dict[str, Any]:
     met = se.ConfusionAccumulator("auto", ignore_label="?")
     top_k = se.ConfusionAccumulator(3, top_k=2)
     multilabel = se.ConfusionAccumulator(["a", "b"], multilabel=True, ignore_label=-1)
+    classes = se.CalibrationAccumulator(4, ["a", "日本"])
+    named = se.PRCurveSketch(pos_label="日本", nan="skip")
+    class_scores = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [1.0, 0.0, 0.0]]
+    names = se.GroupedAUC(4, scores="real", group_weight="positives", max_groups=3)
     return {
+        "calibration": se.CalibrationAccumulator().update(
+            [1, 0, 1, 0, 1], [0.9, 0.2, 1e-300, 0.4, 1.0], sample_weight=[0.1, 3, 2**40, 1, 0.5]
+        ),
+        "calibration-classes": classes.update(["日本", "a"], [[0.25, 0.75], [0.1, 0.9]]),
         "confusion-binary": binary.update(["ham", "spam", "spam"], [0.25, 0.5, 0.1]),
         "confusion-empty": se.ConfusionAccumulator(),
         "confusion-met": met.update(
@@ -29,6 +37,31 @@ def accumulators() -> dict[str, Any]:
         "confusion-multilabel": multilabel.update([[0, 1], [-1, 1]], [[0.2, 0.7], [0.9, 0.3]]),
         "confusion-top-k": top_k.update(
             [0, 1, 2], [[0.2, 0.4, 0.4], [0.3, 0.3, 0.3], [0.1, 0.2, 0.7]]
+        ),
+        "curve": se.PRCurveSketch().update(
+            [0, 1, 1, 0, 1], [0.0, 5e-324, 0.1, 0.5, 1 - 2**-53], sample_weight=[1, 2, 1, 2**53, 3]
+        ),
+        "curve-classes": se.PRCurveSketch(3, classes=["x", "日本", "y"]).update(
+            ["日本", "x", "x", "日本"], class_scores, sample_weight=[1, 1, 0.1, 2]
+        ),
+        "curve-coarse": se.PRCurveSketch(4).update(
+            [0, 1, 0, 1, 1, 0], [0.1, 0.2, 0.3, 0.6, 0.7, 1.0], sample_weight=[1, 0.1, 2, 1, 1, 0.5]
+        ),
+        "curve-empty": se.PRCurveSketch(),
+        "curve-multilabel": se.PRCurveSketch(None, classes=2, multilabel=True).update(
+            [[0, 1], [1, 1]], [[0.5, 0.9], [0.5, 0.1]]
+        ),
+        "curve-named": named.update(["日本", "x", "x"], [0.9, 0.2, float("nan")]),
+        "curve-real": se.PRCurveSketch(5, scores="real").update(
+            [0, 1, 0, 1, 0, 1], [float("-inf"), -2.5, -0.0, 5e-324, 1e300, float("inf")]
+        ),
+        "grouped": se.GroupedAUC(4).update(
+            [0, 1, 1, 0, 1], [0.2, 0.2, 0.9, 0.5, 0.4], [7, 7, 7, -(2**63), 3]
+        ),
+        "grouped-empty": se.GroupedAUC(),
+        "grouped-names": names.update(
+            *([0, 1, 1, 0, 1], [-1, 2, 3, 2.5, 4], ["日本", "", "日本", "日本", "a"]),
+            sample_weight=[0.1, 2, 3, 1, 2**40],
         ),
         "regression": se.RegressionAccumulator().update(
             [0.1, -2.5, 1e100], [0.2, 2.5, 1e-100], sample_weight=[0.1, 3, 2**40]

@@ -95,6 +95,31 @@ def test_blocks_refuse_a_bad_header():
         blocks('\n"t"x,s\n1,2\n')
 
 
+@pytest.mark.parametrize(
+    ("text", "delimiter", "message"),
+    [
+        ("t;s\n1;0,5\n", ",", "the delimiter looks like ';'; only commas and tabs are read."),
+        ("t\ts\n1\t2\n", ",", r"the delimiter looks like '\t'; that is the format tsv."),
+        ("t,s\n1,2\n", "\t", "the delimiter looks like ','; that is the format csv."),
+    ],
+    ids=["semicolon", "tab", "comma"],
+)
+def test_blocks_name_the_delimiter_that_the_header_shows(text, delimiter, message):
+    with pytest.raises(BadDataError) as caught:
+        blocks(text, delimiter)
+    assert str(caught.value) == f"log: {message}"
+
+
+@pytest.mark.parametrize(
+    ("text", "header"),
+    [("t;u,s\na,1\n", ("t;u", "s")), ('"t,u"\na\n', ("t,u",))],
+    ids=["two cells", "quoted"],
+)
+def test_blocks_take_a_header_that_its_delimiter_splits(text, header):
+    (block,) = blocks(text)
+    assert block.header == header
+
+
 def test_blocks_are_none_when_the_file_is_empty():
     assert blocks("") == []
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 import pytest
 
 from streameval.io import format_of, read_blocks
+from streameval.io.json_lines import JsonBlock
 
 
 @pytest.mark.parametrize(
@@ -45,6 +46,18 @@ def test_format_is_told_by_the_content_when_the_name_does_not(text, row, pack, m
     data = io.BytesIO(pack(text.encode()))
     monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=data))
     assert [next(block.rows()) | row for block in read_blocks("-")] == [row]
+
+
+@pytest.mark.parametrize("text", ['[{"a": 1}]', '[\n  {"a": 1}\n]'], ids=["one line", "lines"])
+def test_format_of_an_array_of_objects_is_that_of_json(text, monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(text.encode())))
+    assert {type(block) for block in read_blocks("-")} == {JsonBlock}
+
+
+def test_format_of_a_bracketed_header_is_a_table(monkeypatch):
+    monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(b"[a],[b]\n1,2\n")))
+    (block,) = read_blocks("-")
+    assert list(block.rows()) == [{"[a]": 1, "[b]": 2}]
 
 
 def test_format_given_wins_over_the_name(tmp_path):

@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 from hypothesis import strategies as st
+from laws import curve_cases
 
 import streameval as se
 from streameval.accumulator import Accumulator
@@ -50,6 +51,8 @@ class Laws:
     """For each field of the configuration, two sets of options that differ in it first."""
     bad_batches: Mapping[str, tuple[dict[str, Any], dict[str, Any]]]
     """By claim, options and a batch that `update` must refuse."""
+    good_batch: Callable[[dict[str, Any]], dict[str, Any]]
+    """From the options of a bad batch, one that `update` takes."""
     large: Callable[[], Case]
     """One case that is large enough for vectorised paths."""
 
@@ -172,7 +175,136 @@ def _large_regression() -> Case:
     return Case(se.RegressionAccumulator, {}, rows)
 
 
+@st.composite
+def _calibration(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = draw(st.sampled_from([_one_probability, _probabilities]))(random, size)
+    options["bins"] = draw(st.sampled_from([1, 7, 8, 15, 100]))
+    return Case(se.CalibrationAccumulator, options, rows | _weights(draw, size, random))
+
+
+def _one_probability(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    kinds = {
+        "eighths": _eighths(random, size),
+        "any": random.random(size),
+        "tiny": 10.0 ** random.uniform(-320, 0, size),
+        "near 1": 1 - 10.0 ** random.uniform(-17, 0, size),
+    }
+    probability = kinds[random.choice(sorted(kinds))]
+    return {}, {"y_true": random.integers(0, 2, size), "y_prob": probability}
+
+
+def _probabilities(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    kinds = {
+        "eighths": random.multinomial(8, [0.25] * 4, size) / 8,
+        "any": random.dirichlet([0.5] * 4, size),
+        "one sure": np.eye(4)[random.integers(0, 4, size)],
+    }
+    rows = {
+        "y_true": STRINGS[random.integers(0, 4, size)],
+        "y_prob": kinds[random.choice(sorted(kinds))],
+    }
+    return {"classes": STRINGS[:4].tolist()}, rows
+
+
+def _large_calibration() -> Case:
+    random = np.random.default_rng(7)
+    rows = {
+        "y_true": random.integers(0, 10, 20_000),
+        "y_prob": random.dirichlet([0.1] * 10, 20_000),
+        "sample_weight": random.random(20_000),
+    }
+    return Case(se.CalibrationAccumulator, {"classes": 10}, rows)
+
+
+@st.composite
+def _curve(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = curve_cases.curve_rows(draw, random, size)
+    return Case(se.PRCurveSketch, options, rows | _weights(draw, size, random))
+
+
+def _large_curve() -> Case:
+    return Case(se.PRCurveSketch, *curve_cases.large_rows())
+
+
+def _good_prediction(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("multilabel"):
+        return {"y_true": [[0, 1]], "y_pred": [[0, 1]]}
+    return {"y_true": [0, 1], "y_pred": [0, 1]}
+
+
+def _good_probability(options: dict[str, Any]) -> dict[str, Any]:
+    if options.get("classes") == 3:
+        return {"y_true": [0], "y_prob": [[0.5, 0.25, 0.25]]}
+    return {"y_true": [0, 1], "y_prob": [0, 1]}
+
+
+@st.composite
+def _grouped(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = curve_cases.grouped_rows(draw, random, size)
+    return Case(se.GroupedAUC, options, rows | _weights(draw, size, random))
+
+
+def _large_grouped() -> Case:
+    return Case(se.GroupedAUC, *curve_cases.large_grouped_rows())
+
+
 LAWS: dict[str, Laws] = {
+    "GroupedAUC": Laws(
+        cases=_grouped(),
+        changed_options=curve_cases.CHANGED_GROUPED_OPTIONS,
+        bad_batches=curve_cases.BAD_GROUPED_BATCHES,
+        good_batch=curve_cases.good_grouped_batch,
+        large=_large_grouped,
+    ),
+    "PRCurveSketch": Laws(
+        cases=_curve(),
+        changed_options=curve_cases.CHANGED_OPTIONS,
+        bad_batches=curve_cases.BAD_BATCHES,
+        good_batch=curve_cases.good_batch,
+        large=_large_curve,
+    ),
+    "CalibrationAccumulator": Laws(
+        cases=_calibration(),
+        changed_options={
+            "bins": ({"bins": 15}, {"bins": 16}),
+            "classes": ({"classes": 3}, {"classes": ["a", "b", "c"]}),
+        },
+        bad_batches={
+            "a label out of range": ({}, {"y_true": [0, 2], "y_prob": [0, 1]}),
+            "a logit": ({}, {"y_true": [0, 1], "y_prob": [0.5, 1.5]}),
+            "a probability that is NaN": ({}, {"y_true": [0, 1], "y_prob": [0.5, float("nan")]}),
+            "two columns": ({}, {"y_true": [0, 1], "y_prob": [[0.5, 0.5], [0.5, 0.5]]}),
+            "lengths that differ": ({}, {"y_true": [0, 1], "y_prob": [0]}),
+            "a row that does not sum to 1": (
+                {"classes": 3},
+                {"y_true": [0, 1], "y_prob": [[0.25, 0.25, 0.5], [0.25, 0.25, 0.25]]},
+            ),
+            "probabilities of too few classes": (
+                {"classes": 3},
+                {"y_true": [0], "y_prob": [[0.5, 0.5]]},
+            ),
+            "a negative weight": (
+                {},
+                {"y_true": [0, 1], "y_prob": [0, 1], "sample_weight": [1, -1]},
+            ),
+            "weights past 2**63": (
+                {},
+                {"y_true": [0, 1], "y_prob": [0, 1], "sample_weight": [2**62, 2**62]},
+            ),
+            "a total past 2**63": (
+                {},
+                {"y_true": [0], "y_prob": [0], "sample_weight": [2**63 - 1]},
+            ),
+        },
+        good_batch=_good_probability,
+        large=_large_calibration,
+    ),
     "RegressionAccumulator": Laws(
         cases=_regression(),
         changed_options={},
@@ -191,6 +323,7 @@ LAWS: dict[str, Laws] = {
                 {"y_true": [0], "y_pred": [0], "sample_weight": [2**63 - 1]},
             ),
         },
+        good_batch=_good_prediction,
         large=_large_regression,
     ),
     "ConfusionAccumulator": Laws(
@@ -235,6 +368,7 @@ LAWS: dict[str, Laws] = {
                 {"y_true": [[0, 2]], "y_pred": [[0, 1]]},
             ),
         },
+        good_batch=_good_prediction,
         large=_large_confusion,
     ),
 }

@@ -191,19 +191,11 @@ def test_a_decoded_state_is_as_good_as_a_built_one(name: str, data: st.DataObjec
 def test_update_leaves_the_state_unchanged_when_the_batch_is_invalid(name: str, claim: str) -> None:
     options, batch = LAWS[name].bad_batches[claim]
     accumulator = getattr(se, name)(**options)
-    accumulator.update(_good_batch(options))
+    accumulator.update(LAWS[name].good_batch(options))
     before = accumulator.to_bytes()
     with pytest.raises(se.StreamevalError):
         accumulator.update(batch)
     assert accumulator.to_bytes() == before
-
-
-def _good_batch(options: dict[str, Any]) -> dict[str, Any]:
-    if options.get("multilabel"):
-        return {"y_true": [[0, 1]], "y_pred": [[0, 1]]}
-    if options.get("classes") == 3:
-        return {"y_true": [0], "y_pred": [1]}
-    return {"y_true": [0, 1], "y_pred": [0, 1]}
 
 
 @pytest.mark.parametrize(

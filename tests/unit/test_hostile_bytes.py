@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
-from small_states import EVERY, FIELDS, canonical, parse, seal
+from small_states import EVERY, FIELDS, canonical, column_words, parse, seal
 
 import streameval as se
 
@@ -143,6 +143,16 @@ def use(accumulator: Any) -> None:
     assert json.dumps(result.as_dict())
     if isinstance(result, se.Confusion):
         use_metrics(result, has_intervals=accumulator._state.n.is_whole)
+    elif isinstance(result, se.Curve):
+        use_curve(result, has_intervals=accumulator._state.n.is_whole)
+    elif isinstance(result, se.ClassCurves):
+        assert result.explain()
+        for curve in (*result.values(), result.micro):
+            use_curve(curve, has_intervals=accumulator._state.n.is_whole)
+    elif isinstance(result, se.GroupedCurves):
+        assert len({len(column) for column in result.per_group().values()}) == 1
+        assert math.isnan(result.coverage) or 0.0 <= result.coverage <= 1.0
+        check_bounds(result.gauc)
 
 
 def use_metrics(result: se.Confusion, *, has_intervals: bool) -> None:
@@ -160,6 +170,35 @@ def use_metrics(result: se.Confusion, *, has_intervals: bool) -> None:
             if has_intervals:
                 low, high = result.confidence(name, **options)
                 assert math.isnan(low) or low <= value <= high, name
+
+
+def use_curve(curve: se.Curve, *, has_intervals: bool) -> None:
+    """Compute every metric, list and interval; a value lies in its range and in its bounds."""
+    assert curve.explain()
+    thresholds = [0.5, -math.inf, math.inf, *curve.roc_curve()[2][1:3].tolist()]
+    values = [value for name, value in curve.metrics().items() if "threshold" not in name]
+    for rate in (0.0, 0.25, 1.0):
+        values += [curve.recall_at_precision(rate), curve.precision_at_recall(rate)]
+        curve.threshold_at_precision(rate)
+    values += [curve.partial_roc_auc(0.25), curve.partial_roc_auc(1.0)]
+    for at in thresholds:
+        values += [curve.precision_at(at), curve.recall_at(at), curve.f_at(at)]
+        assert curve.confusion_at(at, bound="low").n == curve.confusion_at(at, bound="high").n
+        if has_intervals:
+            for name in ("precision_at", "recall_at"):
+                low, high = curve.confidence(name, at)
+                assert math.isnan(low) or 0.0 <= low <= high <= 1.0
+    for value in values:
+        check_bounds(value)
+    precision, recall, thresholds = curve.precision_recall_curve()
+    assert len(precision) == len(recall) == len(thresholds) + 1 == curve.cells + 1
+    if has_intervals:
+        low, high = curve.confidence("roc_auc")
+        assert math.isnan(low) or 0.0 <= low <= curve.roc_auc <= high <= 1.0
+
+
+def check_bounds(value: se.Bounded) -> None:
+    assert math.isnan(value) or 0.0 <= value.low <= value <= value.high <= 36.1
 
 
 def _allows(result: Any, average: str) -> bool:
@@ -275,6 +314,10 @@ def test_hostile_fractions_are_refused_or_harmless(name: str, data: st.DataObjec
     fractions = st.sampled_from([0, 0, 0, 1, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1])
     for field in FIELDS[name]:
         description = header["state"][field]
+        if "column" in description:
+            size = column_words(description, numbers)
+            payload, numbers = payload + numbers[:size], numbers[size:]
+            continue
         size = math.prod(description["shape"])
         whole, numbers = numbers[:size], numbers[size:]
         if description["fraction"]:

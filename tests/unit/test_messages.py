@@ -20,7 +20,15 @@ MODULES = [
     *("_arrays", "_batches", "_labels", "_fixed_point", "_exact_sum", "_decisions"),
     *("_plain_batches", "_highest_scores", "confusion", "states.confusion"),
     *("regression", "states.regression"),
+    *("calibration", "states.calibration", "configs.calibration", "_cell_sums", "_log"),
     *("configs.confusion", "configs.options", "configs.regression"),
+    *("curve", "grouped", "_scored_rows", "_waiting_rows", "configs.curve", "configs.grouped"),
+    *("states.curve", "states.grouped", "states.cells", "_score_keys", "_column"),
+    *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
+    *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
+    *("results.curve", "results.curve_values", "results.curve_text", "results.curve_plot"),
+    *("results.class_curves", "results.class_curves_text", "results.class_curves_plot"),
+    "results.grouped",
 ]
 
 LARGEST = 2**63 - 1
@@ -61,6 +69,69 @@ def update(
 def regress(id: str, says: str, *batch: Any) -> Case:  # noqa: A002 - the word for it in pytest
     """Fail in an update of numbers."""
     return Case(id, lambda: se.RegressionAccumulator().update(*batch), says)
+
+
+def calibrate(
+    id: str,  # noqa: A002 - the word for it in pytest
+    says: str,
+    *batch: Any,
+    weights: Any = None,
+    kind: type[Exception] = se.InvalidInputError,
+    **options: Any,
+) -> Case:
+    """Fail in an update of probabilities, or in the constructor before it."""
+
+    def provoke() -> object:
+        return se.CalibrationAccumulator(**options).update(*batch, sample_weight=weights)
+
+    return Case(id, provoke, says, kind)
+
+
+def score(
+    id: str,  # noqa: A002 - the word for it in pytest
+    says: str,
+    *batch: Any,
+    weights: Any = None,
+    kind: type[Exception] = se.InvalidInputError,
+    **options: Any,
+) -> Case:
+    """Fail in an update of scores, or in the constructor before it."""
+
+    def provoke() -> object:
+        return se.PRCurveSketch(**options).update(*batch, sample_weight=weights)
+
+    return Case(id, provoke, says, kind)
+
+
+def group(
+    id: str,  # noqa: A002 - the word for it in pytest
+    says: str,
+    *batch: Any,
+    weights: Any = None,
+    kind: type[Exception] = se.InvalidInputError,
+    **options: Any,
+) -> Case:
+    """Fail in an update of scores in groups, or in the constructor before it."""
+
+    def provoke() -> object:
+        return se.GroupedAUC(**options).update(*batch, sample_weight=weights)
+
+    return Case(id, provoke, says, kind)
+
+
+def ask(id: str, says: str, *call: Any, **options: Any) -> Case:  # noqa: A002
+    """Fail in a method of a curve of four scores, which have four cells or those of a budget."""
+    name, *arguments = call
+    keywords = {word: options.pop(word) for word in ("level", "bound", "kind") if word in options}
+    weights = options.pop("weights", None)
+
+    def provoke() -> object:
+        sketch = se.PRCurveSketch(**options)
+        truth, scores = [0, 0, 1, 1], [0.125, 0.5, 0.625, 0.75]
+        curve: Any = sketch.update(truth, scores, sample_weight=weights).compute()
+        return getattr(curve, name)(*arguments, **keywords)
+
+    return Case(id, provoke, says)
 
 
 class Jit:
@@ -188,7 +259,298 @@ NUMBERS = [
     regress("number-shape", "`y_true` must have shape (n,), got (1, 1).", [[1]], [1]),
 ]
 
+PAIR = [[0.5, 0.5]]
+
+PROBABILITIES = [
+    calibrate("bins", "`bins` must be an integer of at least 1, got 0.", bins=0),
+    calibrate("bins-many", "`bins` must be at most 65536, got 65537.", bins=2**16 + 1),
+    calibrate("bins-room", "`bins` and `classes` must keep the sums of a state", bins=2**16),
+    calibrate("bins-classes-room", "keep the sums", bins=2**15, classes=2**15),
+    calibrate("calibration-auto", "`classes` must be None, a number or a seq", classes="auto"),
+    calibrate("calibration-word", "`classes` must be None, a number or a seq", classes="cat"),
+    calibrate("calibration-least", "`classes` must be at least 2, got 1.", classes=1),
+    calibrate(
+        "logit", "`y_prob` must lie in [0, 1], got 3.5 at position 1. Logits", [1, 0], [1, 3.5]
+    ),
+    calibrate("below-0", "`y_prob` must lie in [0, 1], got -0.25 at position 0.", [1], [-0.25]),
+    calibrate("infinite", "`y_prob` must lie in [0, 1], got inf at position 0.", [1], [np.inf]),
+    calibrate(
+        "class-logit",
+        "`y_prob` must lie in [0, 1], got 2.0 at position (1, 0).",
+        *([1, 0], [[0.5, 0.5], [2, -1]]),
+        classes=2,
+    ),
+    calibrate(
+        "prob-nan", "`y_prob` must not hold NaN, got NaN at position 1.", [1, 0], [1, np.nan]
+    ),
+    calibrate("prob-text", "`y_prob` must hold scores, got strings.", [1], ["1"]),
+    calibrate("prob-columns", "`y_prob` must have shape (n,), got (1, 2). Pass the", [1], PAIR),
+    calibrate("prob-columns-names", "y_prob[:, 1]", [1], PAIR),
+    calibrate("prob-column", "`y_prob` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    calibrate("prob-rows", "`y_prob` must have 2 rows, got 1.", [1, 0], [0.5]),
+    calibrate("prob-scalar", "`y_prob` must have shape (n,), got a scalar.", [1], 0.5),
+    calibrate("prob-class-columns", "`y_prob` must have shape (n, 3)", [1], PAIR, classes=3),
+    calibrate("prob-vector", "`y_prob` must have shape (n, 3), got (1,)", [1], [0.5], classes=3),
+    calibrate("prob-class-rows", "`y_prob` must have 2 rows", [1, 0], PAIR, classes=2),
+    calibrate(
+        "prob-sum",
+        "`y_prob` must have rows that sum to 1 within 1.5e-08, got 0.75 in row 1. Logits",
+        *([1, 0], [[0.5, 0.5], [0.5, 0.25]]),
+        classes=2,
+    ),
+    calibrate("prob-label", "`y_true` must hold labels 0 to 1, got 2 at position 0.", [2], [0.5]),
+    calibrate("prob-words", "`y_true` holds strings, but the classes are num", ["1"], [0.5]),
+    calibrate(
+        "prob-unknown", "`y_true` must hold labels among 'a'", ["c"], PAIR, classes=["a", "b"]
+    ),
+    calibrate("prob-missing", "`y_prob` is missing: the batch has the", {"y_true": [1]}),
+    calibrate("prob-weight", "`sample_weight` must not be neg", [1], [0.5], weights=[-1]),
+    calibrate(
+        "prob-total",
+        "`sample_weight` would bring the total past 2**63 - 1.",
+        *([1, 1], [0.5, 0.5]),
+        weights=[2**62, 2**62],
+        kind=se.CountOverflowError,
+    ),
+]
+
 SEVERAL = {"classes": 2, "multilabel": True}
+NAMED = {"pos_label": "yes"}
+
+
+def third_label() -> object:
+    sketch = se.PRCurveSketch(**NAMED).update(["yes", "no"], [1, 0])
+    return sketch.update(["yes", "maybe"], [1, 0])
+
+
+def merge_other_labels() -> object:
+    one, other = (
+        se.PRCurveSketch(**NAMED).update(["yes", label], [1, 0]) for label in ("no", "maybe")
+    )
+    return one.merge(other)
+
+
+def add_score(weight: Any, *, counted: bool) -> Callable[[], object]:
+    """Add a weight to the largest count of a curve, which waits or is counted already."""
+    sketch = se.PRCurveSketch().update([1], [1], sample_weight=[LARGEST])
+    if counted:
+        sketch = sketch.copy()
+    return lambda: sketch.update([1], [1], sample_weight=[weight])
+
+
+SCORES = [
+    score("budget", "`budget` must be an integer of at least 1, got 0.", budget=0),
+    score("budget-float", "`budget` must be an integer, got 0.5.", budget=0.5),
+    score("scale", '`scores` must be "probability" or "real", got \'logit\'.', scores="logit"),
+    score("scale-none", '`scores` must be "probability" or "real", got None.', scores=None),
+    score("nan-option", '`nan` must be "raise" or "skip", got \'drop\'.', nan="drop"),
+    score("curve-flag", "`multilabel` must be True or False, got 1.", multilabel=1),
+    score("curve-flag-classes", "`multilabel` must be True or", classes=3, multilabel="yes"),
+    score("curve-several", "`classes` must be given with multilabel=True.", multilabel=True),
+    score("curve-auto", "`classes` must list the classes in the order of the", classes="auto"),
+    score("curve-classes", "`classes` must be at least 2, got 1.", classes=1),
+    score("curve-pos-label", "`pos_label` names the positive one of", classes=2, pos_label=1),
+    score("curve-pos-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
+    score(
+        "score-logit",
+        '`y_score` must lie in [0, 1], got 3.5 at position 1. Pass scores="real" for logits or',
+        *([1, 0], [1, 3.5]),
+    ),
+    score("score-below-0", "`y_score` must lie in [0, 1], got -0.25 at pos", [1], [-0.25]),
+    score("score-inf", "`y_score` must lie in [0, 1], got inf at position 0.", [1], [np.inf]),
+    score(
+        "score-class-logit",
+        "`y_score` must lie in [0, 1], got 2.0 at position (1, 0).",
+        *([1, 0], [[0.5, 0.5], [2, -1]]),
+        classes=2,
+    ),
+    score("score-nan", "`y_score` must not hold NaN, got NaN at pos", [1, 0], [1, np.nan]),
+    score("score-text", "`y_score` must hold scores, got strings.", [1], ["1"]),
+    score("score-two", "`y_score` must have shape (n,), got (1, 2). Pass", [1], PAIR),
+    score("score-two-names", "Pass y_score[:, 1], the score of the pos", [1], PAIR),
+    score("score-column", "`y_score` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    score("score-scalar", "`y_score` must have shape (n,), got a scalar.", [1], 0.5),
+    score("score-class-columns", "`y_score` must have shape (n, 3)", [1], PAIR, classes=3),
+    score("score-vector", "`y_score` must have shape (n, 3), got", [1], [0.5], classes=3),
+    score("score-fewer", "`y_true` must have 1 rows, got 2.", [1, 0], [0.5]),
+    score("score-class-rows", "`y_true` must have 1 rows", [1, 0], PAIR, classes=2),
+    score("score-no-rows", "`y_true` must have 1 rows, got 0.", [], [0.5]),
+    score("score-several", "`y_true` must have shape (n, 2), got", [1], PAIR, **SEVERAL),
+    score("score-presence", "`y_true` must hold 0 and 1, got 2 at", [[0, 2]], PAIR, **SEVERAL),
+    score("score-label", "`y_true` must hold 0 and 1, got 2 at position 0. Pass", [2], [0.5]),
+    score("score-label-hint", "Pass pos_label= for other labels.", [2], [0.5]),
+    score("score-words", "`y_true` must hold 0 and 1, got 'a' at position 0.", ["a"], [0.5]),
+    score("score-words-hint", "Pass pos_label= to name the positive one", ["a"], [0.5]),
+    score("score-class-words", "`y_true` holds strings, but", ["1"], PAIR, classes=2),
+    score("score-unknown", "`y_true` must hold labels 0 to 1, got 2", [2], PAIR, classes=2),
+    score("score-number", "`y_true` holds numbers, but pos_label is 'yes'.", [1], [1], **NAMED),
+    score("score-word", "`y_true` holds strings, but pos_label is 1.", ["1"], [1], pos_label=1),
+    score(
+        "score-third",
+        "`y_true` must hold two labels, 'yes' and 'no', got 'maybe' at position 2.",
+        *(["no", "yes", "maybe"], [1, 1, 0]),
+        **NAMED,
+    ),
+    Case(
+        "score-third-later",
+        third_label,
+        "`y_true` must hold two labels, 'yes' and 'no' as before, got 'maybe' too.",
+    ),
+    Case(
+        "merge-labels",
+        merge_other_labels,
+        "cannot merge: the negative label differs ('no' and 'maybe').",
+        se.IncompatibleStateError,
+    ),
+    score("score-missing", "`y_score` is missing: the batch has the columns", {"y_true": [1]}),
+    score("score-weight", "`sample_weight` must not be negative, got -1", [1], [0.5], weights=[-1]),
+    score("score-no-rows-weight", "`sample_weight` must have 0 rows", [], [], weights=[1]),
+    score("score-weight-rows", "`sample_weight` must have 1 rows", [1], [0.5], weights=[1, 2]),
+    score(
+        "score-total",
+        "`sample_weight` would bring the total past 2**63 - 1.",
+        *([1, 1], [0.5, 0.5]),
+        weights=[2**62, 2**62],
+        kind=se.CountOverflowError,
+    ),
+    score(
+        "score-total-skipped",
+        "`sample_weight` would bring the total past 2**63 - 1.",
+        *([1, 1], [np.nan, np.nan]),
+        weights=[2**62, 2**62],
+        kind=se.CountOverflowError,
+        nan="skip",
+    ),
+]
+
+IN_GROUPS = ([1, 0], [0.5, 0.25], [7, 8])
+
+GROUPS = [
+    group("group-budget", "`budget` must be an integer, got None.", budget=None),
+    group("group-weighting", '`group_weight` must be "impressions" or', group_weight="clicks"),
+    group("group-scale", '`scores` must be "probability" or "real"', scores="logit"),
+    group("group-most", "`max_groups` must be an integer of at least 1, got 0.", max_groups=0),
+    group("group-missing", "`group` is missing.", [1], [1]),
+    group("group-nan", "`group` must hold labels, got nan at position 0.", [1], [1], [np.nan]),
+    group("group-half", "`group` must hold labels, whole if numbers, got 0.5", [1], [1], [0.5]),
+    group("group-rows", "`group` must have 1 rows, got 2.", [1], [1], [1, 2]),
+    group("group-shape", "`group` must have shape (n,), got (1, 1).", [1], [1], [[1]]),
+    group("group-surrogate", "`group` must be Unicode text", [1], [1], ["\ud800"]),
+    group("group-logit", "`y_score` must lie in [0, 1], got 3.5 at", [1], [3.5], [1]),
+    group("group-score-nan", "`y_score` must not hold NaN", [1], [np.nan], [1]),
+    group("group-label", "`y_true` must hold 0 and 1, got 2 at", [2], [1], [1]),
+    group("group-past-most", "groups to 2, past max_groups=1.", *IN_GROUPS, max_groups=1),
+    group("group-past-equal", "past max_groups=1.", *IN_GROUPS, max_groups=1, budget=1),
+    group(
+        "group-past-budget",
+        "`group` would bring the number of groups to 2, past budget=1, and each needs a cell.",
+        *IN_GROUPS,
+        budget=1,
+    ),
+    Case(
+        "group-words-after",
+        lambda: se.GroupedAUC().update(*IN_GROUPS).update([1], [1], ["a"]),
+        "`group` must hold numbers as before, got strings.",
+    ),
+    Case(
+        "group-numbers-after",
+        lambda: se.GroupedAUC().update([1], [1], ["a"]).copy().update(*IN_GROUPS),
+        "`group` must hold strings as before, got numbers.",
+    ),
+    Case(
+        "group-merge-words",
+        lambda: se.GroupedAUC().update(*IN_GROUPS) + se.GroupedAUC().update([1], [1], ["a"]),
+        "cannot merge: `group` holds strings in one and numbers in the other.",
+        se.IncompatibleStateError,
+    ),
+    Case(
+        "group-merge-many",
+        lambda: (
+            se.GroupedAUC(2).update(*IN_GROUPS) + se.GroupedAUC(2).update([1, 0], [1, 1], [8, 9])
+        ),
+        "`group` would bring the number of groups to 3, past budget=2, and each needs a cell.",
+    ),
+    group(
+        "group-total",
+        "`sample_weight` would bring the total past 2**63 - 1.",
+        *IN_GROUPS,
+        weights=[2**62, 2**62],
+        kind=se.CountOverflowError,
+    ),
+]
+
+
+def of_classes(name: str, *arguments: Any, truth: Any = (0, 1), **keywords: Any) -> object:
+    sketch = se.PRCurveSketch(classes=2).update(list(truth), [[0.5, 0.25]] * 2)
+    return getattr(sketch.compute(), name)(*arguments, **keywords)
+
+
+CURVES = [
+    ask("fpr", "`max_fpr` must lie in (0, 1], got 0.0.", "partial_roc_auc", 0),
+    ask("fpr-above", "`max_fpr` must lie in (0, 1], got 1.5.", "partial_roc_auc", 1.5),
+    ask("fpr-nan", "`max_fpr` must be a finite number, got nan.", "partial_roc_auc", np.nan),
+    ask("precision", "`p` must lie in [0, 1], got 1.5.", "recall_at_precision", 1.5),
+    ask("precision-at", "`p` must lie in [0, 1], got -1.0.", "threshold_at_precision", -1),
+    ask("recall-text", "`r` must be a finite number, got '1'.", "precision_at_recall", "1"),
+    ask("recall-none", "`r` must be a number, got None.", "precision_at_recall", None),
+    ask("at-text", "`threshold` must be a number, got '0.5'.", "precision_at", "0.5"),
+    ask("at-nan", "`threshold` must be a number, got nan.", "recall_at", np.nan),
+    ask("at-bool", "`threshold` must be a number, got True.", "f_at", True),
+    ask("f-beta", "`beta` must be at least 0, got -1.0.", "f_at", 0.5, -1),
+    ask("best-beta", "`beta` must be at least 0, got -1.0.", "best_f", -1),
+    ask("best-beta-inf", "`beta` must be a finite number, got inf.", "best_f", np.inf),
+    ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),
+    ask("ece-real", '`ece` needs probabilities, and scores="real" are none.', "ece", scores="real"),
+    ask("bound", '`bound` must be "low", "high" or None, got 1.', "confusion_at", 0.5, bound=1),
+    ask(
+        "divides",
+        "`threshold` must not divide a cell, got 0.7. The nearest exact ones are 0.5 and inf; "
+        'bound="low" and bound="high" give the ends.',
+        *("confusion_at", 0.7),
+        budget=2,
+    ),
+    ask(
+        "divides-low",
+        "`threshold` must not divide a cell, got 0.3. The nearest exact ones are 0.125 and inf;",
+        *("confusion_at", 0.3),
+        budget=1,
+    ),
+    ask("interval", "`name` must be a metric with a sampling interval (", "confidence", "ks"),
+    ask("interval-level", "`level` must lie in [0, 1), got 1.0.", "confidence", "roc_auc", level=1),
+    ask("interval-word", "`level` must be a number", "confidence", "roc_auc", level="0.9"),
+    ask(
+        "interval-fractions",
+        "`sample_weight` had fractions, and a fraction of an example is no draw: `roc_auc` has no",
+        *("confidence", "roc_auc"),
+        weights=[0.5, 1, 1, 1],
+    ),
+    ask("interval-at", "`threshold` must be a number", "confidence", "recall_at", "0.5"),
+    ask("report-level", "`level` must lie in [0, 1), got 95.0.", "report", level=95),
+    ask("plot-kind", '`kind` must be "pr" or "roc" or', "plot", kind="lift"),
+    ask(
+        "plot-real",
+        '`kind` "reliability" needs probabilities, not scores="real".',
+        "plot",
+        kind="reliability",
+        scores="real",
+    ),
+    Case(
+        "plot-one-class",
+        lambda: se.PRCurveSketch().update([1], [0.5]).compute().plot(),
+        "`plot` needs examples of both classes.",
+    ),
+    Case("average", lambda: of_classes("roc_auc", "mean"), '`average` must be "macro", "micro", '),
+    Case("most", lambda: of_classes("report", max_classes=-1), "`max_classes` must be an integer"),
+    Case("most-text", lambda: of_classes("report", max_classes="9"), "`max_classes` must be an in"),
+    Case("most-drawn", lambda: of_classes("plot", max_classes=0), "`max_classes` must be an inte"),
+    Case("class-level", lambda: of_classes("report", level=1), "`level` must lie in [0, 1)"),
+    Case("class-kind", lambda: of_classes("plot", kind="lift"), '`kind` must be "pr" or "roc"'),
+    Case(
+        "class-plot",
+        lambda: of_classes("plot", truth=(0, 0)),
+        "`plot` needs a class that some examples have and some have not.",
+    ),
+]
 
 DECISIONS = [
     update("presence", "`y_true` must hold 0 and 1, got 2 at", [[0, 2]], [[0, 1]], **SEVERAL),
@@ -308,6 +670,10 @@ CASES = [
     *BATCHES,
     *LABELS,
     *NUMBERS,
+    *PROBABILITIES,
+    *SCORES,
+    *GROUPS,
+    *CURVES,
     *DECISIONS,
     *OPTIONS,
     *TOTALS,

@@ -1,0 +1,103 @@
+"""Natural logarithms that are the same bits on every CPU.
+
+`np.log` and `np.log1p` differ between CPUs, strides and shapes, so what enters a state or a
+certified bound takes its logarithms from here. Only frexp, comparisons and + - * / are used,
+each of which IEEE 754 rounds in one way only, element by element.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["log", "log1p"]
+
+Floats = npt.NDArray[np.float64]
+
+_ROOT_HALF = 0.7071067811865476
+_LEAST_DIRECT = -0.2928932188134524  # between these, 1 + x stays within [sqrt(1/2), sqrt(2)]
+_MOST_DIRECT = 0.4142135623730950
+_LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 20 zeros at the end: times an exponent, exact
+_LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
+_ODD = tuple(  # of the remainder as a series in s**2: places 1, 3, 5, 7
+    float.fromhex(digits)
+    for digits in (
+        "0x1.5555555555593p-1",
+        "0x1.2492494229359p-2",
+        "0x1.7466496cb03dep-3",
+        "0x1.2f112df3e5244p-3",
+    )
+)
+_EVEN = tuple(  # places 2, 4, 6
+    float.fromhex(digits)
+    for digits in ("0x1.999999997fa04p-2", "0x1.c71c51d8e78afp-3", "0x1.39a09d078c69fp-3")
+)
+
+
+def log(x: npt.ArrayLike) -> Floats:
+    """Take the natural logarithm, element by element.
+
+    Parameters
+    ----------
+    x : float64 array, any shape
+        Positive and finite; subnormal numbers too.
+
+    Returns
+    -------
+    float64 array of the same shape
+        The error is below 1 unit in the last place.
+
+    Notes
+    -----
+    After ``log`` of fdlibm (Sun Microsystems, 1993): ``x = 2**k * (1 + f)``, and
+    ``log(1 + f) = 2 artanh(s)`` with ``s = f / (2 + f)``.
+    """
+    fraction, exponent = np.frexp(np.asarray(x, dtype=np.float64))
+    return _combine(*_reduce(fraction, exponent), 0.0)
+
+
+def log1p(x: npt.ArrayLike) -> Floats:
+    """Take the natural logarithm of 1 + x, which stays accurate for tiny x.
+
+    Parameters
+    ----------
+    x : float64 array, any shape
+        Above -1 and finite.
+
+    Returns
+    -------
+    float64 array of the same shape
+        The error is below 1 unit in the last place.
+
+    Notes
+    -----
+    After ``log1p`` of fdlibm: what rounding 1 + x loses comes back as ``lost / (1 + x)``.
+    """
+    x = np.asarray(x, dtype=np.float64)
+    rounded = 1.0 + x
+    lost = np.where(x > 1.0, 1.0 - (rounded - x), x - (rounded - 1.0)) / rounded
+    f, k = _reduce(*np.frexp(rounded))
+    is_direct = (x > _LEAST_DIRECT) & (x < _MOST_DIRECT)
+    f, k = np.where(is_direct, x, f), np.where(is_direct, 0.0, k)
+    with np.errstate(under="ignore"):  # the square of a tiny x does not count
+        return _combine(f, k, np.where(is_direct, 0.0, lost))
+
+
+def _reduce(fraction: Floats, exponent: npt.NDArray[Any]) -> tuple[Floats, Floats]:
+    """Bring ``fraction * 2**exponent`` to ``(1 + f) * 2**k`` within [sqrt(1/2), sqrt(2)]."""
+    is_low = fraction < _ROOT_HALF
+    return np.where(is_low, 2.0 * fraction, fraction) - 1.0, (exponent - is_low).astype(np.float64)
+
+
+def _combine(f: Floats, k: Floats, lost: Floats | float) -> Floats:
+    """Give ``log(1 + f) + k log(2) + lost``, the small terms first."""
+    half_square = 0.5 * f * f
+    s = f / (2.0 + f)
+    z = s * s
+    w = z * z
+    even = w * (_EVEN[0] + w * (_EVEN[1] + w * _EVEN[2]))
+    odd = z * (_ODD[0] + w * (_ODD[1] + w * (_ODD[2] + w * _ODD[3])))
+    small = s * (half_square + (odd + even)) + (k * _LN2_LOW + lost)
+    return np.asarray(((small - half_square) + f) + k * _LN2_HIGH)

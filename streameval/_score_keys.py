@@ -1,0 +1,67 @@
+"""Scores as integers of the same order, so that groups of scores are ranges of integers.
+
+A probability below one half is its bits; one of at least one half is the mirror image of the
+bits of ``1 - x``, which is exact there. So the keys are as fine near 1 as near 0. Any other
+score is its magnitude's bits, counted up or down from 2**63 by its sign.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["Scale", "are_keys", "keys_of", "prefixes", "scores_of"]
+
+Keys = npt.NDArray[np.uint64]
+Floats = npt.NDArray[np.float64]
+Scale = Literal["probability", "real"]
+
+_HALF = np.float64(0.5).view(np.uint64)
+_ONE = np.uint64(2) * _HALF  # the key of 1.0
+_SIGN = np.uint64(1 << 63)
+
+
+def keys_of(scores: Floats, scale: Scale) -> Keys:
+    """Give the key of each score; greater scores have greater keys, and -0.0 that of 0.0.
+
+    Parameters
+    ----------
+    scores : float64 array, any shape
+        Without NaN; for probabilities in [0, 1].
+    scale : {"probability", "real"}
+        Which keys to give.
+    """
+    if scale == "probability":
+        is_high = scores >= 0.5
+        # the nearer end's distance: what is kept of 1 - x is exact, as Sterbenz showed
+        bits = (np.where(is_high, 1.0 - scores, scores) + 0.0).view(np.uint64)
+        return np.where(is_high, _ONE - bits, bits)
+    bits = (scores + 0.0).view(np.uint64)
+    return np.where(bits >= _SIGN, -bits, bits | _SIGN)  # 2**64 wraps to 0
+
+
+def scores_of(keys: Keys, scale: Scale) -> Floats:
+    """Give the score of each key, the inverse of `keys_of`."""
+    if scale == "probability":
+        is_high = keys >= _HALF
+        near = np.where(is_high, _ONE - keys, keys).view(np.float64)
+        return np.where(is_high, 1.0 - near, near)
+    return np.where(keys >= _SIGN, keys ^ _SIGN, -keys).view(np.float64)
+
+
+def are_keys(keys: Keys, scale: Scale) -> bool:
+    """Tell whether each integer is the key of a score."""
+    if scale == "probability" and keys.size and keys.max() > _ONE:
+        return False
+    scores = scores_of(keys, scale)
+    if np.isnan(scores).any():
+        return False
+    return bool(np.array_equal(keys_of(scores, scale), keys))
+
+
+def prefixes(keys: Keys, level: int) -> Keys:
+    """Drop the lowest `level` bits of each key, all 64 of them too."""
+    # a shift by 64 is not a shift
+    return np.zeros_like(keys) if level >= 64 else keys >> np.uint64(level)

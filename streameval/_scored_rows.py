@@ -1,0 +1,199 @@
+"""From labels and scores to keys and classes."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._arrays import (
+    as_array,
+    as_labels,
+    as_scores,
+    as_weights,
+    check_matrix,
+    check_vector,
+    first_true,
+)
+from streameval._decisions import present
+from streameval._fixed_point import FixedPoint
+from streameval._labels import Label, canonical_label, encode
+from streameval._score_keys import Scale, keys_of
+from streameval.configs.curve import CurveConfig
+from streameval.configs.grouped import GroupedConfig
+from streameval.errors import InvalidInputError
+from streameval.states.curve import ScoredRows
+from streameval.states.grouped import GroupedRows
+
+__all__ = ["read_grouped", "read_rows"]
+
+Array = npt.NDArray[Any]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig) -> ScoredRows:
+    """Read one batch, all of it or nothing.
+
+    Raises
+    ------
+    InvalidInputError
+        When an array has the wrong shape, type or values.
+    """
+    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    if _is_empty(labels) and _is_empty(given):
+        as_weights(sample_weight, rows=0)
+        return _no_rows(config.n_curves)
+    return _read(labels, given, sample_weight, config)[0]
+
+
+def read_grouped(
+    y_true: Any, y_score: Any, group: Any, sample_weight: Any, config: GroupedConfig
+) -> GroupedRows:
+    """Read one batch of examples in groups, all of it or nothing.
+
+    Raises
+    ------
+    InvalidInputError
+        When an array has the wrong shape, type or values.
+    """
+    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    groups = as_labels(group, name="group")
+    if groups.dtype == object:  # rows wait to be counted: refuse now what is no text
+        for text in set(groups.ravel().tolist()):
+            canonical_label(text, name="group")
+    if _is_empty(labels) and _is_empty(given) and _is_empty(groups):
+        as_weights(sample_weight, rows=0)
+        return GroupedRows(_no_rows(1), groups)
+    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores))
+    check_vector(groups, rows=len(counted), name="group")
+    return GroupedRows(rows, groups[counted])
+
+
+def _read(
+    labels: Array, given: Array, sample_weight: Any, config: CurveConfig
+) -> tuple[ScoredRows, Mask]:
+    """Read rows, and tell which of the batch they are: those with a weight and a score."""
+    allow_nan = config.nan == "skip"
+    if config.classes is None:
+        scores = _score_vector(given, allow_nan=allow_nan)
+    else:
+        check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
+        scores = as_scores(given, name="y_score", allow_nan=allow_nan)
+    positive, negative = _classes(labels, len(scores), config)
+    weights = as_weights(sample_weight, rows=len(scores))
+    columns = scores.reshape(len(scores), config.n_curves)
+    _check_probabilities(scores, config.scores)
+    known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
+    counted = known if weights is None else np.asarray(known & weights.is_positive())
+    skipped = _weight_of(~known, weights)
+    if not counted.all():
+        columns, positive = columns[counted], positive[:, counted]
+        weights = None if weights is None else weights.select(counted)
+    if positive.all():  # what has no weight, or no score, has not been met
+        negative = ()
+    keys = keys_of(np.ascontiguousarray(columns.T), config.scores)
+    return ScoredRows(keys, positive, _whole_ones(weights), skipped, negative), counted
+
+
+def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
+    """Read one score a row; the two columns of a classifier are a common mistake."""
+    if given.ndim == 2 and given.shape[1] == 2:
+        raise InvalidInputError(
+            f"`y_score` must have shape (n,), got {given.shape}. Pass y_score[:, 1], the score "
+            "of the positive class."
+        )
+    check_vector(given, rows=None, name="y_score")
+    return as_scores(given, name="y_score", allow_nan=allow_nan)
+
+
+def _check_probabilities(scores: Floats, scale: Scale) -> None:
+    """Refuse scores outside [0, 1] where probabilities are expected; NaN passes."""
+    if scale != "probability" or not scores.size:
+        return
+    if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
+        outside = (scores < 0.0) | (scores > 1.0)
+        worst = scores[outside].ravel()[0]
+        raise InvalidInputError(
+            f"`y_score` must lie in [0, 1], got {float(worst)!r} at {first_true(outside)}. "
+            'Pass scores="real" for logits or margins.'
+        )
+
+
+def _positives(labels: Array, pos_label: Label | None) -> tuple[Mask, tuple[Label, ...]]:
+    """Tell which rows are positive, and what label the others have if one was asked for."""
+    if pos_label is None:
+        return _zeros_and_ones(labels), ()
+    if isinstance(pos_label, str) != (labels.dtype == object):
+        held = "strings" if labels.dtype == object else "numbers"
+        raise InvalidInputError(f"`y_true` holds {held}, but pos_label is {pos_label!r}.")
+    positive = np.asarray(labels == pos_label)
+    others = labels[~positive]
+    if not len(others):
+        return positive, ()
+    different = (labels != others[0]) & ~positive
+    negative = canonical_label(others[0], name="y_true")
+    if different.any():
+        third = canonical_label(labels[int(different.argmax())], name="y_true")
+        raise InvalidInputError(
+            f"`y_true` must hold two labels, {pos_label!r} and {negative!r}, "
+            f"got {third!r} at {first_true(different)}."
+        )
+    return positive, (negative,)
+
+
+def _classes(labels: Array, rows: int, config: CurveConfig) -> tuple[Mask, tuple[Label, ...]]:
+    """Tell for each curve which rows are its positives, shape (K, n)."""
+    if config.multilabel:
+        check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
+        presence = present(as_labels(labels, name="y_true"), name="y_true")
+        return np.ascontiguousarray(presence.T), ()
+    plain = as_labels(labels, name="y_true")
+    check_vector(plain, rows=rows, name="y_true")
+    if config.classes is None:
+        positive, negative = _positives(plain, config.pos_label)
+        return positive[None], negative
+    places = encode(plain, config.classes, name="y_true")
+    return places == np.arange(config.n_curves)[:, None], ()
+
+
+@functools.cache
+def _one_curve(scale: Scale) -> CurveConfig:
+    """Give the options under which a row of a group is read."""
+    return CurveConfig.of(
+        budget=None, scores=scale, classes=None, multilabel=False, pos_label=None, nan="raise"
+    )
+
+
+def _is_empty(array: Array) -> bool:
+    return array.size == 0 and not len(np.atleast_1d(array))
+
+
+def _no_rows(n_curves: int) -> ScoredRows:
+    """Read an empty batch, whose arrays may have any shape and type."""
+    keys = np.zeros((n_curves, 0), dtype=np.uint64)
+    return ScoredRows(keys, keys.astype(bool), None, FixedPoint.zeros(()), ())
+
+
+def _zeros_and_ones(labels: Array) -> Mask:
+    if labels.dtype == object:
+        raise InvalidInputError(
+            f"`y_true` must hold 0 and 1, got {labels[0]!r} at position 0. "
+            "Pass pos_label= to name the positive one of two labels."
+        )
+    return present(labels, name="y_true", hint=" Pass pos_label= for other labels.")
+
+
+def _weight_of(rows: Mask, weights: FixedPoint | None) -> FixedPoint:
+    if weights is None:
+        return FixedPoint(np.array(np.count_nonzero(rows), dtype=np.int64))
+    return weights.select(rows).total()
+
+
+def _whole_ones(weights: FixedPoint | None) -> FixedPoint | None:
+    """Take weights that are all 1 for none, which is the faster way to the same counts."""
+    if weights is None or not weights.is_whole or (weights.whole != 1).any():
+        return weights
+    return None

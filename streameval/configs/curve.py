@@ -1,0 +1,79 @@
+"""The options of `PRCurveSketch`, checked and in one canonical form."""
+
+from __future__ import annotations
+
+from typing import Any, Literal, Self
+
+import attrs
+
+from streameval._labels import Label, canonical_classes, canonical_label, class_labels
+from streameval._score_keys import Scale
+from streameval.configs.options import flag, one_of, optional_positive_integer
+from streameval.errors import InvalidInputError
+
+__all__ = ["CurveConfig"]
+
+
+@attrs.frozen(kw_only=True)
+class CurveConfig:
+    """Every option that changes what a score table keeps; equal ones can merge.
+
+    Made by `of`. `classes` is None for one curve.
+    """
+
+    budget: int | None
+    scores: Scale
+    classes: int | tuple[Label, ...] | None
+    multilabel: bool
+    pos_label: Label | None
+    nan: Literal["raise", "skip"]
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        budget: Any,
+        scores: Any,
+        classes: Any,
+        multilabel: Any,
+        pos_label: Any,
+        nan: Any,
+    ) -> Self:
+        """Check the options, alone and together."""
+        config = cls(
+            budget=optional_positive_integer(budget, name="budget"),
+            scores=one_of(scores, ("probability", "real"), name="scores"),
+            classes=_classes(classes, multilabel=flag(multilabel, name="multilabel")),
+            multilabel=flag(multilabel, name="multilabel"),
+            pos_label=None if pos_label is None else canonical_label(pos_label, name="pos_label"),
+            nan=one_of(nan, ("raise", "skip"), name="nan"),
+        )
+        if config.multilabel and config.classes is None:
+            raise InvalidInputError("`classes` must be given with multilabel=True.")
+        if config.pos_label is not None and config.classes is not None:
+            raise InvalidInputError(
+                "`pos_label` names the positive one of two labels; with `classes` every class is "
+                f"the positive one of its own curve, got pos_label={config.pos_label!r}."
+            )
+        return config
+
+    @property
+    def labels(self) -> tuple[Label, ...]:
+        """The labels of the classes; there are none where there is one curve."""
+        return () if self.classes is None else class_labels(self.classes)
+
+    @property
+    def n_curves(self) -> int:
+        """The number of curves."""
+        return 1 if self.classes is None else len(self.labels)
+
+
+def _classes(value: Any, *, multilabel: bool) -> int | tuple[Label, ...] | None:
+    if value is None:
+        return None
+    classes = canonical_classes(value, least=1 if multilabel else 2)
+    if isinstance(classes, str):
+        raise InvalidInputError(
+            '`classes` must list the classes in the order of the score columns, got "auto".'
+        )
+    return classes

@@ -1,0 +1,170 @@
+"""Step and trapezoid areas under the precision-recall curve of a table with wide cells.
+
+Both depend on ties, so they are bounded cell by cell. T and F are the positives and negatives
+above a cell, p and n its own, and C = F + n. The mean of precision over the recall of a cell
+lies between that of negatives first, positives untied, and that of positives first, tied (for
+steps) or untied (for trapezoids). Sums over single positives are bounded by integrals of the
+concave ``x / (x + C)``. The estimate is the path along which both classes come at a constant
+rate (Davis and Goadrich, The relationship between precision-recall and ROC curves, 2006).
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._log import log1p
+from streameval.metrics import curves
+from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.curves import best_from
+from streameval.metrics.points import CellTable
+
+__all__ = [
+    "average_precision",
+    "average_precision_11pt",
+    "average_precision_interpolated",
+    "pr_auc",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class _Steps:
+    """The cells that hold a positive, with what lies above each, and of how many positives."""
+
+    above_pos: Floats
+    above_neg: Floats
+    pos: Floats
+    neg: Floats
+    is_wide: npt.NDArray[np.bool_]
+    best_below: Floats  # the highest precision at the end of any later cell; 0 after the last
+    half: float  # how late an integral over steps of 1 may start; 0 if a weight has a fraction
+
+    @classmethod
+    def of(cls, table: CellTable) -> _Steps:
+        tp, fp = table.estimate.tp, table.estimate.fp
+        held = table.pos.is_positive()
+        is_whole = table.pos.is_whole and table.neg.is_whole
+        return cls(
+            above_pos=np.append(0.0, tp)[:-1][held],
+            above_neg=np.append(0.0, fp)[:-1][held],
+            pos=table.pos.near_floats()[held],
+            neg=table.neg.near_floats()[held],
+            is_wide=table.is_wide[held],
+            best_below=np.append(best_from(table.estimate.precision), 0.0)[1:][held],
+            half=0.5 if is_whole else 0.0,
+        )
+
+    @property
+    def below_neg(self) -> Floats:
+        """The negatives down to the end of each cell."""
+        return self.above_neg + self.neg
+
+    @property
+    def end_precision(self) -> Floats:
+        """The precision at the end of each cell."""
+        above = self.above_pos + self.pos
+        return above / (above + self.below_neg)
+
+    def total(self, narrow: Floats, wide: Floats) -> float:
+        """Sum the terms of all cells over the number of positives."""
+        return math.fsum(np.where(self.is_wide, wide, narrow)) / math.fsum(self.pos)
+
+
+def average_precision(table: CellTable) -> Bounded:
+    """Bound the step-wise average precision."""
+    if table.is_exact or not table.estimate.n_pos:
+        return Bounded(curves.average_precision(table.estimate))
+    steps = _Steps.of(table)
+    narrow = steps.pos * steps.end_precision
+    first, tied = _negatives_first(steps), steps.above_pos + steps.pos
+    return outward(
+        steps.total(narrow, first),
+        steps.total(narrow, _path(steps, steps.pos)),
+        steps.total(narrow, steps.pos * tied / (tied + steps.above_neg)),
+    )
+
+
+def pr_auc(table: CellTable) -> Bounded:
+    """Bound the area of the trapezoids."""
+    if table.is_exact or not table.estimate.n_pos:
+        return Bounded(curves.pr_auc(table.estimate))
+    steps = _Steps.of(table)
+    narrow = steps.pos * (_start_precision(steps) + steps.end_precision) / 2
+    return outward(
+        steps.total(narrow, _chord(steps)),
+        steps.total(narrow, _path(steps, steps.pos)),
+        steps.total(narrow, _concave(steps.pos, steps.above_neg, steps.above_pos)),
+    )
+
+
+def average_precision_interpolated(table: CellTable) -> Bounded:
+    """Bound the interpolated average precision by its values on the extreme data sets."""
+    metric = curves.average_precision_interpolated
+    if table.is_exact or not table.estimate.n_pos:
+        return Bounded(metric(table.estimate))
+    steps = _Steps.of(table)
+    best_after = np.maximum(steps.best_below, steps.end_precision)
+    # along the path precision falls towards its end, or is the end's at best
+    until = np.clip(_time_to(steps, best_after), 0.0, steps.pos)
+    wide = _path(steps, until) + (steps.pos - until) * best_after
+    estimate = steps.total(steps.pos * best_after, wide)
+    return outward(metric(table.low), estimate, metric(table.high))
+
+
+def average_precision_11pt(table: CellTable) -> Bounded:
+    """Bound the 11-point average precision by its values on the extreme data sets."""
+    metric = curves.average_precision_11pt
+    low, high = metric(table.low), metric(table.high)
+    return Bounded(low) if table.is_exact else outward(low, (low + high) / 2, high)
+
+
+def _negatives_first(steps: _Steps) -> Floats:
+    """Integrate precision over positives that come one by one after the cell's negatives."""
+    start = steps.above_pos + steps.half + steps.below_neg
+    return _less_log(steps.pos, steps.below_neg, start)
+
+
+def _concave(pos: Floats, above_neg: Floats, above_pos: Floats) -> Floats:
+    """Integrate precision over positives that come before the cell's negatives."""
+    return _less_log(pos, above_neg, above_pos + above_neg)
+
+
+def _less_log(pos: Floats, neg: Floats, start: Floats) -> Floats:
+    """Integrate ``x / (x + neg)`` over `pos`, from where ``x + neg`` is `start`."""
+    share = np.divide(pos, start, out=np.zeros_like(pos), where=neg > 0)
+    return pos - neg * log1p(share)
+
+
+def _chord(steps: _Steps) -> Floats:
+    """Take the trapezoid under ``x / (x + C)``, which is concave."""
+    total, below = steps.above_pos + steps.pos, steps.below_neg
+    start = np.divide(
+        steps.above_pos, steps.above_pos + below, out=np.ones_like(below), where=below > 0
+    )
+    return steps.pos * (start + total / (total + below)) / 2
+
+
+def _start_precision(steps: _Steps) -> Floats:
+    """Give the precision above each cell, 1 before the first score."""
+    above = steps.above_pos + steps.above_neg
+    return np.divide(steps.above_pos, above, out=np.ones_like(above), where=above > 0)
+
+
+def _path(steps: _Steps, until: Floats) -> Floats:
+    """Integrate precision along the path of constant rates, over so many positives."""
+    rate = 1.0 + steps.neg / steps.pos
+    above = steps.above_pos + steps.above_neg
+    grown = np.divide(rate * until, above, out=np.zeros_like(above), where=above > 0)
+    return (until + (steps.above_pos - above / rate) * log1p(grown)) / rate
+
+
+def _time_to(steps: _Steps, least: Floats) -> Floats:
+    """Find after how many positives precision falls to `least` along the path."""
+    excess = steps.above_pos - least * (steps.above_pos + steps.above_neg)
+    fall = least * (1.0 + steps.neg / steps.pos) - 1.0
+    return np.divide(excess, fall, out=np.zeros_like(fall), where=(excess > 0) & (fall > 0))

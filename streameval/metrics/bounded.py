@@ -1,0 +1,84 @@
+"""Numbers that carry the interval in which the exact value lies."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self
+
+__all__ = ["Bounded", "outward"]
+
+_RELATIVE, _ABSOLUTE = 2.0**-40, 2.0**-50  # far above what a sum of a budget's terms is off
+
+
+class Bounded(float):
+    """An estimate and the interval that contains the exact value, always.
+
+    A `float` in all but its `repr`, which shows the interval: `str`, `format`, arithmetic, CSV
+    and JSON are those of the estimate.
+
+    Parameters
+    ----------
+    value : float
+        The estimate; the exact value itself where `low` and `high` are left out. nan where
+        the metric is undefined.
+    low, high : float
+        The ends of the interval, which `value` does not pass.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> auc = se.Bounded(0.75, 0.5, 1.0)
+    >>> auc
+    0.75 [0.5, 1.0]
+    >>> auc.high - auc, auc.exact, f"{auc:.3f}"
+    (0.25, False, '0.750')
+    """
+
+    __slots__ = ("high", "low")
+
+    low: float
+    """The least that the exact value can be."""
+    high: float
+    """The most that the exact value can be."""
+
+    def __new__(cls, value: float, low: float | None = None, high: float | None = None) -> Self:
+        """Make a number; without an interval it is exact."""
+        number = super().__new__(cls, value)
+        ends = (number if low is None else low), (number if high is None else high)
+        for name, end in zip(("low", "high"), ends, strict=True):
+            object.__setattr__(number, name, float(end))
+        return number
+
+    @property
+    def exact(self) -> bool:
+        """Whether nothing is left open: the interval is one point, or nan."""
+        return self.low == self.high or math.isnan(self)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"a Bounded is frozen: {name} cannot be set.")
+
+    def __delattr__(self, name: str) -> None:
+        raise AttributeError(f"a Bounded is frozen: {name} cannot be deleted.")
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return type(self), (float(self), self.low, self.high)
+
+    def __repr__(self) -> str:
+        value = float.__repr__(self)
+        return value if self.exact else f"{value} [{self.low!r}, {self.high!r}]"
+
+    __str__ = float.__repr__
+
+
+def outward(
+    low: float, value: float, high: float, *, least: float = 0.0, most: float = 1.0
+) -> Bounded:
+    """Make a number of sums that were rounded, by more than they can be off.
+
+    `least` and `most` are what the metric cannot pass.
+    """
+    if math.isnan(value):
+        return Bounded(math.nan)
+    low = max(low - abs(low) * _RELATIVE - _ABSOLUTE, least)
+    high = min(high + abs(high) * _RELATIVE + _ABSOLUTE, most)
+    return Bounded(min(max(value, low), high), low, high)

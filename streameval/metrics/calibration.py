@@ -1,0 +1,56 @@
+"""Metrics of probabilities, from exact sums; every division is of exact numbers, rounded once."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval._exact_sum import ExactSum
+from streameval._fixed_point import FixedPoint
+from streameval.metrics.regression import mean
+
+__all__ = ["ReliabilityCurve", "ece", "pcopc", "reliability_curve", "share", "total"]
+
+Floats = npt.NDArray[np.float64]
+ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
+
+
+def total(sums: Iterable[ExactSum]) -> ExactSum:
+    """Add up several sums."""
+    return ExactSum(sum(part.units for part in sums))
+
+
+def share(part: FixedPoint, whole: FixedPoint) -> float:
+    """Divide a weight by one that holds it; nan of nothing."""
+    weight = whole.to_fraction()
+    return float(part.to_fraction() / weight) if weight else math.nan
+
+
+def pcopc(prediction: ExactSum, label: FixedPoint) -> float:
+    """Divide predicted by observed positives (predicted click over click); nan without any."""
+    return mean(prediction, label)
+
+
+def ece(prediction: tuple[ExactSum, ...], label: FixedPoint, n: FixedPoint) -> float:
+    """Compute the expected calibration error: sum over bins of |labels - predictions| / n.
+
+    Naeini, Cooper and Hauskrecht (Obtaining well calibrated probabilities using Bayesian
+    binning, 2015); Guo et al. (On calibration of modern neural networks, 2017) for the
+    highest of several probabilities. nan of nothing.
+    """
+    unit = int(label.unit / ExactSum(1).to_fraction())
+    pairs = zip(label.units(), prediction, strict=True)
+    return mean(ExactSum(sum(abs(units * unit - part.units) for units, part in pairs)), n)
+
+
+def reliability_curve(
+    prediction: tuple[ExactSum, ...], label: FixedPoint, weight: FixedPoint
+) -> ReliabilityCurve:
+    """Compute mean prediction, mean label and weight of each bin that holds any weight."""
+    occupied = np.flatnonzero(weight.is_positive())
+    means = [mean(prediction[place], weight[place]) for place in occupied]
+    rates = [share(label[place], weight[place]) for place in occupied]
+    return np.array(means), np.array(rates), weight[occupied].to_numbers()

@@ -1,0 +1,186 @@
+"""Metrics of a curve: each from the outcomes at falling thresholds, highest first.
+
+All but `ks` never fall with true positives and never rise with false ones, so their values on
+the two extreme data sets of a table bound the exact one (see `CellTable`). Sources: Hanley and
+McNeil (1982) for the area under the ROC curve; McClish (1989) for the partial one; Manning,
+Raghavan and Schuetze, Introduction to Information Retrieval (2008), for interpolated precision.
+Arithmetic is scikit-learn's, operation by operation, so that exact values are equal to its.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.points import Points
+
+__all__ = [
+    "average_precision",
+    "average_precision_11pt",
+    "average_precision_interpolated",
+    "best_f",
+    "f_scores",
+    "ks",
+    "partial_roc_auc",
+    "pr_auc",
+    "precision_at_recall",
+    "precision_recall_curve",
+    "recall_at_precision",
+    "roc_auc",
+    "roc_curve",
+]
+
+Floats = npt.NDArray[np.float64]
+
+
+def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
+    """List false and true positive rates at falling thresholds, from (0, 0) at infinity.
+
+    A rate of a class that is absent is nan.
+    """
+    tp, fp = np.append(0.0, points.tp), np.append(0.0, points.fp)
+    return _share(fp), _share(tp), np.append(np.inf, points.thresholds)
+
+
+def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
+    """List precision and recall at rising thresholds, and (1, 0) without a threshold.
+
+    Recall is 1 throughout where there is no positive, as in scikit-learn.
+    """
+    recall = points.recall if points.n_pos else np.ones_like(points.tp)
+    return (
+        np.append(points.precision[::-1], 1.0),
+        np.append(recall[::-1], 0.0),
+        points.thresholds[::-1].copy(),
+    )
+
+
+def roc_auc(points: Points) -> float:
+    """Compute the area under the ROC curve: ties of a positive and a negative count half."""
+    if not (points.n_pos and points.n_neg):
+        return math.nan
+    return _area(*_corners(points))
+
+
+def partial_roc_auc(points: Points, max_fpr: float) -> float:
+    """Compute the area up to a false positive rate, scaled to 0.5 for chance and 1 for best."""
+    if not (points.n_pos and points.n_neg):
+        return math.nan
+    fpr, tpr = _corners(points)
+    if max_fpr == 1.0:
+        return _area(fpr, tpr)
+    stop = int(np.searchsorted(fpr, max_fpr, side="right"))
+    last = np.interp(max_fpr, fpr[stop - 1 : stop + 1], tpr[stop - 1 : stop + 1])
+    area = _area(np.append(fpr[:stop], max_fpr), np.append(tpr[:stop], last))
+    least = 0.5 * max_fpr**2
+    return 0.5 * (1 + (area - least) / (max_fpr - least))
+
+
+def average_precision(points: Points) -> float:
+    """Sum precision over the steps of recall; ties are one threshold."""
+    if not points.n_pos:
+        return math.nan
+    precision, recall, _ = precision_recall_curve(points)
+    return float(max(0.0, -np.sum(np.diff(recall) * precision[:-1])))
+
+
+def pr_auc(points: Points) -> float:
+    """Compute the area of the trapezoids under the precision-recall points."""
+    if not points.n_pos:
+        return math.nan
+    precision, recall, _ = precision_recall_curve(points)
+    return -float(np.trapezoid(precision, recall))
+
+
+def average_precision_interpolated(points: Points) -> float:
+    """Sum, over the steps of recall, the highest precision at that recall or above."""
+    if not points.n_pos:
+        return math.nan
+    steps = np.diff(points.recall, prepend=0.0)
+    return float(np.sum(steps * best_from(points.precision)))
+
+
+def average_precision_11pt(points: Points) -> float:
+    """Average the highest precision at a recall of at least 0, 0.1, ..., 1."""
+    if not points.n_pos:
+        return math.nan
+    best = best_from(points.precision)
+    return math.fsum(best[place] for place in tenths(points)) / 11
+
+
+def tenths(points: Points) -> list[int]:
+    """Find the first place with a recall of at least i/10, for i from 0 to 10.
+
+    Integers are compared: 10 times the true positives and i times all.
+    """
+    tp = points.exact_tp
+    whole = tp[len(tp.whole) - 1].to_fraction()
+    return [
+        bisect_left(range(len(tp.whole)), i * whole, key=lambda at: 10 * tp[at].to_fraction())
+        for i in range(11)
+    ]
+
+
+def ks(points: Points) -> tuple[float, float]:
+    """Compute how far the true positive rate gets above the false one, and below it.
+
+    The greater is the two-sample Kolmogorov-Smirnov statistic of positives and negatives.
+    """
+    if not (points.n_pos and points.n_neg):
+        return math.nan, math.nan
+    above = points.tp / points.n_pos - points.fp / points.n_neg
+    return max(float(above.max()), 0.0), max(float(-above.min()), 0.0)
+
+
+def f_scores(tp: Floats, fp: Floats, n_pos: float, beta: float) -> Floats:
+    """Compute F at each threshold: ``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)``."""
+    square = beta * beta
+    return np.asarray((1 + square) * tp / (square * n_pos + tp + fp))
+
+
+def best_f(points: Points, beta: float) -> float:
+    """Find the highest F of all thresholds."""
+    if not points.n_pos:
+        return math.nan
+    return float(f_scores(points.tp, points.fp, points.n_pos, beta).max())
+
+
+def recall_at_precision(points: Points, least: float) -> float:
+    """Find the highest recall with a precision of at least `least`; 0 where there is none."""
+    if not points.n_pos:
+        return math.nan
+    return float(points.recall[points.precision >= least].max(initial=0.0))
+
+
+def precision_at_recall(points: Points, least: float) -> float:
+    """Find the highest precision with a recall of at least `least`."""
+    if not points.n_pos:
+        return math.nan
+    return float(points.precision[points.recall >= least].max())
+
+
+def best_from(values: Floats) -> Floats:
+    """Give, for each place, the greatest value from there on."""
+    return np.asarray(np.maximum.accumulate(values[::-1])[::-1])
+
+
+def _corners(points: Points) -> tuple[Floats, Floats]:
+    """List the rates where the ROC curve turns."""
+    tp, fp = points.tp, points.fp
+    if len(tp) > 2:
+        turns = np.ones(len(tp), dtype=bool)
+        turns[1:-1] = (np.diff(fp, 2) != 0) | (np.diff(tp, 2) != 0)
+        tp, fp = tp[turns], fp[turns]
+    return _share(np.append(0.0, fp)), _share(np.append(0.0, tp))
+
+
+def _share(cumulated: Floats) -> Floats:
+    total = cumulated[-1]
+    return cumulated / total if total > 0 else np.full(len(cumulated), np.nan)
+
+
+def _area(x: Floats, y: Floats) -> float:
+    return float(np.trapezoid(y, x))

@@ -1,0 +1,42 @@
+"""How far the AUC of these examples may lie from that of the population.
+
+DeLong, DeLong and Clarke-Pearson, Comparing the areas under two or more correlated receiver
+operating characteristic curves (1988): the variance of the mean placement of the positives
+plus that of the negatives, which cells give with ties as rows do. The interval is taken on the
+logit scale (Pepe, The statistical evaluation of medical tests, 2003), so it stays within [0, 1].
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from streameval.metrics.points import Points
+
+__all__ = ["auc_interval", "auc_variance"]
+
+
+def auc_variance(points: Points) -> float:
+    """Estimate the variance of the AUC; nan with fewer than two of a class."""
+    n_pos, n_neg = points.n_pos, points.n_neg
+    if n_pos < 2 or n_neg < 2:
+        return math.nan
+    pos, neg = np.diff(points.tp, prepend=0.0), np.diff(points.fp, prepend=0.0)
+    below = (n_neg - points.fp + neg / 2) / n_neg  # of each positive: the share it outranks
+    above = (points.tp - pos / 2) / n_pos
+    auc = math.fsum(pos * below) / n_pos
+    of_positives = math.fsum(pos * (below - auc) ** 2) / (n_pos - 1)
+    of_negatives = math.fsum(neg * (above - auc) ** 2) / (n_neg - 1)
+    return of_positives / n_pos + of_negatives / n_neg
+
+
+def auc_interval(points: Points, auc: float, z: float) -> tuple[float, float]:
+    """Compute the interval of `z` deviations; nan for 0, 1 and where there is no variance."""
+    variance = auc_variance(points)
+    if math.isnan(variance) or not 0.0 < auc < 1.0:
+        return math.nan, math.nan
+    middle = math.log(auc / (1.0 - auc))
+    reach = z * math.sqrt(variance) / (auc * (1.0 - auc))
+    low, high = (1.0 / (1.0 + math.exp(-end)) for end in (middle - reach, middle + reach))
+    return min(low, auc), max(high, auc)

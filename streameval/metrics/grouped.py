@@ -1,0 +1,96 @@
+"""The AUC within each of many groups, and their weighted mean.
+
+GAUC after Zhu et al., Optimized cost per click in Taobao display advertising (2017): the mean
+of the AUCs of the users, weighted by their impressions, over the users with both classes.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval.configs.grouped import GroupWeight
+from streameval.metrics.bounded import Bounded, outward
+from streameval.states.cells import Cells
+
+__all__ = ["GroupAreas", "gauc"]
+
+Floats = npt.NDArray[np.float64]
+
+
+@attrs.frozen(eq=False)
+class GroupAreas:
+    """The classes and the AUC of each of G groups.
+
+    Parameters
+    ----------
+    n_pos, n_neg : FixedPoint, shape (G,)
+        The weight of the positives and of the negatives.
+    auc, low, high : float64 array, shape (G,)
+        The AUC and its bounds; nan where a class is absent.
+    """
+
+    n_pos: FixedPoint
+    n_neg: FixedPoint
+    auc: Floats
+    low: Floats
+    high: Floats
+
+    @classmethod
+    def of(cls, cells: Cells, sizes: npt.NDArray[np.int64]) -> GroupAreas:
+        """Compute the AUC of each group from its cells, lowest score first."""
+        if not len(sizes):
+            nothing = FixedPoint.zeros(0)
+            return cls(nothing, nothing, np.zeros(0), np.zeros(0), np.zeros(0))
+        starts = np.cumsum(sizes) - sizes
+        n_pos, n_neg = cells.pos.sum_runs(starts), cells.neg.sum_runs(starts)
+        # the negatives below each cell: those of all cells before it, less the earlier groups'
+        before = FixedPoint.concatenate([FixedPoint.zeros(1), cells.neg]).cumsum()
+        below = before[:-1] - before[np.repeat(starts, sizes)]
+        pos, neg = cells.pos.near_floats(), cells.neg.near_floats()
+        wins = np.add.reduceat(pos * (below.near_floats() + neg / 2), starts)
+        is_wide = cells.lo < cells.hi
+        unsure = np.add.reduceat(np.where(is_wide, pos * neg / 2, 0.0), starts)
+        pairs = n_pos.near_floats() * n_neg.near_floats()
+        auc, reach = (
+            np.divide(part, pairs, out=np.full(len(sizes), np.nan), where=pairs > 0)
+            for part in (wins, unsure)
+        )
+        return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))
+
+    @property
+    def is_defined(self) -> npt.NDArray[np.bool_]:
+        """Which groups hold both classes."""
+        return ~np.isnan(self.auc)
+
+    def weights(self, kind: GroupWeight) -> Floats:
+        """Give what each group weighs in the mean."""
+        if kind == "impressions":
+            return (self.n_pos + self.n_neg).near_floats()
+        if kind == "positives":
+            return self.n_pos.near_floats()
+        return np.ones(len(self.auc))
+
+
+def gauc(areas: GroupAreas, kind: GroupWeight, *, is_exact: bool) -> Bounded:
+    """Bound the weighted mean of the AUCs of the groups with both classes."""
+    held = areas.is_defined
+    weights = areas.weights(kind)[held]
+    total = math.fsum(weights)
+    if not total:
+        return Bounded(math.nan)
+    low, value, high = (
+        math.fsum(weights * part[held]) / total for part in (areas.low, areas.auc, areas.high)
+    )
+    return Bounded(value) if is_exact else outward(low, value, high)
+
+
+def coverage(areas: GroupAreas) -> float:
+    """Compute the share of the weight that lies in groups with both classes."""
+    impressions = areas.weights("impressions")
+    total = math.fsum(impressions)
+    return math.fsum(impressions[areas.is_defined]) / total if total else math.nan

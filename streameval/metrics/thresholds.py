@@ -1,0 +1,186 @@
+"""What a curve says of one threshold, and which threshold does what was asked for.
+
+A score of at least the threshold is a positive prediction.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import FixedPoint
+from streameval.metrics import curves
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.points import CellTable
+
+__all__ = [
+    "Outcome",
+    "best_f",
+    "f_at",
+    "outcome_at",
+    "precision_at",
+    "recall_at",
+    "threshold_at_precision",
+]
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+
+@attrs.frozen(eq=False)
+class Outcome:
+    """Positives and negatives that score at least a threshold.
+
+    Parameters
+    ----------
+    least_tp, most_tp, least_fp, most_fp : FixedPoint, shape ()
+        They differ where the threshold divides a cell.
+    share : float
+        About how much of that cell is above the threshold.
+    """
+
+    least_tp: FixedPoint
+    most_tp: FixedPoint
+    least_fp: FixedPoint
+    most_fp: FixedPoint
+    share: float
+
+    @property
+    def low(self) -> tuple[float, float]:
+        """The fewest true positives and the most false ones."""
+        return _number(self.least_tp), _number(self.most_fp)
+
+    @property
+    def high(self) -> tuple[float, float]:
+        """The most true positives and the fewest false ones."""
+        return _number(self.most_tp), _number(self.least_fp)
+
+    @property
+    def estimate(self) -> tuple[float, float]:
+        """True and false positives, if the cell is filled evenly."""
+        (least_tp, most_fp), (most_tp, least_fp) = self.low, self.high
+        tp = least_tp + self.share * (most_tp - least_tp)
+        return tp, least_fp + self.share * (most_fp - least_fp)
+
+
+def outcome_at(table: CellTable, threshold: float) -> Outcome:
+    """Count what scores at least a threshold."""
+    tp, fp = table.cumulated
+    passed = _count_from(table.lo, threshold)
+    reached = _count_from(table.hi, threshold)
+    return Outcome(
+        tp[passed], tp[reached], fp[passed], fp[reached], _share(table, passed, threshold)
+    )
+
+
+def precision_at(table: CellTable, threshold: float) -> Bounded:
+    """Bound the share of positives among what scores at least a threshold, 0 of nothing."""
+    return _of_outcome(outcome_at(table, threshold), lambda tp, fp: _ratio(tp, tp + fp))
+
+
+def recall_at(table: CellTable, threshold: float) -> Bounded:
+    """Bound the share of the positives that score at least a threshold."""
+    n_pos = table.estimate.n_pos
+    if not n_pos:
+        return Bounded(math.nan)
+    return _of_outcome(outcome_at(table, threshold), lambda tp, fp: tp / n_pos)  # noqa: ARG005
+
+
+def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
+    """Bound F at a threshold, 0 where nothing is positive or predicted so."""
+    n_pos, square = table.estimate.n_pos, beta * beta
+    return _of_outcome(
+        outcome_at(table, threshold),
+        lambda tp, fp: _ratio((1 + square) * tp, square * n_pos + tp + fp),
+    )
+
+
+def threshold_at_precision(table: CellTable, least: float) -> Bounded:
+    """Bound the threshold of the highest recall with a precision of at least `least`.
+
+    Of several the one of the highest precision, which is the highest of them; nan if none.
+    """
+    points = table.estimate
+    best = _best_precision(table)
+    reached = float(points.tp[points.precision >= least].max(initial=0.0))
+    # every threshold that is the lower end of a cell is exact, so recall reaches that much
+    can_hold = (best >= least) & (points.tp >= reached) & table.pos.is_positive()
+    is_sure = (points.precision >= least) & (points.tp == reached)
+    return _hull(table, can_hold, is_sure & can_hold, best)
+
+
+def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
+    """Bound the highest F and its threshold, the highest of several."""
+    n_pos = table.estimate.n_pos
+    if not n_pos:
+        return Bounded(math.nan), Bounded(math.nan)
+    low, high = (curves.best_f(points, beta) for points in (table.low, table.high))
+    value = curves.best_f(table.estimate, beta)
+    tp, fp = table.estimate.tp, table.estimate.fp
+    best = curves.f_scores(tp, _least_fp(table), n_pos, beta)
+    can_hold = (best >= value) & table.pos.is_positive()
+    is_sure = curves.f_scores(tp, fp, n_pos, beta) == value
+    return Bounded(value, low, high), _hull(table, can_hold, is_sure & can_hold, best)
+
+
+def _hull(table: CellTable, can_hold: Mask, is_sure: Mask, best: Floats) -> Bounded:
+    """Give the range of the cells that can hold a threshold, and the likeliest one.
+
+    That is the first cell at whose end the metric is as good as at any; without one, the cell
+    in which it can be best.
+    """
+    cells = np.flatnonzero(can_hold)
+    if not len(cells):
+        return Bounded(math.nan)
+    sure = np.flatnonzero(is_sure)
+    if not table.is_wide[cells].any():
+        return Bounded(float(table.lo[sure[0]]))
+    likely = sure[0] if len(sure) else cells[best[cells].argmax()]
+    value, low, high = table.lo[likely], table.lo[cells[-1]], table.hi[cells[0]]
+    return Bounded(float(value), float(low), float(high))
+
+
+def _least_fp(table: CellTable) -> Floats:
+    """Give the fewest false positives with all positives of each cell."""
+    fp = table.estimate.fp
+    return np.asarray(np.where(table.is_wide, np.append(0.0, fp)[:-1], fp))
+
+
+def _best_precision(table: CellTable) -> Floats:
+    """Give the highest precision that each cell can hold; nan where it is of nothing."""
+    tp = table.estimate.tp
+    predicted = tp + _least_fp(table)
+    best: Floats = np.full(len(tp), np.nan)
+    np.divide(tp, predicted, out=best, where=predicted > 0)
+    return best
+
+
+def _of_outcome(outcome: Outcome, metric: Callable[[float, float], float]) -> Bounded:
+    low, high = metric(*outcome.low), metric(*outcome.high)
+    return Bounded(min(max(metric(*outcome.estimate), low), high), low, high)
+
+
+def _ratio(above: float, below: float) -> float:
+    return above / below if below > 0 else 0.0
+
+
+def _number(weight: FixedPoint) -> float:
+    return float(weight.to_fraction())
+
+
+def _count_from(falling: Floats, threshold: float) -> int:
+    """Count the values of at least a threshold."""
+    return len(falling) - int(np.searchsorted(falling[::-1], threshold, side="left"))
+
+
+def _share(table: CellTable, cell: int, threshold: float) -> float:
+    """Give how much of a cell's range lies above a threshold that divides it."""
+    if cell == len(table.lo) or table.hi[cell] < threshold:
+        return 0.0
+    low, high = float(table.lo[cell]), float(table.hi[cell])
+    width = high - low
+    return (high - threshold) / width if math.isfinite(width) else 0.5

@@ -1,0 +1,168 @@
+"""A `Curve` as a picture, with the band in which the exact curve lies."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.options import one_of
+from streameval.errors import InvalidInputError
+from streameval.metrics import average_precision as areas
+from streameval.metrics import curves
+from streameval.metrics.points import CellTable, Points
+from streameval.results.pictures import new_axes
+from streameval.states.calibration import bin_places
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["KINDS", "plot"]
+
+Floats = npt.NDArray[np.float64]
+Line = tuple[Floats, Floats]
+
+_MOST_POINTS = 2_000
+_BINS = 15
+_HISTOGRAM_BINS = 50
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+
+
+def plot(table: CellTable, ax: Axes | None, *, kind: str, label: str | None) -> Axes:
+    """Draw one curve, or one of several; see `Curve.plot`."""
+    draw = KINDS[one_of(kind, tuple(KINDS), name="kind")]
+    axes = new_axes() if ax is None else ax
+    draw(axes, table, label)
+    return axes
+
+
+def _plot_pr(axes: Axes, table: CellTable, label: str | None) -> None:
+    _draw(axes, table, _pr_line, label)
+    value = areas.average_precision(table)
+    axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
+    _name(axes, label, f"average precision {value:.4f}")
+
+
+def _plot_roc(axes: Axes, table: CellTable, label: str | None) -> None:
+    _draw(axes, table, _roc_line, label)
+    if label is None:
+        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
+    axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, 1), ylim=(0, 1.02))
+    _name(axes, label, f"ROC AUC {curves.roc_auc(table.estimate):.4f}")
+
+
+def _plot_det(axes: Axes, table: CellTable, label: str | None) -> None:
+    _draw(axes, table, _det_line, label)
+    ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
+    for axis in (axes.xaxis, axes.yaxis):
+        axis.set_ticks(ticks, [f"{rate:.3g}" for rate in _RATES])
+    axes.set(xlabel="false positive rate", ylabel="false negative rate")
+    _name(axes, label, "detection error tradeoff")
+
+
+def _plot_reliability(axes: Axes, table: CellTable, label: str | None) -> None:
+    if table.scale != "probability":
+        raise InvalidInputError('`kind` "reliability" needs probabilities, not scores="real".')
+    middle = (table.lo + table.hi) / 2
+    pos = table.pos.near_floats()
+    weight = pos + table.neg.near_floats()
+    bins = bin_places(middle, _BINS)
+    total, positive, score = (
+        np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
+    )
+    held = total > 0
+    if label is None:
+        axes.stairs(total / max(total.sum(), 1.0), np.arange(_BINS + 1) / _BINS, **_SHADE)
+        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
+    axes.plot(score[held] / total[held], positive[held] / total[held], marker="o", label=label)
+    axes.set(xlabel="mean score", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1.02))
+    _name(axes, label, "reliability, and the share of the examples in each bin")
+
+
+def _plot_score(axes: Axes, table: CellTable, label: str | None) -> None:
+    middle = _finite_middles(table)
+    known = np.isfinite(middle)
+    low, high = (middle[known].min(), middle[known].max()) if known.any() else (0.0, 1.0)
+    edges = np.linspace(low, high if high > low else low + 1.0, _HISTOGRAM_BINS + 1)
+    for part, name in ((table.neg, "negatives"), (table.pos, "positives")):
+        weights = part.near_floats()[known]
+        counts, _ = np.histogram(middle[known], edges, weights=weights)
+        share = counts / max(weights.sum(), 1.0)
+        axes.stairs(share, edges, label=name if label is None else f"{label}: {name}")
+    axes.set(xlabel="score", ylabel="share of the class")
+    _name(axes, label, "scores by class")
+    axes.legend()
+
+
+KINDS: dict[str, Callable[[Any, CellTable, str | None], None]] = {
+    "pr": _plot_pr,
+    "roc": _plot_roc,
+    "det": _plot_det,
+    "reliability": _plot_reliability,
+    "score": _plot_score,
+}
+"""By name, what draws the curve on axes; with a label, as one of several."""
+
+_SHADE: dict[str, Any] = {"fill": True, "color": "lightsteelblue", "alpha": 0.6}
+
+
+def _draw(axes: Axes, table: CellTable, line: Callable[[Points], Line], label: str | None) -> None:
+    """Draw the estimate, and shade what lies between the extreme data sets."""
+    if not (table.estimate.n_pos and table.estimate.n_neg):
+        raise InvalidInputError("`plot` needs examples of both classes.")
+    (drawn,) = axes.plot(*_thinned(*line(table.estimate)), label=label)
+    if not table.is_exact:
+        low, high = (_thinned(*line(points)) for points in (table.low, table.high))
+        outline = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
+        band = "the exact curve lies here" if label is None else None
+        axes.fill(*outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
+        if band:
+            axes.legend()
+
+
+def _roc_line(points: Points) -> Line:
+    fpr, tpr, _ = curves.roc_curve(points)
+    return fpr, tpr
+
+
+def _pr_line(points: Points) -> Line:
+    """List recall and precision, from the highest threshold on."""
+    return points.recall, points.precision
+
+
+def _det_line(points: Points) -> Line:
+    """List the error rates that are neither 0 nor 1, on normal scales."""
+    fpr, tpr, _ = curves.roc_curve(points)
+    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
+    quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
+    x, y = _thinned(fpr[inside], 1.0 - tpr[inside])
+    return quantile(x), quantile(y)
+
+
+def _thinned(x: Floats, y: Floats) -> Line:
+    """Keep points that are evenly spaced along the line: a picture has not more of them."""
+    if len(x) <= _MOST_POINTS:
+        return x, y
+    length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
+    places = np.searchsorted(length, np.linspace(0.0, length[-1], _MOST_POINTS))
+    kept = np.unique(np.append(np.minimum(places, len(x) - 1), [0, len(x) - 1]))
+    return x[kept], y[kept]
+
+
+def _finite_middles(table: CellTable) -> Floats:
+    """Give the middle of each cell, nan where an end is infinite."""
+    finite = np.isfinite(table.lo) & np.isfinite(table.hi)
+    middles = np.full(len(table.lo), np.nan)
+    middles[finite] = table.lo[finite] / 2 + table.hi[finite] / 2
+    return middles
+
+
+def _name(axes: Axes, label: str | None, title: str) -> None:
+    """Give one curve a title, and several a legend."""
+    if label is None:
+        axes.set_title(title)
+    else:
+        axes.legend()

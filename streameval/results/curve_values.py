@@ -1,0 +1,173 @@
+"""Where each metric of a `Curve` comes from: bounds by the extreme data sets of its cells."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Literal
+
+import numpy as np
+
+from streameval._fixed_point import FixedPoint
+from streameval.configs.confusion import ConfusionConfig
+from streameval.configs.options import finite_number, real_number
+from streameval.errors import InvalidInputError
+from streameval.metrics import curves
+from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.delong import auc_interval
+from streameval.metrics.intervals import normal_quantile, wilson
+from streameval.metrics.points import CellTable, Points
+from streameval.metrics.thresholds import outcome_at
+from streameval.results.confusion import Confusion
+from streameval.results.confusion_reading import Reading
+from streameval.states.confusion import MatrixCounts
+
+__all__ = [
+    "beta_value",
+    "confidence",
+    "confusion_at",
+    "ks",
+    "of_areas",
+    "of_counts",
+    "rate",
+    "threshold_value",
+]
+
+Metric = Callable[[Points], float]
+
+
+def of_areas(table: CellTable, metric: Metric) -> Bounded:
+    """Bound a metric that sums over the curve, and is rounded on the way."""
+    if table.is_exact:
+        return Bounded(metric(table.estimate))
+    return outward(metric(table.low), metric(table.estimate), metric(table.high))
+
+
+def of_counts(table: CellTable, metric: Metric) -> Bounded:
+    """Bound a metric of the counts at one threshold, whose rounding keeps the order."""
+    return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
+
+
+def ks(table: CellTable) -> Bounded:
+    """Bound the greater of two distances, of which one rises where the other falls."""
+    low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
+    return Bounded(max(middle), max(low[0], high[1]), max(high[0], low[1]))
+
+
+def confusion_at(
+    table: CellTable, threshold: Any, bound: Literal["low", "high"] | None
+) -> Confusion:
+    """Read the confusion matrix at a threshold; see `Curve.confusion_at`."""
+    threshold = threshold_value(threshold)
+    if bound not in (None, "low", "high"):
+        raise InvalidInputError(f'`bound` must be "low", "high" or None, got {bound!r}.')
+    outcome = outcome_at(table, threshold)
+    is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
+    if not is_exact and bound is None:
+        cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
+        above = float(table.lo[cell - 1]) if cell else math.inf
+        raise InvalidInputError(
+            f"`threshold` must not divide a cell, got {threshold!r}. The nearest exact ones are "
+            f'{float(table.lo[cell])!r} and {above!r}; bound="low" and bound="high" give the ends.'
+        )
+    if bound == "high":
+        return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
+    return _confusion(table, threshold, outcome.least_tp, outcome.most_fp)
+
+
+def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:
+    every_tp, every_fp = (part[len(table.lo)] for part in table.cumulated)
+    cells = (every_fp - fp, fp, every_tp - tp, tp)
+    n, right = every_tp + every_fp, tp + cells[0]
+    limit = float(np.finfo(np.float64).max)
+    config = ConfusionConfig.of(
+        classes=2,
+        multilabel=False,
+        threshold=min(max(threshold, -limit), limit),
+        pos_label=1,
+        from_scores=True,
+        top_k=1,
+        ignore_label=None,
+        include_unseen=False,
+    )
+    matrix = FixedPoint.concatenate([cell.reshape(1) for cell in cells]).reshape(2, 2)
+    credit = FixedPoint.concatenate([right.reshape(1), FixedPoint.zeros(1)]).reshape(1, 2)
+    return Confusion(Reading.of(config, MatrixCounts(n, matrix, credit)))
+
+
+def confidence(table: CellTable, name: str, *args: Any, level: float) -> tuple[float, float]:
+    """Give the sampling interval of a metric; see `Curve.confidence`."""
+    if name not in _SAMPLED:
+        names = ", ".join(_SAMPLED)
+        raise InvalidInputError(
+            f"`name` must be a metric with a sampling interval ({names}), got {name!r}."
+        )
+    z = normal_quantile(level)
+    if not (table.pos.is_whole and table.neg.is_whole):
+        raise InvalidInputError(
+            "`sample_weight` had fractions, and a fraction of an example is no draw: "
+            f"`{name}` has no sampling interval."
+        )
+    return _SAMPLED[name](table, z, *args)
+
+
+def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
+    return _hull([auc_interval(points, curves.roc_auc(points), z) for points in extremes])
+
+
+def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome = outcome_at(table, threshold_value(threshold))
+    return _hull(
+        [
+            wilson(tp / (tp + fp), tp + fp, z) if tp + fp else (math.nan, math.nan)
+            for tp, fp in (outcome.low, outcome.high)
+        ]
+    )
+
+
+def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome, n_pos = outcome_at(table, threshold_value(threshold)), table.estimate.n_pos
+    if not n_pos:
+        return math.nan, math.nan
+    return _hull([wilson(tp / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
+
+
+_SAMPLED: dict[str, Callable[..., tuple[float, float]]] = {
+    "roc_auc": _auc_confidence,
+    "precision_at": _precision_confidence,
+    "recall_at": _recall_confidence,
+}
+
+
+def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
+    """Cover all intervals; nan if there is none on one of the data sets."""
+    lows, highs = zip(*intervals, strict=True)
+    if any(map(math.isnan, lows)):
+        return math.nan, math.nan
+    return min(lows), max(highs)
+
+
+def threshold_value(value: Any) -> float:
+    """Check a threshold: any number but nan."""
+    number = real_number(value, name="threshold")
+    if math.isnan(number):
+        raise InvalidInputError("`threshold` must be a number, got nan.")
+    return number
+
+
+def rate(value: Any, *, name: str, above_zero: bool = False) -> float:
+    """Check a share in [0, 1]."""
+    number = finite_number(value, name=name)
+    if not 0.0 <= number <= 1.0 or (above_zero and not number):
+        span = "(0, 1]" if above_zero else "[0, 1]"
+        raise InvalidInputError(f"`{name}` must lie in {span}, got {number!r}.")
+    return number
+
+
+def beta_value(value: Any) -> float:
+    """Check a beta."""
+    number = finite_number(value, name="beta")
+    if number < 0:
+        raise InvalidInputError(f"`beta` must be at least 0, got {number!r}.")
+    return number

@@ -1,0 +1,264 @@
+"""Exact sums of probabilities, of what they were worth, and of what happened."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from typing import Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._cell_sums import cell_sums, single_sum
+from streameval._exact_sum import ExactSum, exact_product
+from streameval._fixed_point import FixedPoint
+from streameval._log import log, log1p
+from streameval.configs.calibration import CalibrationConfig
+from streameval.errors import require
+from streameval.states.state import State, check_numbers
+
+__all__ = ["CalibrationSums", "bin_places"]
+
+Codes = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+
+_EPSILON = 2.0**-52
+_SCALE = 1074  # exact sums count in units of 2**-1074
+
+
+@final
+@attrs.frozen
+class CalibrationSums(State):
+    """What the metrics of probabilities need, weighted and exact.
+
+    Of two classes, the prediction is the probability of the positive one and a hit is a
+    positive. Of K classes, the prediction is the highest probability, and a hit is a row where
+    the first class that has it is the true one.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights.
+    clipped : FixedPoint, shape ()
+        The weight of the rows whose true class had a probability outside [eps, 1 - eps].
+    weight, hits : FixedPoint, shape (B,)
+        The weight of all rows, and of hits, by bin of the prediction.
+    class_weight : FixedPoint, shape (K,); (0,) for two classes
+        The weight of the rows of each true class.
+    log_loss, brier : ExactSum
+        Of the rows.
+    prediction : tuple of B ExactSum
+        Predictions by bin.
+    class_prediction : tuple of K ExactSum; empty for two classes
+        Probabilities by class.
+    """
+
+    clipped: FixedPoint
+    weight: FixedPoint
+    hits: FixedPoint
+    class_weight: FixedPoint
+    log_loss: ExactSum
+    brier: ExactSum
+    prediction: tuple[ExactSum, ...]
+    class_prediction: tuple[ExactSum, ...]
+
+    @classmethod
+    def zero(cls, config: CalibrationConfig) -> Self:
+        """Sum nothing."""
+        nothing, one, classes = ExactSum(), FixedPoint.zeros(()), config.n_classes
+        bins = FixedPoint.zeros(config.bins)
+        return cls(
+            n=one,
+            clipped=one,
+            weight=bins,
+            hits=bins,
+            class_weight=FixedPoint.zeros(classes),
+            log_loss=nothing,
+            brier=nothing,
+            prediction=(nothing,) * config.bins,
+            class_prediction=(nothing,) * classes,
+        )
+
+    @classmethod
+    def of_binary(
+        cls,
+        truth: Codes,
+        probability: Floats,
+        weights: FixedPoint | None,
+        config: CalibrationConfig,
+    ) -> Self:
+        """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
+        is_positive = truth == 1
+        kept = np.clip(probability, _EPSILON, 1.0 - _EPSILON)
+        loss = np.empty(len(truth))
+        loss[is_positive] = -log(kept[is_positive])
+        loss[~is_positive] = -log1p(-kept[~is_positive])
+        error = probability - truth
+        places = bin_places(probability, config.bins)
+        return cls(
+            n=_total(weights, len(truth)),
+            clipped=_total_where(kept != probability, weights),
+            weight=_tally(places, config.bins, weights),
+            hits=_tally_where(is_positive, places, config.bins, weights),
+            class_weight=FixedPoint.zeros(0),
+            log_loss=single_sum([loss], weights),
+            brier=single_sum(exact_product(error, error), weights),
+            prediction=cell_sums(probability, weights, places, config.bins),
+            class_prediction=(),
+        )
+
+    @classmethod
+    def of_classes(
+        cls,
+        truth: Codes,
+        probability: Floats,
+        top: Codes,
+        weights: FixedPoint | None,
+        config: CalibrationConfig,
+    ) -> Self:
+        """Sum a batch of places of true classes (n,) and of probabilities (n, K).
+
+        `top` is the first class with the highest probability of each row.
+        """
+        rows, classes = np.arange(len(truth)), config.n_classes
+        error = probability.copy()
+        error[rows, truth] -= 1.0
+        own, highest = probability[rows, truth], probability[rows, top]
+        kept = np.clip(own, _EPSILON, 1.0 - _EPSILON)
+        places = bin_places(highest, config.bins)
+        of_entries = None if weights is None else weights.select(np.repeat(rows, classes))
+        return cls(
+            n=_total(weights, len(truth)),
+            clipped=_total_where(kept != own, weights),
+            weight=_tally(places, config.bins, weights),
+            hits=_tally_where(top == truth, places, config.bins, weights),
+            class_weight=_tally(truth, classes, weights),
+            log_loss=single_sum([-log(kept)], weights),
+            brier=single_sum(exact_product(error.ravel(), error.ravel()), of_entries),
+            prediction=cell_sums(highest, weights, places, config.bins),
+            class_prediction=cell_sums(
+                probability.ravel(), of_entries, np.tile(np.arange(classes), len(truth)), classes
+            ),
+        )
+
+    def __add__(self, other: Self) -> Self:
+        """Add sum by sum; the total comes first, so that it is what overflows."""
+        return type(self)(
+            n=self.n + other.n,
+            clipped=self.clipped + other.clipped,
+            weight=self.weight + other.weight,
+            hits=self.hits + other.hits,
+            class_weight=self.class_weight + other.class_weight,
+            log_loss=self.log_loss + other.log_loss,
+            brier=self.brier + other.brier,
+            prediction=_add(self.prediction, other.prediction),
+            class_prediction=_add(self.class_prediction, other.class_prediction),
+        )
+
+    def check(self, config: CalibrationConfig) -> None:
+        """Check shapes and ranges, that parts add up, and that every mean is in its range.
+
+        After clipping, the loss of a row is between 2**-52 and 36.05.
+        """
+        check_numbers(self.n, (), "n")
+        check_numbers(self.clipped, (), "clipped")
+        check_numbers(self.weight, (config.bins,), "weight")
+        check_numbers(self.hits, (config.bins,), "hits")
+        check_numbers(self.class_weight, (config.n_classes,), "class_weight")
+        require(self.weight.total() == self.n, "weight does not add up to n")
+        _check_part(self.clipped, self.n, "clipped", "n")
+        _check_part(self.hits, self.weight, "hits", "weight")
+        _check_sums(self.prediction, config.bins, "prediction")
+        _check_sums(self.class_prediction, config.n_classes, "class_prediction")
+        scale = _in_units(self.n)
+        require(scale <= self.log_loss.units << 53, "log_loss is below that of certainty")
+        require(10 * self.log_loss.units <= 361 * scale, "log_loss passes 36.1 n")
+        self._check_predictions(config)
+        if config.classes is None:
+            require(0 <= self.brier.units <= scale, "brier passes n")
+            require(self.class_weight.is_whole, "class_weight has fractions of nothing")
+        else:
+            self._check_classes(scale)
+        require(scale or self == self.zero(config), "sums of nothing")
+
+    def _check_predictions(self, config: CalibrationConfig) -> None:
+        """Check that the mean prediction of each bin lies in it."""
+        edges = [Fraction(i / config.bins) for i in range(config.bins + 1)]
+        sums = zip(pairwise(edges), self.prediction, _in_units_each(self.weight), strict=True)
+        within = (low * w <= total.units <= high * w for (low, high), total, w in sums)
+        require(all(within), "prediction is outside its bin")
+
+    def _check_classes(self, scale: int) -> None:
+        """Check what holds row by row: probabilities in [0, 1] that sum to 1 or nearly so.
+
+        Rows of the coarsest dtype may be off by less than a tenth. The squared errors of a row
+        are at most those of its true class, 1, and the sum of the other probabilities.
+        """
+        require(self.class_weight.total() == self.n, "class_weight does not add up to n")
+        totals = [total.units for total in self.class_prediction]
+        highest = sum(total.units for total in self.prediction)
+        require(min(totals) >= 0, "class_prediction is negative")
+        require(9 * scale <= 10 * sum(totals) <= 11 * scale, "class_prediction is not near n")
+        require(max(totals) <= highest <= sum(totals), "prediction is not the highest")
+        require(0 <= 10 * self.brier.units <= 21 * scale, "brier passes its range")
+
+
+def bin_places(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
+    """Find the bin ``[i / bins, (i + 1) / bins)`` of each probability; the last is closed.
+
+    Edges are the floats nearest to i / bins, so that 0.6 belongs to the bin from 9 / 15 on:
+    it is less than three fifths by a rounding that nobody sees, and ``floor(p * bins)`` rounds
+    once more.
+    """
+    edges = np.arange(1, bins) / bins
+    return np.searchsorted(edges, probability, side="right")
+
+
+def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
+    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+
+
+def _total_where(chosen: Mask, weights: FixedPoint | None) -> FixedPoint:
+    if weights is None:
+        return _total(None, int(np.count_nonzero(chosen)))
+    return weights.select(chosen).total()
+
+
+def _tally(places: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
+    if weights is None:
+        return FixedPoint(np.bincount(places, minlength=size))
+    return weights.scatter(places, size)
+
+
+def _tally_where(
+    chosen: Mask, places: npt.NDArray[np.intp], size: int, weights: FixedPoint | None
+) -> FixedPoint:
+    return _tally(places[chosen], size, None if weights is None else weights.select(chosen))
+
+
+def _add(a: tuple[ExactSum, ...], b: tuple[ExactSum, ...]) -> tuple[ExactSum, ...]:
+    return tuple(x + y for x, y in zip(a, b, strict=True))
+
+
+def _in_units(number: FixedPoint) -> int:
+    (units,) = _in_units_each(number)
+    return units
+
+
+def _in_units_each(numbers: FixedPoint) -> list[int]:
+    """Give fixed-point numbers in the unit of exact sums."""
+    unit = int(numbers.unit * (1 << _SCALE))
+    return [units * unit for units in numbers.units()]
+
+
+def _check_part(part: FixedPoint, whole: FixedPoint, name: str, of: str) -> None:
+    require(((whole - part).whole >= 0).all(), f"{name} passes {of}")
+    has_seen = not whole.is_whole and part.is_positive().any()
+    require(part.is_whole or has_seen, f"{name} has fractions that {of} has not")
+
+
+def _check_sums(sums: tuple[ExactSum, ...], size: int, name: str) -> None:
+    require(len(sums) == size, f"{name} has {len(sums)} sums in place of {size}")
+    require(all(isinstance(total, ExactSum) for total in sums), f"{name} holds other than sums")

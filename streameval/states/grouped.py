@@ -1,0 +1,178 @@
+"""Score tables of many groups: one list of cells for all, at one level."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._column import Column
+from streameval._fixed_point import FixedPoint
+from streameval._labels import distinct
+from streameval.configs.grouped import GroupedConfig
+from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.states.cells import Cells
+from streameval.states.curve import ScoredRows, check_cells, check_settled
+from streameval.states.state import State, check_numbers
+
+__all__ = ["GroupTables", "GroupedRows"]
+
+Groups = npt.NDArray[Any]
+Places = npt.NDArray[np.int64]
+
+
+@attrs.frozen(eq=False)
+class GroupedRows:
+    """Rows that have been read, and the group of each: an integer or a string."""
+
+    rows: ScoredRows
+    groups: Groups
+
+    def __len__(self) -> int:
+        """Give the number of rows that count."""
+        return len(self.rows)
+
+
+@final
+@attrs.frozen
+class GroupTables(State):
+    """The cells of every group, group after group.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights.
+    level : Column of int64, shape (1,)
+        How many low bits the keys in a cell may differ in.
+    groups : Column of int64 or text, shape (G,)
+        The groups with any weight, sorted.
+    sizes : Column of int64, shape (G,)
+        The number of cells of each.
+    lo, hi : Column of uint64, shape (m,)
+        The ends of all cells.
+    pos, neg : FixedPoint, shape (m,)
+        The weights in them.
+    """
+
+    level: Column
+    groups: Column
+    sizes: Column
+    lo: Column
+    hi: Column
+    pos: FixedPoint
+    neg: FixedPoint
+
+    @classmethod
+    def zero(cls, config: GroupedConfig) -> Self:  # noqa: ARG003 - one signature for all
+        """Hold no group."""
+        return cls._of(FixedPoint.zeros(()), 0, np.zeros(0, dtype=np.int64), Cells.none())
+
+    @classmethod
+    def of(cls, batch: Sequence[GroupedRows]) -> Self:
+        """Count rows at the finest level; `fitted` keeps the budget."""
+        groups, places = distinct(np.concatenate([part.groups for part in batch]), name="group")
+        rows = [part.rows for part in batch]
+        keys = np.concatenate([part.keys[0] for part in rows])
+        positive = np.concatenate([part.positive[0] for part in rows])
+        n = sum((part.n for part in rows), start=FixedPoint.zeros(()))
+        weights = None
+        if any(part.weights is not None for part in rows):
+            weights = FixedPoint.concatenate([part.weights or _ones(len(part)) for part in rows])
+        return cls._of(n, 0, groups, Cells.of_rows(keys, positive, weights, 0, places))
+
+    @classmethod
+    def _of(cls, n: FixedPoint, level: int, groups: Groups, cells: Cells) -> Self:
+        of_cell = np.zeros(0, dtype=np.int64) if cells.group is None else cells.group
+        return cls(
+            n,
+            Column(np.array([level], dtype=np.int64)),
+            Column(groups),
+            Column(np.bincount(of_cell, minlength=len(groups)).astype(np.int64, copy=False)),
+            Column(cells.lo),
+            Column(cells.hi),
+            cells.pos,
+            cells.neg,
+        )
+
+    def cells(self, places: Places | None = None) -> Cells:
+        """Give the cells, with the place of the group of each; another one if `places` says so."""
+        own = np.arange(len(self.groups)) if places is None else places
+        of_cell = np.repeat(own, self.sizes.values)
+        return Cells(self.lo.values, self.hi.values, self.pos, self.neg, of_cell)
+
+    def __add__(self, other: Self) -> Self:
+        """Join the cells of each group; `fitted` keeps the budget."""
+        if not len(self.groups):
+            return other
+        if not len(other.groups):
+            return self
+        if self.groups.kind != other.groups.kind:
+            raise IncompatibleStateError(
+                "cannot merge: `group` holds strings in one and numbers in the other."
+            )
+        groups, mine, theirs = _union(self.groups.values, other.groups.values)
+        level = max(int(self.level.values[0]), int(other.level.values[0]))
+        cells = self.cells(mine).joined(other.cells(theirs), level)
+        return self._of(self.n + other.n, level, groups, cells)
+
+    def fitted(self, config: GroupedConfig) -> Self:
+        """Raise the level to the least that fits the budget; too many groups raise."""
+        n_groups = len(self.groups)
+        if n_groups > config.most_groups:
+            limit = f"max_groups={config.max_groups}"
+            if config.most_groups != config.max_groups:
+                limit = f"budget={config.budget}, and each needs a cell"
+            raise InvalidInputError(
+                f"`group` would bring the number of groups to {n_groups}, past {limit}."
+            )
+        if len(self.lo) <= config.budget:
+            return self
+        level, cells = self.cells().fitted(config.budget, int(self.level.values[0]))
+        return self._of(self.n, level, self.groups.values, cells)
+
+    def check(self, config: GroupedConfig) -> None:
+        """Check the groups, their cells, and that these add up to the total."""
+        check_numbers(self.n, (), "n")
+        require(self.level.kind == "int64" and len(self.level) == 1, "level")
+        self._check_groups(config)
+        check_cells(self.lo, self.hi, self.pos, self.neg, config.scores)
+        check_settled(int(self.level.values[0]), self.cells(), config.budget)
+        has_fraction = not (self.pos.is_whole and self.neg.is_whole)
+        require(has_fraction != self.n.is_whole, "n differs from the cells in its fraction")
+        total = self.pos.total().to_fraction() + self.neg.total().to_fraction()
+        require(total == self.n.to_fraction(), "n differs from the sum of the cells")
+
+    def _check_groups(self, config: GroupedConfig) -> None:
+        groups, sizes = self.groups, self.sizes
+        require(groups.kind in ("int64", "text"), "groups")
+        require(len(groups) or groups.kind == "int64", "no groups are no text")
+        require((groups.values[1:] > groups.values[:-1]).all(), "groups are out of order")
+        require(len(groups) <= config.most_groups, "more groups than there may be")
+        require(sizes.kind == "int64" and len(sizes) == len(groups), "sizes")
+        within = ((sizes.values >= 1) & (sizes.values <= len(self.lo))).all()
+        require(within and sum(sizes.values.tolist()) == len(self.lo), "sizes of other cells")
+
+
+def _union(mine: Groups, theirs: Groups) -> tuple[Groups, Places, Places]:
+    """Sort the groups of both, and find the places of each side's among them."""
+    if mine.dtype != object:
+        both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # merges two runs
+        groups = both[np.append(True, both[1:] != both[:-1])]
+        return groups, np.searchsorted(groups, mine), np.searchsorted(groups, theirs)
+    known = set(mine.tolist())
+    # two runs in order: Python's sort merges them
+    ordered = sorted(mine.tolist() + [group for group in theirs.tolist() if group not in known])
+    places = {group: place for place, group in enumerate(ordered)}
+    groups = np.fromiter(ordered, dtype=object, count=len(ordered))
+    of_mine, of_theirs = (
+        np.fromiter(map(places.__getitem__, side.tolist()), dtype=np.int64, count=len(side))
+        for side in (mine, theirs)
+    )
+    return groups, of_mine, of_theirs
+
+
+def _ones(rows: int) -> FixedPoint:
+    return FixedPoint(np.ones(rows, dtype=np.int64))

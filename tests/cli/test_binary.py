@@ -1,0 +1,439 @@
+"""`--task binary`: columns, numbers, gates, pictures."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import streameval as se
+from streameval.io import lines
+
+DATA = Path(__file__).parents[2] / "docs" / "data"
+BINARY = ("--task", "binary")
+CANCER = np.loadtxt(DATA / "breast_cancer.csv", delimiter=",", skiprows=1, usecols=(1, 2))
+TRUTH, SCORE = CANCER[:, 0].astype(int), CANCER[:, 1]
+rng = np.random.default_rng(11)
+LABELS = rng.integers(0, 3, 120)
+SCORES = (2 * rng.random((120, 3)) + np.eye(3)[LABELS]) / 3
+NOTE = "streameval: note: "
+COUNTS = {"n", "n_pos", "n_neg", "n_skipped", "cells"}
+
+
+@pytest.fixture
+def evaluate(call):
+    """Evaluate the shipped log of two classes."""
+
+    def evaluate(*options):
+        return call("eval", DATA / "breast_cancer.csv", *BINARY, *options)
+
+    return evaluate
+
+
+@pytest.fixture
+def three(write):
+    """A log of three classes with a score for each."""
+    rows = [{"y_true": int(t), "y_score": s.tolist()} for t, s in zip(LABELS, SCORES, strict=True)]
+    return write("three.jsonl", rows)
+
+
+def state(call, *arguments):
+    done = call("eval", *arguments, *BINARY, "-o", "a.state")
+    assert (done.code, done.err.count("error")) == (0, 0), done.err
+    return se.load("a.state")
+
+
+def test_binary_reports_the_shipped_log(evaluate):
+    done = evaluate()
+    assert (done.code, done.err) == (0, "")
+    result = se.PRCurveSketch().update(TRUTH, SCORE).compute()
+    assert done.out == f"569 rows of 1 file\n\n{result.report()}\n"
+
+
+def test_binary_report_has_the_level_asked_for(evaluate):
+    assert "90% of samples" in evaluate("--level", 0.9).out
+    assert "of samples" not in evaluate("--level", 0).out
+
+
+def test_binary_json_is_that_of_sklearn(evaluate):
+    found = evaluate("--json").json
+    metrics = found["metrics"]
+    assert metrics["roc_auc"] == pytest.approx(sk.roc_auc_score(TRUTH, SCORE), rel=1e-12)
+    ap = sk.average_precision_score(TRUTH, SCORE)
+    assert metrics["average_precision"] == pytest.approx(ap, rel=1e-12)
+    assert metrics["log_loss"] == pytest.approx(sk.log_loss(TRUTH, SCORE), rel=1e-12)
+    origin = {"task": "binary", "n": 569, "exact": True, "level": 0.95}
+    assert found | origin == found
+    assert (metrics["n_pos"], metrics["n_neg"]) == (212, 357)
+
+
+def test_binary_json_has_bounds_of_no_width_when_exact(evaluate):
+    found = evaluate("--json").json
+    assert found["bounds"]["roc_auc"] == [found["metrics"]["roc_auc"]] * 2
+    assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
+
+
+def test_binary_json_has_bounds_that_hold_the_exact_value(evaluate):
+    exact = evaluate("--json").json["metrics"]
+    found = evaluate("--json", "--budget", 50).json
+    assert not found["exact"]
+    assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
+    for name, (low, high) in found["bounds"].items():
+        assert low <= exact[name] <= high
+        assert low < high
+
+
+def test_binary_json_has_the_sampling_interval_of_the_auc(evaluate):
+    found = evaluate("--json", "--level", 0.8).json
+    low, high = se.PRCurveSketch().update(TRUTH, SCORE).compute().confidence("roc_auc", level=0.8)
+    assert found["intervals"] == {"roc_auc": [low, high]}
+
+
+@pytest.mark.parametrize(
+    ("rows", "options"),
+    [
+        ([(0, 0.2, 0.5), (1, 0.7, 1)], ["--weight", "w"]),
+        ([(0, 0.2, 1), (1, 0.7, 1), (1, 1.0, 1)], []),
+        ([(0, 0.2, 1), (0, 0.7, 1)], []),
+    ],
+    ids=["fractions", "perfect", "one class"],
+)
+def test_binary_json_has_no_interval_where_there_is_none(rows, options, call, write):
+    log = write("a.csv", [dict(zip(("y_true", "y_score", "w"), row, strict=True)) for row in rows])
+    assert call("eval", log, *BINARY, "--json", *options).json["intervals"] == {}
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_binary_state_is_that_of_a_program(jobs, evaluate):
+    assert evaluate("-o", "a.state", "--jobs", jobs).code == 0
+    assert se.load("a.state") == se.PRCurveSketch().update(TRUTH, SCORE)
+
+
+@pytest.mark.parametrize(
+    ("options", "configuration"),
+    [
+        (["--budget", 64], {"budget": 64}),
+        (["--budget", "none"], {"budget": None}),
+        (["--scores", "real"], {"scores": "real"}),
+        (["--nan", "skip"], {"nan": "skip"}),
+        (["--pos-label", 0], {"pos_label": 0}),
+        (["--classes", "auto"], {}),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)
+def test_binary_options_are_those_of_the_sketch(options, configuration, evaluate):
+    assert evaluate(*options, "-o", "a.state").code == 0
+    assert se.load("a.state") == se.PRCurveSketch(**configuration).update(TRUTH, SCORE)
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_binary_reads_named_columns_words_and_weights(name, call, write):
+    rows = [{"label": t, "s": s, "w": w} for t, s, w in [("spam", 2.5, 2), ("ham", -1.0, 1)]]
+    options = ["--label", "label", "--score", "s", "--weight", "w", "--pos-label", "spam"]
+    found = state(call, write(name, rows), *options, "--scores", "real")
+    expected = se.PRCurveSketch(scores="real", pos_label="spam")
+    assert found == expected.update(["spam", "ham"], [2.5, -1.0], sample_weight=[2, 1])
+
+
+def test_binary_reads_true_and_false(call, write):
+    log = write("a.jsonl", [{"y_true": True, "y_score": 0.5}, {"y_true": False, "y_score": 0.25}])
+    assert state(call, log) == se.PRCurveSketch().update([1, 0], [0.5, 0.25])
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_binary_skips_and_counts_nan(name, call, write):
+    rows = [{"y_true": n % 2, "y_score": n / 10} for n in range(9)]
+    rows[4]["y_score"] = float("nan")
+    log = write(name, rows)
+    assert call("eval", log, *BINARY).code == 3
+    found = call("eval", log, *BINARY, "--nan", "skip", "--json").json["metrics"]
+    assert (found["n"], found["n_skipped"]) == (8, 1)
+
+
+@pytest.mark.parametrize(
+    "options", [[], ["--classes", 3], ["--classes", "0,1,2"], ["--classes", "auto"]], ids=str
+)
+def test_binary_makes_a_curve_for_each_class(options, call, three):
+    assert state(call, three, *options) == se.PRCurveSketch(classes=3).update(LABELS, SCORES)
+
+
+def test_binary_notes_the_classes_it_took(call, three):
+    note = f"{NOTE}took 3 classes from the first `y_score`; --classes sets them.\n"
+    assert call("eval", three, *BINARY).err == note
+    assert call("eval", three, *BINARY, "--classes", 3).err == ""
+
+
+def test_binary_reads_a_column_for_each_named_class(call, write):
+    rows = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
+    options = ["--score", "p,q", "--classes", "a,b"]
+    expected = se.PRCurveSketch(classes=["a", "b"]).update(["b", "a"], [[0.2, 0.7], [0.5, 0.4]])
+    assert state(call, write("a.csv", rows), *options) == expected
+
+
+def test_binary_reads_several_labels_a_row(call, write):
+    rows = [
+        {"y_true": [1, 0, 1], "y_score": [0.9, 0.2, 0.4]},
+        {"y_true": [0, 0, 1], "y_score": [0.1, 0.3, 0.6]},
+    ]
+    expected = se.PRCurveSketch(classes=3, multilabel=True)
+    expected.update([row["y_true"] for row in rows], [row["y_score"] for row in rows])
+    assert state(call, write("a.jsonl", rows), "--multilabel") == expected
+
+
+def test_binary_reads_columns_of_several_labels(call, write):
+    rows = [{"a": 1, "b": 0, "p": 0.9, "q": 0.6}, {"a": 0, "b": 1, "p": 0.1, "q": 0.4}]
+    options = ["--multilabel", "--label", "a,b", "--score", "p,q", "--classes", "red,blue"]
+    expected = se.PRCurveSketch(classes=["red", "blue"], multilabel=True)
+    expected.update([[1, 0], [0, 1]], [[0.9, 0.6], [0.1, 0.4]])
+    assert state(call, write("a.csv", rows), *options) == expected
+
+
+@pytest.mark.parametrize(("positive", "place"), [(None, 1), (1, 1), (0, 0)])
+def test_binary_takes_the_positive_score_of_two(positive, place, call, write):
+    scores = [[0.1, 0.9], [0.7, 0.3], [0.6, 0.4]]
+    rows = [{"y_true": t, "y_score": s} for t, s in zip([1, 0, 1], scores, strict=True)]
+    options = [] if positive is None else ["--pos-label", positive]
+    expected = se.PRCurveSketch(pos_label=positive)
+    expected.update([1, 0, 1], np.array(scores)[:, place])
+    assert state(call, write("a.jsonl", rows), *options) == expected
+
+
+def test_binary_notes_which_score_of_two_it_took(call, write):
+    log = write("a.csv", [{"y_true": 1, "p": 0.1, "q": 0.9}])
+    done = call("eval", log, *BINARY, "--score", "p,q")
+    assert done.err == f"{NOTE}took the score of class 1 of the two in `p,q`.\n"
+
+
+def test_binary_json_has_an_entry_for_each_class(call, three):
+    found = call("eval", three, *BINARY, "--json").json
+    truth = np.eye(3)[LABELS]
+    macro = sk.roc_auc_score(truth, SCORES, average="macro")
+    assert found["metrics"]["roc_auc_macro"] == pytest.approx(macro, rel=1e-12)
+    assert (found["n"], found["classes"], found["exact"]) == (120, [0, 1, 2], True)
+    assert list(found["per_class"]) == ["0", "1", "2"]
+    entry = found["per_class"]["2"]
+    auc = sk.roc_auc_score(truth[:, 2], SCORES[:, 2])
+    assert entry["metrics"]["roc_auc"] == pytest.approx(auc, rel=1e-12)
+    low, high = entry["intervals"]["roc_auc"]
+    assert low < auc < high
+
+
+@pytest.mark.parametrize(
+    ("gate", "options", "verdict"),
+    [
+        ("roc_auc>=0.98", [], "passed"),
+        ("roc_auc>=0.99", [], "undecided"),
+        ("roc_auc>=0.999", [], "failed"),
+        ("roc_auc>=0.995", ["--level", 0], "passed"),
+        ("roc_auc>=0.996", ["--level", 0], "failed"),
+        ("roc_auc>=0.995", ["--level", 0, "--budget", 50], "undecided"),
+        ("roc_auc>=0.98", ["--level", 0, "--budget", 50], "passed"),
+        ("average_precision>=0.994", [], "passed"),
+        ("average_precision>=0.995", [], "failed"),
+        ("average_precision>=0.994", ["--budget", 50], "undecided"),
+        ("average_precision>=0.98", ["--budget", 50], "passed"),
+        ("log_loss<0.08", [], "passed"),
+        ("n_pos>=212", [], "passed"),
+        ("n_pos>212", [], "failed"),
+    ],
+)
+def test_binary_decides_a_gate(gate, options, verdict, evaluate):
+    done = evaluate("--fail-under", gate, *options)
+    assert done.code == (verdict != "passed")
+    assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
+
+
+@pytest.mark.parametrize(
+    ("gate", "verdict"),
+    [
+        ("roc_auc[2]>=0.7", "passed"),
+        ("roc_auc[2]>=0.9", "undecided"),
+        ("best_f[1]>=0.1", "passed"),
+        ("n_pos[1]>=1", "passed"),
+        ("roc_auc[macro]>=0.5", "passed"),
+        ("roc_auc_macro>=0.999", "failed"),
+        ("average_precision[micro]>=0.2", "passed"),
+        ("average_precision[weighted]>=0.999", "failed"),
+        ("n_averaged>=3", "passed"),
+    ],
+)
+def test_binary_decides_a_gate_of_classes(gate, verdict, call, three):
+    done = call("eval", three, *BINARY, "--classes", 3, "--fail-under", gate)
+    assert done.code == (verdict != "passed")
+    assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
+
+
+@pytest.mark.parametrize("options", [["--weight", "w"], []], ids=["fractions", "perfect"])
+def test_binary_leaves_the_auc_undecided_without_an_interval(options, call, write):
+    rows = [{"y_true": t, "y_score": s, "w": 0.5} for t, s in [(0, 0.2), (1, 0.7), (1, 0.9)]]
+    log = write("a.csv", rows)
+    done = call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5", *options)
+    assert done.code == 1
+    assert done.err == (
+        "streameval: undecided: roc_auc>=0.5: 1, no sampling interval (an AUC of 0 or 1, a class "
+        "of fewer than two and fractional weights have none); --level 0 compares the value "
+        "itself.\n"
+    )
+    assert call("eval", log, *BINARY, "--fail-under", "roc_auc>=0.5", "--level", 0).code == 0
+
+
+@pytest.mark.parametrize("kind", ["pr", "roc", "det", "reliability", "score"])
+def test_binary_states_plot_every_kind(kind, call, evaluate, folder):
+    evaluate("-o", "a.state")
+    done = call("plot", "a.state", "--curve", kind, "-o", "a.svg")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{kind} of a.state drawn in a.svg, n = 569\n"
+
+
+def test_binary_states_plot_precision_and_recall_by_default(call, evaluate):
+    evaluate("-o", "a.state")
+    assert call("plot", "a.state", "-o", "a.svg").out.startswith("pr of a.state")
+
+
+def test_binary_states_list_their_curves(call, evaluate):
+    evaluate("-o", "a.state")
+    done = call("plot", "a.state", "--curve", "prc", "-o", "a.svg")
+    assert done.err == (
+        "streameval: error: no curve 'prc' of a.state: did you mean 'pr'? "
+        "There are pr, roc, det, reliability, score.\n"
+    )
+
+
+def test_binary_states_of_classes_plot(call, three):
+    state(call, three)
+    assert call("plot", "a.state", "--curve", "roc", "-o", "a.png").code == 0
+
+
+def test_binary_states_merge_and_show(call, evaluate):
+    found = evaluate("-o", "a.state", "--json").json
+    call("merge", "a.state", "a.state", "-o", "b.state")
+    shown = call("show", "b.state", "--json").json
+    assert (shown["task"], shown["n"]) == ("binary", 1138)
+    assert shown["metrics"]["roc_auc"] == pytest.approx(found["metrics"]["roc_auc"], rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (["--fail-under", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? There are"),
+        (["--fail-under", "ks[1]>1"], "'ks[1]>1': ks has no averages and no classes."),
+        (
+            ["--label", "label"],
+            "`label` holds text, 'malignant'; name the positive one of two labels with --pos-label",
+        ),
+        (
+            ["--pos-label", "x"],
+            "--pos-label must be an integer as the labels are, got 'x'.",
+        ),
+        (["--label", "y_true,id"], "--label takes one column, unless --multilabel is given."),
+        (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
+        (["--multilabel"], "--classes must be given with --multilabel."),
+        (
+            ["--score", "y_score,id", "--classes", "2", "--pos-label", "1"],
+            "--pos-label names the positive one of two labels; with --classes every class is",
+        ),
+        (
+            ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
+            "`y_score,id` holds 2 values a row, and which is of 'malignant' is not said; name the",
+        ),
+        (["--score", "y_scor"], "no column 'y_scor' in the first row: did you mean 'y_score'?"),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_binary_says_what_does_not_fit(options, message, evaluate):
+    done = evaluate(*options)
+    assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_micro'? There are n, n_averaged"),
+        ("roc_auc[7]>1", "no class '7': there are 0, 1, 2, macro, micro, weighted."),
+        ("ks[macro]>1", "no metric 'ks': there are roc_auc, average_precision."),
+        ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? There are n, n_pos"),
+    ],
+)
+def test_binary_names_the_gates_of_classes(gate, message, call, three):
+    done = call("eval", three, *BINARY, "--fail-under", gate)
+    assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+def test_binary_refuses_lists_of_labels_for_one_score(call, write):
+    done = call("eval", write("a.jsonl", [{"y_true": [1, 0], "y_score": 0.5}]), *BINARY)
+    assert done.code == 2
+    assert done.err == "streameval: error: `y_true` holds lists, but there is one score a row.\n"
+
+
+@pytest.mark.parametrize(
+    ("task", "options", "length"),
+    [
+        ("binary", [], 1),
+        ("binary", [], 0),
+        ("binary", ["--multilabel"], 0),
+        ("calibration", ["--score", "y_score"], 1),
+    ],
+)
+def test_scores_of_a_list_too_short_are_refused(task, options, length, call, write):
+    log = write("a.jsonl", [{"y_true": 1, "y_score": [0.5] * length}])
+    done = call("eval", log, "--task", task, *options)
+    assert done.code == 2
+    assert done.err == (
+        f"streameval: error: `y_score` holds a list of {length}; a score is a number, or a list "
+        "of one for each of several classes.\n"
+    )
+
+
+def test_binary_takes_a_list_of_one_label(call, write):
+    log = write("a.jsonl", [{"y_true": [1], "y_score": [0.5]}])
+    expected = se.PRCurveSketch(classes=1, multilabel=True).update([[1]], [[0.5]])
+    assert state(call, log, "--multilabel") == expected
+
+
+def test_binary_states_of_real_scores_have_no_reliability(call, evaluate):
+    evaluate("--scores", "real", "-o", "a.state")
+    done = call("plot", "a.state", "--curve", "reliability", "-o", "a.png")
+    assert done.code == 2
+    assert done.err == (
+        'streameval: error: --curve "reliability" needs probabilities, not --scores real.\n'
+    )
+
+
+@pytest.mark.parametrize(
+    ("row", "options", "reason"),
+    [
+        ({"y_score": 3.5}, [], "`y_score` must lie in [0, 1], got 3.5. Pass --scores real for"),
+        ({"y_score": float("nan")}, [], "`y_score` must not hold NaN, got NaN"),
+        ({"y_true": 2}, [], "`y_true` must hold 0 and 1, got 2. Pass --pos-label for other"),
+        ({"y_true": 2}, ["--pos-label", "1"], "`y_true` must hold two labels, 1 and 0 as before"),
+        ({"y_true": "x"}, [], "`y_true` must be an integer, got 'x'"),
+    ],
+)
+def test_binary_names_the_line_that_is_bad(row, options, reason, call, write):
+    rows = [{"y_true": n % 2, "y_score": n / 40} for n in range(40)]
+    rows[21] |= row
+    done = call("eval", write("a.jsonl", rows), *BINARY, *options)
+    assert done.code == 3
+    assert done.err.startswith(f"streameval: error: a.jsonl, line 22: {reason}")
+
+
+def test_binary_refuses_a_third_label_over_blocks(call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 600)
+    rows = [{"y_true": "ab"[n % 2], "y_score": n / 90} for n in range(90)]
+    for row in rows[60:]:
+        row["y_true"] = row["y_true"].replace("b", "c")
+    log = write("a.csv", rows)
+    done = call("eval", log, *BINARY, "--pos-label", "a", "--max-bad", 90)
+    assert done.code == 3
+    assert done.err == (
+        "streameval: error: a.csv: cannot merge: the negative label differs ('b' and 'c').\n"
+    )
+
+
+@pytest.mark.parametrize("text", ["0", "-1", "1.5", "all"])
+def test_binary_budget_is_a_number_or_none(text, call):
+    done = call("eval", "a.csv", *BINARY, "--budget", text)
+    assert done.code == 2
+    assert f"--budget: must be an integer of at least 1, or none, got {text!r}" in done.err

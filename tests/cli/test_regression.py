@@ -1,0 +1,158 @@
+"""`--task regression`: columns, numbers, gates."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn import metrics as sk
+
+import streameval as se
+
+DIABETES = Path(__file__).parents[2] / "docs" / "data" / "diabetes.csv"
+TRUTH, PREDICTION = np.loadtxt(DIABETES, delimiter=",", skiprows=1, usecols=(1, 2), unpack=True)
+REGRESSION = ("--task", "regression")
+ROWS = [
+    {"price": 3, "guess": 2.5, "w": 1},
+    {"price": -0.5, "guess": 0, "w": 0.5},
+    {"price": 2, "guess": 2, "w": 3},
+]
+
+
+@pytest.fixture
+def evaluate(call):
+    """Evaluate the shipped log."""
+
+    def evaluate(*options):
+        return call("eval", DIABETES, *REGRESSION, *options)
+
+    return evaluate
+
+
+def test_regression_reports_the_shipped_log(evaluate):
+    done = evaluate()
+    assert (done.code, done.err) == (0, "")
+    heading, empty, *lines = done.out.splitlines()
+    assert (heading, empty) == ("442 rows of 1 file", "")
+    assert [line.split()[0] for line in lines] == ["n", "rmse", "mse", "mae", "r2", "bias"]
+    assert lines[1].split()[1] == f"{np.sqrt(sk.mean_squared_error(TRUTH, PREDICTION)):.6g}"
+
+
+ORACLES = {
+    "rmse": sk.root_mean_squared_error,
+    "mse": sk.mean_squared_error,
+    "mae": sk.mean_absolute_error,
+    "r2": sk.r2_score,
+    "bias": lambda truth, prediction: (prediction - truth).mean(),
+}
+
+
+@pytest.mark.parametrize("name", ORACLES)
+def test_regression_json_is_that_of_sklearn(name, evaluate):
+    found = evaluate("--json").json
+    assert found["metrics"][name] == pytest.approx(ORACLES[name](TRUTH, PREDICTION), rel=1e-9)
+
+
+def test_regression_json_says_what_was_read(evaluate):
+    found = evaluate("--json", "--level", 0.9).json
+    del found["metrics"], found["files"]
+    origin = {"task": "regression", "rows": 442, "bad": 0}
+    assert found == origin | {"n": 442, "intervals": {}, "level": 0.9}
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.parquet"])
+def test_regression_reads_named_columns_and_weights(name, call, write):
+    options = ["--label", "price", "--pred", "guess", "--weight", "w", "-o", "a.state"]
+    assert call("eval", write(name, ROWS), *REGRESSION, *options).code == 0
+    expected = se.RegressionAccumulator()
+    expected.update([3, -0.5, 2], [2.5, 0, 2], sample_weight=[1, 0.5, 3])
+    assert se.load("a.state") == expected
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_regression_state_is_that_of_a_program(jobs, evaluate):
+    assert evaluate("-o", "a.state", "--jobs", jobs).code == 0
+    assert se.load("a.state") == se.RegressionAccumulator().update(TRUTH, PREDICTION)
+
+
+def test_regression_states_merge_and_show(call, evaluate):
+    evaluate("-o", "a.state")
+    assert call("merge", "a.state", "a.state", "-o", "b.state").code == 0
+    shown = call("show", "b.state")
+    assert shown.out.startswith("b.state, n = 884\n\nn          884\n")
+    assert call("show", "b.state", "--json").json["task"] == "regression"
+
+
+@pytest.mark.parametrize(
+    ("gate", "code"),
+    [
+        ("rmse<=54.6", 0),
+        ("rmse<=54.5", 1),
+        ("mse<3000", 0),
+        ("mae<45", 0),
+        ("mae<44", 1),
+        ("r2>=0.49", 0),
+        ("bias>-0.2", 0),
+        ("bias>0", 1),
+    ],
+)
+def test_regression_gate_compares_the_value_at_level_0(gate, code, evaluate):
+    done = evaluate("--fail-under", gate, "--level", 0)
+    assert done.code == code
+    assert done.err.startswith(f"streameval: {'failed' if code else 'passed'}: {gate}: ")
+
+
+@pytest.mark.parametrize("gate", ["rmse<=1e9", "mse<1e9", "mae<1e9", "r2>=-9", "bias>-99"])
+def test_regression_gate_is_undecided_without_an_interval(gate, evaluate):
+    done = evaluate("--fail-under", gate)
+    assert done.code == 1
+    assert done.err.startswith(f"streameval: undecided: {gate}: ")
+    assert done.err.endswith(
+        ", no sampling interval (metrics of regression have none); "
+        "--level 0 compares the value itself.\n"
+    )
+
+
+def test_regression_count_is_its_own_interval(evaluate):
+    assert evaluate("--fail-under", "n>=442").code == 0
+    assert evaluate("--fail-under", "n>442").code == 1
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            ["--fail-under", "rsme<1"],
+            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias.",
+        ),
+        (["--fail-under", "mae[1]<1"], "'mae[1]<1': mae has no averages and no classes."),
+        (["--label", "y_true,y_pred"], "--label takes one column."),
+        (["--pred", "y_true,y_pred"], "--pred takes one column."),
+        (
+            ["--pred", "y_prde"],
+            "no column 'y_prde' in the first row: did you mean 'y_pred'? There are id, y_true, ",
+        ),
+    ],
+    ids=lambda value: " ".join(value) if isinstance(value, list) else "",
+)
+def test_regression_says_what_does_not_fit(options, message, evaluate):
+    done = evaluate(*options)
+    assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+@pytest.mark.parametrize(
+    ("row", "reason"),
+    [
+        ({"y_true": 1, "y_pred": "much"}, "`y_pred` must be a number, got 'much'"),
+        ({"y_true": 1, "y_pred": None}, "`y_pred` is missing"),
+        (
+            {"y_true": float("inf"), "y_pred": 1},
+            "`y_true` must be finite and at most 2**400 in magnitude, got inf",
+        ),
+    ],
+)
+def test_regression_names_the_line_that_is_bad(row, reason, call, write):
+    rows = [{"y_true": n, "y_pred": n} for n in range(40)]
+    rows[20] = row
+    done = call("eval", write("a.jsonl", rows), *REGRESSION)
+    assert (done.code, done.err) == (3, f"streameval: error: a.jsonl, line 21: {reason}.\n")

@@ -1,0 +1,595 @@
+"""Past the budget the exact value lies in [low, high], for every data set.
+
+Small data sets are enumerated: all that leave the same cells. Large numbers of others are drawn to
+be hard. A number is checked after one correct rounding of the fraction that it is by definition,
+with no tolerance. Faults planted into the formulas show that the data would find them.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from fractions import Fraction
+from functools import cache
+from typing import Any
+
+import numpy as np
+import pytest
+from oracle.curve_oracles import (
+    CURVE_METRICS,
+    GENERATORS,
+    PROBABILITY_METRICS,
+    SCORE_METRICS,
+    Cell,
+    Metric,
+    Mode,
+    Sample,
+    Table,
+    Value,
+    average_precision,
+    average_precision_interval,
+    best_table,
+    cells_of,
+    consistent_tables,
+    from_bits,
+    ks,
+    metrics_at,
+    pr_auc_interval,
+    recall_at,
+    roc_auc,
+    sample,
+    worst_table,
+)
+
+import streameval as se
+
+N_SAMPLES = 400
+N_SAMPLES_LONG = 20_000
+N_COARSENED = 100_000
+
+ENVELOPED = (
+    "roc_auc",
+    "partial_roc_auc",
+    "average_precision_",
+    "recall_at",
+    "precision_at",
+    "f_at",
+    "best_f(1.0).value",
+    "best_f(2.0).value",
+)
+"""Numbers that rise with true positives and fall with false ones: both ends are attained."""
+
+Interval = tuple[float, float]
+
+
+def is_kept(interval: Interval, truth: Value, *, may_be_undefined: bool = False) -> bool:
+    """Whether an interval holds a value. Of undefined numbers the ends are undefined too."""
+    low, high = interval
+    if math.isnan(truth):
+        return may_be_undefined or (math.isnan(low) and math.isnan(high))
+    return low <= float(truth) <= high
+
+
+def is_kept_unrounded(interval: Interval, truth: Value) -> bool:
+    """Whether an interval holds the fraction itself, not only the float next to it."""
+    low, high = interval
+    rounded = float(truth)
+    if low < rounded < high or not isinstance(truth, Fraction):
+        return True
+    return Fraction(low) <= truth <= Fraction(high)
+
+
+def is_close(a: float, b: float, *, tolerance: float = 1e-15) -> bool:
+    return math.isclose(a, b, rel_tol=tolerance, abs_tol=1e-16)
+
+
+@dataclass
+class Tally:
+    """What many checks of intervals came to, by metric."""
+
+    checked: Counter[str] = field(default_factory=Counter)
+    coarsened: Counter[str] = field(default_factory=Counter)
+    at_low: Counter[str] = field(default_factory=Counter)
+    at_high: Counter[str] = field(default_factory=Counter)
+    off_by_rounding: Counter[str] = field(default_factory=Counter)
+    broken: list[str] = field(default_factory=list)
+    n_broken: int = 0
+
+    def check(self, name: str, interval: Interval, truth: Value, source: Any) -> None:
+        low, high = interval
+        kind = name.partition(" ")[0]
+        self.checked[kind] += 1
+        if not is_kept(interval, truth, may_be_undefined=name in SCORE_METRICS):
+            self.report(f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]: {source}")
+        if not low < high:
+            return
+        self.coarsened[kind] += 1
+        if not math.isnan(truth):
+            self.at_low[kind] += is_close(low, float(truth), tolerance=1e-11)
+            self.at_high[kind] += is_close(high, float(truth), tolerance=1e-11)
+            self.off_by_rounding[kind] += not is_kept_unrounded(interval, truth)
+
+    def check_estimate(self, name: str, ours: Any, source: Any) -> None:
+        estimate, low, high = float(ours), ours.low, ours.high
+        if not (low <= estimate <= high or all(map(math.isnan, (estimate, low, high)))):
+            self.report(f"{name}: estimate {estimate!r} is outside [{low!r}, {high!r}]: {source}")
+        if ours.exact is not (low == high or math.isnan(low)) and name not in SCORE_METRICS:
+            self.report(f"{name}: exact is {ours.exact} with [{low!r}, {high!r}]: {source}")
+
+    def report(self, text: str) -> None:
+        self.n_broken += 1
+        if len(self.broken) < 10:
+            self.broken.append(text)
+
+    def summary(self) -> str:
+        """One line for each metric."""
+        lines = [f"{'':40} checked coarsened  at low at high  off by rounding"]
+        for kind in sorted(self.checked):
+            n, of = self.coarsened[kind], max(self.coarsened[kind], 1)
+            lines.append(
+                f"{kind:40} {self.checked[kind]:7} {n:9} {self.at_low[kind] / of:7.1%}"
+                f" {self.at_high[kind] / of:7.1%} {self.off_by_rounding[kind]:7}"
+            )
+        return "\n".join(lines)
+
+    def __add__(self, other: Tally) -> Tally:
+        counters = ("checked", "coarsened", "at_low", "at_high", "off_by_rounding")
+        return Tally(
+            **{name: getattr(self, name) + getattr(other, name) for name in counters},
+            broken=self.broken + other.broken,
+            n_broken=self.n_broken + other.n_broken,
+        )
+
+
+BASE = 0x3F80000000000000
+"""The bits of 2**-7."""
+
+
+def _below_half(block: int, *, is_top: bool) -> float:
+    return from_bits(BASE + (block << 48) + (2**48 - 64 if is_top else 64))
+
+
+def _above_half(block: int, *, is_top: bool) -> float:
+    return 1 - _below_half(9 - block, is_top=not is_top)
+
+
+def _below_zero(block: int, *, is_top: bool) -> float:
+    return -_below_half(9 - block, is_top=not is_top)
+
+
+def _two_neighbours(block: int, *, is_top: bool) -> float:
+    return from_bits(BASE + 2 * block + is_top)
+
+
+def _four_neighbours(block: int, *, is_top: bool) -> float:
+    return from_bits(BASE + 4 * block + 3 * is_top)
+
+
+ZONES: dict[str, tuple[Mode, Callable[..., float]]] = {
+    "below one half": ("probability", _below_half),
+    "above one half": ("probability", _above_half),
+    "below zero": ("real", _below_zero),
+    "two neighbours": ("probability", _two_neighbours),
+    "four neighbours": ("real", _four_neighbours),
+}
+"""Where small cells lie: the lowest and highest score of each of ten aligned blocks of keys."""
+
+
+@dataclass(frozen=True)
+class Block:
+    """Unit rows of one cell, at one score or at several."""
+
+    pos: int
+    neg: int
+    has_several_scores: bool
+
+
+SINGLES = (None, Block(1, 0, False), Block(0, 1, False), Block(2, 1, False))
+SEVERAL = [Block(p, n, True) for p, n in itertools.product(range(7), repeat=2) if 2 <= p + n <= 6]
+
+
+def patterns() -> Iterator[list[Block]]:
+    """Cells from the highest: one of several scores among single ones, or two."""
+    for several in SEVERAL:
+        for above, below in itertools.product(SINGLES, repeat=2):
+            if several.pos + several.neg < 6 or above is below:
+                yield [block for block in (above, several, below) if block]
+    for first, second in itertools.product(SEVERAL, repeat=2):
+        size = first.pos + first.neg + second.pos + second.neg
+        if size <= 5 or (size == 6 and first.pos and first.neg and second.pos and second.neg):
+            yield [first, second]
+        if size == 4:
+            yield [first, Block(1, 1, False), second]
+
+
+def cells_in(zone: str, blocks: Sequence[Block]) -> list[Cell]:
+    """Put a pattern into a zone, highest first."""
+    _, place = ZONES[zone]
+    cells = []
+    for number, block in enumerate(blocks):
+        lo = place(8 - number, is_top=False)
+        hi = place(8 - number, is_top=True) if block.has_several_scores else lo
+        cells.append(Cell(lo, hi, block.pos, block.neg))
+    return cells
+
+
+def sketch_of(table: Table, mode: Mode, budget: int | None) -> Any:
+    """What the library says of a table of unit rows."""
+    acc = se.PRCurveSketch(budget, scores=mode)
+    for counts, label in ((table.pos, 1), (table.neg, 0)):
+        acc.update(np.full(sum(counts), label), np.repeat(table.scores, counts))
+    return acc.compute()
+
+
+@dataclass
+class Enumeration:
+    """The values that a number takes over all data sets with the same cells."""
+
+    name: str
+    cells: list[Cell]
+    interval: Interval
+    least: float = math.inf
+    most: float = -math.inf
+
+    @property
+    def is_attained(self) -> tuple[bool, bool]:
+        low, high = self.interval
+        return (
+            is_close(low, self.least, tolerance=1e-11),
+            is_close(high, self.most, tolerance=1e-11),
+        )
+
+
+def interval_of(ours: Any) -> Interval:
+    return ours.low, ours.high
+
+
+def enumerate_values(
+    cells: list[Cell],
+    every_metric: dict[str, Metric],
+    intervals: dict[str, Interval],
+    tally: Tally,
+    *,
+    every_place: bool,
+) -> list[Enumeration]:
+    """Check each metric's interval against every data set that has these cells."""
+    found = {name: Enumeration(name, cells, intervals[name]) for name in every_metric}
+    for table in consistent_tables(cells, every_place=every_place):
+        for name, metric in every_metric.items():
+            truth = metric.truth(table)
+            tally.check(name, intervals[name], truth, table_text(table))
+            if not math.isnan(truth):
+                one = found[name]
+                one.least = min(one.least, float(truth))
+                one.most = max(one.most, float(truth))
+    return list(found.values())
+
+
+def table_text(table: Table) -> str:
+    return f"scores {list(table.scores)}, positives {list(table.pos)}, negatives {list(table.neg)}"
+
+
+@cache
+def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
+    """All patterns in a zone; in all but the first zone every third pattern."""
+    mode, _ = ZONES[zone]
+    tally, found = Tally(), []
+    chosen = list(patterns())
+    if zone != next(iter(ZONES)):
+        chosen = chosen[list(ZONES).index(zone) % 3 :: 3]
+    for blocks in chosen:
+        cells = cells_in(zone, blocks)
+        any_table = next(consistent_tables(cells, every_place=False), None)
+        if any_table is None:
+            continue
+        assert cells_of(any_table, mode, len(cells)) == cells, "the pattern is not what is kept"
+        curve = sketch_of(any_table, mode, len(cells))
+
+        by_place = SCORE_METRICS | (PROBABILITY_METRICS if mode == "probability" else {})
+        for cell in cells:
+            if cell.has_several_scores:
+                for threshold in {cell.hi, (cell.lo + cell.hi) / 2}:
+                    by_place |= metrics_at(threshold)
+        for metrics, every_place in ((CURVE_METRICS, False), (by_place, True)):
+            ours = {name: metric.ours(curve) for name, metric in metrics.items()}
+            intervals = {name: interval_of(one) for name, one in ours.items()}
+            for name, one in ours.items():
+                tally.check_estimate(name, one, cells)
+            found += enumerate_values(cells, metrics, intervals, tally, every_place=every_place)
+    return tally, found
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
+    tally, _ = enumerated(zone)
+
+    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
+    assert sum(tally.coarsened.values()) > 10_000
+
+
+@pytest.mark.parametrize("zone", ZONES)
+def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: str) -> None:
+    _, found = enumerated(zone)
+    loose = [
+        one
+        for one in found
+        if all(cell.is_loose for cell in one.cells if cell.has_several_scores)
+        and not math.isnan(one.interval[0])
+    ]
+
+    tight = [one for one in loose if one.name.startswith(ENVELOPED)]
+    assert len(tight) > 100
+    assert [one for one in tight if one.is_attained != (True, True)] == []
+    upper = [one for one in loose if one.name in {"ks", "average_precision"}]
+    assert [one for one in upper if not one.is_attained[1]] == []
+
+
+def test_share_of_enumerated_intervals_that_attain_their_ends(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    tally, by_name = Tally(), {}
+    for zone in ZONES:
+        part, found = enumerated(zone)
+        tally += part
+        for one in found:
+            if one.interval[0] < one.interval[1]:
+                by_name.setdefault(one.name.partition(" ")[0], []).append(one.is_attained)
+
+    lines = [
+        f"{name:40} {len(ends):7} {np.mean(ends, axis=0)[0]:7.1%} {np.mean(ends, axis=0)[1]:7.1%}"
+        for name, ends in sorted(by_name.items())
+        if len(ends) >= 50
+    ]
+    with capsys.disabled():
+        n, coarsened = (sum(x.values()) for x in (tally.checked, tally.coarsened))
+        print(f"\n{n} checks of enumerated data sets, {coarsened} coarsened; ends attained:")
+        print("\n".join(lines))
+    ends = {name: np.mean(ends, axis=0) for name, ends in by_name.items()}
+    assert ends["roc_auc"].min() > 0.5
+    assert ends["ks"].max() > 0.5
+
+
+def feed(one: Sample, budget: int | None) -> Any:
+    """Count a sample in one to three batches."""
+    acc = se.PRCurveSketch(budget, scores=one.mode)
+    for rows in np.array_split(np.arange(len(one.y)), 1 + len(one.y) % 3):
+        weights = None if one.weights is None else one.weights[rows]
+        acc.update(one.y[rows], one.scores[rows], sample_weight=weights)
+    return acc.compute()
+
+
+def metrics_for(one: Sample, seed: int) -> dict[str, Metric]:
+    """All numbers, those of a threshold at two places that the sketch may not know."""
+    rng = np.random.default_rng([3, seed])
+    wide = [cell for cell in one.cells if cell.has_several_scores] or one.cells
+    lo, hi, *_ = wide[rng.integers(len(wide))]
+    inside = [x for x in one.table.scores if lo < x <= hi] or [lo]
+    thresholds = {inside[rng.integers(len(inside))], float(rng.choice([lo, hi]))}
+    found = CURVE_METRICS | SCORE_METRICS
+    if one.mode == "probability":
+        found |= PROBABILITY_METRICS
+    for threshold in thresholds:
+        found |= metrics_at(threshold)
+    return found
+
+
+def run_campaign(name: str, seeds: range) -> Tally:
+    """Check every number of many samples, and on some of them the numbers of an exact sketch."""
+    tally = Tally()
+    for seed in seeds:
+        one = sample(name, seed)
+        curve = feed(one, one.budget)
+        exact = feed(one, None) if seed % 4 == 0 else None
+        source = f"seed {seed}, {one}" if len(one.y) < 50 else f"{name!r}, seed {seed}"
+        for metric_name, metric in metrics_for(one, seed).items():
+            if one.table.n_pos == 0 and metric_name.startswith(("recall_at ", "f_at ")):
+                continue
+            ours = metric.ours(curve)
+            tally.check_estimate(metric_name, ours, source)
+            tally.check(metric_name, interval_of(ours), metric.truth(one.table), source)
+            if exact is not None:
+                number = float(metric.ours(exact))
+                undefined = metric_name in SCORE_METRICS
+                if not is_kept(interval_of(ours), number, may_be_undefined=undefined):
+                    tally.report(f"{metric_name}: {number!r} without a budget, {ours!r}: {source}")
+    return tally
+
+
+@cache
+def campaign(name: str) -> Tally:
+    return run_campaign(name, range(N_SAMPLES))
+
+
+every_generator = pytest.mark.parametrize("name", GENERATORS)
+
+
+@every_generator
+def test_interval_holds_the_exact_value(name: str) -> None:
+    tally = campaign(name)
+
+    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
+    assert sum(tally.coarsened.values()) > N_COARSENED / len(GENERATORS) / 4
+
+
+def test_enough_random_intervals_are_coarsened(capsys: pytest.CaptureFixture[str]) -> None:
+    tally = sum((campaign(name) for name in GENERATORS), Tally())
+
+    n, coarsened = sum(tally.checked.values()), sum(tally.coarsened.values())
+    with capsys.disabled():
+        print(f"\n{n} checks of random data sets, {coarsened} coarsened; share that is an end:")
+        print(tally.summary())
+    assert coarsened >= N_COARSENED
+
+
+@pytest.mark.long
+@every_generator
+def test_interval_holds_the_exact_value_in_a_long_run(name: str) -> None:
+    tally = run_campaign(name, range(N_SAMPLES, N_SAMPLES_LONG))
+
+    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
+
+
+def documented_interval(name: str, metric: Metric, one: Sample) -> Interval | None:
+    """The interval that the design promises, from the cells alone."""
+    if name.startswith(ENVELOPED):
+        return tuple(float(metric.truth(t(one.cells))) for t in (worst_table, best_table))
+    if name == "average_precision":
+        return average_precision_interval(one.cells, unit=one.unit)
+    if name == "pr_auc":
+        return pr_auc_interval(one.cells)
+    if name == "ks":
+        return 0.0, float(max(ks(worst_table(one.cells)), ks(best_table(one.cells))))
+    return None
+
+
+@every_generator
+def test_interval_is_no_wider_than_documented(name: str) -> None:
+    wider = []
+    for seed in range(60):
+        one = sample(name, seed)
+        if not one.table.n_pos or not one.table.n_neg:
+            continue
+        curve = feed(one, one.budget)
+        for metric_name, metric in metrics_for(one, seed).items():
+            expected = documented_interval(metric_name, metric, one)
+            ours = metric.ours(curve)
+            if expected and not (
+                ours.low >= expected[0] - 1e-11 and ours.high <= expected[1] + 1e-11
+            ):
+                wider.append(f"{metric_name}: {ours!r}, documented {expected}: seed {seed}, {one}")
+    assert not wider, f"{len(wider)} wider\n" + "\n".join(wider[:10])
+
+
+@every_generator
+def test_estimate_of_roc_auc_is_the_middle_of_its_interval(name: str) -> None:
+    for seed in range(60):
+        one = sample(name, seed)
+        if one.table.n_pos and one.table.n_neg:
+            auc = feed(one, one.budget).roc_auc
+            assert float(auc) == pytest.approx((auc.low + auc.high) / 2, rel=1e-12), one
+
+
+def test_width_of_roc_auc_is_the_share_of_pairs_in_a_cell_of_several_scores() -> None:
+    for seed in range(300):
+        one = sample("uniform", seed)
+        if one.table.n_pos and one.table.n_neg:
+            pairs = sum(cell.pos * cell.neg for cell in one.cells if cell.has_several_scores)
+            auc = feed(one, one.budget).roc_auc
+            expected = pairs / (one.table.n_pos * one.table.n_neg)
+            assert auc.high - auc.low == pytest.approx(expected, rel=1e-9, abs=1e-12), one
+
+
+@dataclass(frozen=True)
+class Formula:
+    """An interval computed from cells by the formulas of this folder, right or with a fault."""
+
+    metric: Callable[[Table], Value]
+    interval: Callable[[list[Cell], int | None], Interval]
+
+
+def _swapped_recall(cells: list[Cell], unit: int | None) -> Interval:
+    """Recall at the highest score of the first wide cell, its rows put at the wrong ends."""
+    threshold = first_wide(cells).hi
+    return tuple(float(recall_at(t(cells), threshold)) for t in (best_table, worst_table))
+
+
+def first_wide(cells: list[Cell]) -> Cell:
+    return next((cell for cell in cells if cell.has_several_scores), cells[0])
+
+
+def _ends(cells: list[Cell], metric: Callable[[Table], Value]) -> Interval:
+    return float(metric(worst_table(cells))), float(metric(best_table(cells)))
+
+
+def _middle_half(interval: Interval) -> Interval:
+    low, high = interval
+    return (3 * low + high) / 4, (low + 3 * high) / 4
+
+
+RIGHT = {
+    "average precision": Formula(
+        average_precision, lambda cells, unit: average_precision_interval(cells, unit=unit)
+    ),
+    "ROC AUC": Formula(roc_auc, lambda cells, unit: _ends(cells, roc_auc)),
+}
+FAULTS = {
+    "u raised to 1": Formula(
+        average_precision,
+        lambda cells, unit: average_precision_interval(cells, unit=unit, u=1.0),
+    ),
+    "C halved": Formula(
+        average_precision,
+        lambda cells, unit: average_precision_interval(cells, unit=unit, share_of_c=0.5),
+    ),
+    "ends of AP swapped": Formula(
+        average_precision,
+        lambda cells, unit: average_precision_interval(cells, unit=unit)[::-1],
+    ),
+    "lo and hi of AUC swapped": Formula(roc_auc, lambda cells, unit: _ends(cells, roc_auc)[::-1]),
+    "AUC half as wide": Formula(roc_auc, lambda cells, unit: _middle_half(_ends(cells, roc_auc))),
+}
+ONLY_WEIGHTED_FAULTS = {
+    "one half for fractional weights": Formula(
+        average_precision, lambda cells, unit: average_precision_interval(cells, unit=2**62)
+    ),
+}
+
+
+def violations_in_enumeration(formula: Formula) -> int:
+    """How many small data sets lie outside a formula's interval."""
+    tally = Tally()
+    for blocks in itertools.islice(patterns(), 0, None, 5):
+        cells = cells_in("below one half", blocks)
+        if sum(cell.pos for cell in cells) and sum(cell.neg for cell in cells):
+            interval = formula.interval(cells, 1)
+            for table in consistent_tables(cells, every_place=False):
+                tally.check("planted", interval, formula.metric(table), "")
+    return tally.n_broken
+
+
+def violations_in_samples(formula: Formula) -> int:
+    """How many random data sets lie outside a formula's interval."""
+    tally = Tally()
+    for name, seed in itertools.product(GENERATORS, range(40)):
+        one = sample(name, seed)
+        if one.table.n_pos and one.table.n_neg:
+            interval = formula.interval(one.cells, one.unit)
+            tally.check("planted", interval, formula.metric(one.table), one)
+    return tally.n_broken
+
+
+every_search = pytest.mark.parametrize(
+    "violations", [violations_in_enumeration, violations_in_samples]
+)
+
+
+@every_search
+@pytest.mark.parametrize("formula", RIGHT)
+def test_no_data_lies_outside_the_right_bounds(
+    formula: str, violations: Callable[[Formula], int]
+) -> None:
+    assert violations(RIGHT[formula]) == 0
+
+
+@every_search
+@pytest.mark.parametrize("fault", FAULTS)
+def test_fault_in_the_bounds_is_noticed(fault: str, violations: Callable[[Formula], int]) -> None:
+    assert violations(FAULTS[fault]) >= 10
+
+
+@pytest.mark.parametrize("fault", ONLY_WEIGHTED_FAULTS)
+def test_fault_in_the_bounds_of_weighted_data_is_noticed(fault: str) -> None:
+    assert violations_in_samples(ONLY_WEIGHTED_FAULTS[fault]) >= 10
+
+
+def test_recall_with_lo_and_hi_swapped_is_noticed() -> None:
+    broken = 0
+    for name, seed in itertools.product(GENERATORS, range(40)):
+        one = sample(name, seed)
+        if one.table.n_pos:
+            truth = recall_at(one.table, first_wide(one.cells).hi)
+            broken += not is_kept(_swapped_recall(one.cells, one.unit), truth)
+    assert broken >= 10

@@ -1,0 +1,267 @@
+"""What CalibrationAccumulator takes and refuses, and how its result shows itself."""
+
+from __future__ import annotations
+
+import builtins
+from collections.abc import Callable, Iterator
+from typing import Any
+from xml.etree import ElementTree
+
+import matplotlib as mpl
+import numpy as np
+import pandas as pd
+import pytest
+
+import streameval as se
+
+LABELS = ["cat", "dog", "owl"]
+SCORES = [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]
+
+
+def binary() -> se.Calibration:
+    accumulator = se.CalibrationAccumulator(bins=2)
+    return accumulator.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
+
+
+def several() -> se.Calibration:
+    return se.CalibrationAccumulator(classes=LABELS).update(["dog", "owl"], SCORES).compute()
+
+
+def many(classes: int) -> se.Calibration:
+    rows = np.full((2, classes), 1 / classes)
+    return se.CalibrationAccumulator(classes=classes).update([0, 1], rows).compute()
+
+
+ACCEPTED: dict[str, Callable[[], Any]] = {
+    "lists": lambda: ([1, 0], [0.75, 0.5]),
+    "booleans": lambda: (np.array([True, False]), np.array([0.75, 0.5])),
+    "float labels": lambda: ([1.0, 0.0], [0.75, 0.5]),
+    "float16": lambda: ([1, 0], np.array([0.75, 0.5], dtype=np.float16)),
+    "mapping": lambda: ({"y_true": [1, 0], "y_prob": [0.75, 0.5], "other": "x"},),
+    "frame": lambda: (pd.DataFrame({"y_true": [1, 0], "y_prob": [0.75, 0.5]}),),
+    "tuple": lambda: (([1, 0], [0.75, 0.5]),),
+    "tuple with weights": lambda: (([1, 0], [0.75, 0.5], [1, 1]),),
+}
+
+
+@pytest.mark.parametrize("claim", ACCEPTED)
+def test_one_probability_is_taken_as(claim: str) -> None:
+    expected = se.CalibrationAccumulator().update([1, 0], [0.75, 0.5])
+    assert se.CalibrationAccumulator().update(*ACCEPTED[claim]()) == expected
+
+
+def test_integers_are_probabilities_0_and_1() -> None:
+    assert se.CalibrationAccumulator().update([1, 0], [1, 0]).compute().brier == 0.0
+
+
+@pytest.mark.parametrize(
+    ("dtype", "slack"), [(np.float16, 0.03), (np.float32, 3e-4), (np.float64, 1.4e-8)]
+)
+@pytest.mark.parametrize("sign", [1, -1], ids=["above", "below"])
+def test_rows_may_miss_1_by_the_root_of_the_epsilon_of_their_dtype(
+    dtype: type, slack: float, sign: int
+) -> None:
+    accumulator = se.CalibrationAccumulator(classes=2)
+    accumulator.update([0], np.array([[0.5, 0.5 + sign * slack]], dtype=dtype))
+    with pytest.raises(se.InvalidInputError, match="rows that sum to 1 within"):
+        accumulator.update([0], np.array([[0.5, 0.5 + 1.3 * sign * slack]], dtype=dtype))
+    assert accumulator.n == 1
+
+
+class Tensor:
+    """A tensor of torch's type bfloat16, as far as it is asked."""
+
+    dtype = "torch.bfloat16"
+
+    def __init__(self, values: Any) -> None:
+        self.values = np.array(values, dtype=np.float32)
+
+    def __array__(self, *_: Any, **__: Any) -> Any:
+        return self.values
+
+
+def test_rows_of_bfloat16_may_miss_1_by_the_root_of_its_epsilon() -> None:
+    accumulator = se.CalibrationAccumulator(classes=2)
+    accumulator.update([0], Tensor([[0.5, 0.4140625]]))
+    with pytest.raises(se.InvalidInputError, match=r"within 0\.088"):
+        accumulator.update([0], Tensor([[0.5, 0.40625]]))
+
+
+def test_rows_of_integers_are_judged_like_float64() -> None:
+    accumulator = se.CalibrationAccumulator(classes=2).update([0], [[1, 0]])
+    with pytest.raises(se.InvalidInputError, match=r"within 1\.5e-08, got 2\.0 in row 1\."):
+        accumulator.update([0, 0], [[1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("scores", [[], np.empty((0, 3))], ids=["no shape", "no rows"])
+def test_batch_of_no_rows_changes_nothing(scores: Any) -> None:
+    accumulator = se.CalibrationAccumulator(classes=3)
+    before = accumulator.to_bytes()
+    assert accumulator.update([], scores).to_bytes() == before
+
+
+def test_weights_of_a_batch_of_no_rows_are_checked() -> None:
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` must have 0 rows"):
+        se.CalibrationAccumulator().update([], [], sample_weight=[1])
+
+
+def test_classes_in_their_own_order_are_a_number() -> None:
+    assert se.CalibrationAccumulator(classes=[0, 1, 2]) == se.CalibrationAccumulator(classes=3)
+
+
+def test_columns_go_by_the_order_of_the_labels() -> None:
+    one = se.CalibrationAccumulator(classes=["a", "b"]).update(["a"], [[0.25, 0.75]]).compute()
+    other = se.CalibrationAccumulator(classes=["b", "a"]).update(["a"], [[0.75, 0.25]]).compute()
+    assert one.log_loss == other.log_loss
+    assert list(one.mean_label) == [1.0, 0.0]  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("classes", [None, 5], ids=["binary", "classes"])
+def test_batch_of_many_blocks_is_the_sum_of_its_rows(classes: int | None) -> None:
+    random = np.random.default_rng(0)
+    size = 70_000
+    truth = random.integers(0, classes or 2, size)
+    scores = random.dirichlet([1.0] * classes, size) if classes else random.random(size)
+    weights = np.where(np.arange(size) > size - 9, 0.5, 1.0)
+    whole = se.CalibrationAccumulator(classes=classes)
+    whole.update(truth, scores, sample_weight=weights)
+    parts = se.CalibrationAccumulator(classes=classes)
+    for rows in np.array_split(np.arange(size), 11):
+        parts.update(truth[rows], scores[rows], sample_weight=weights[rows])
+    assert whole == parts
+    assert whole.n == size - 4
+
+
+def test_repr_of_the_accumulator_shows_options_that_differ() -> None:
+    assert repr(se.CalibrationAccumulator(classes=3)) == "CalibrationAccumulator(classes=3, n=0)"
+    assert repr(se.CalibrationAccumulator(7)) == "CalibrationAccumulator(bins=7, n=0)"
+
+
+def test_repr_shows_size_and_headline() -> None:
+    assert repr(binary()) == "Calibration(n=4, log_loss=0.490415, brier=0.15625, ece=0.125)"
+    assert repr(several()) == (
+        "Calibration(n=2, classes=3, log_loss=0.836988, brier=0.5, ece=0.375)"
+    )
+
+
+def test_report_of_one_probability_has_every_metric() -> None:
+    assert binary().report().splitlines() == [
+        "n                       4",
+        "log_loss         0.490415",
+        "brier             0.15625",
+        "ece                 0.125",
+        "pcopc                   1",
+        "mean_prediction       0.5",
+        "mean_label            0.5",
+        "n_clipped               0",
+    ]
+    assert str(binary()) == binary().report()
+
+
+def test_report_of_classes_has_a_line_each() -> None:
+    lines = [line.split() for line in several().report().splitlines()]
+    assert lines[-4:] == [
+        ["pcopc", "mean_prediction", "mean_label", "class"],
+        ["nan", "0.375", "0", "cat"],
+        ["1", "0.5", "0.5", "dog"],
+        ["0.25", "0.125", "0.5", "owl"],
+    ]
+
+
+def test_report_of_many_classes_is_cut_and_says_so() -> None:
+    lines = many(53).report().splitlines()
+    assert lines[-2:] == [lines[-2], "... and 3 more"]
+    assert lines[-2].endswith("  49")
+    assert "more" not in many(50).report()
+
+
+@pytest.mark.parametrize("label", ["x" * 500, "a\nb", "日本" * 40], ids=["long", "lines", "wide"])
+def test_report_has_lines_of_at_most_80_columns(label: str) -> None:
+    accumulator = se.CalibrationAccumulator(classes=[label, "y"]).update(["y"], [[1.0, 0.0]])
+    lines = accumulator.compute().report().splitlines()
+    assert len(lines) == 9
+    assert max(map(len, lines)) <= 80
+
+
+def test_as_dict_holds_plain_numbers() -> None:
+    numbers = binary().as_dict()
+    assert list(numbers) == [
+        *("n", "log_loss", "brier", "ece"),
+        *("pcopc", "mean_prediction", "mean_label", "n_clipped"),
+    ]
+    assert {type(number) for number in numbers.values()} == {int, float}
+    assert list(several().as_dict()) == ["n", "log_loss", "brier", "ece", "n_clipped"]
+
+
+def test_result_does_not_change_with_later_updates() -> None:
+    accumulator = se.CalibrationAccumulator().update([1], [0.5])
+    result = accumulator.compute()
+    before = result.report()
+    accumulator.update([1], [0.1])
+    assert result.report() == before
+
+
+def test_html_is_a_well_formed_fragment_with_every_metric() -> None:
+    page = ElementTree.fromstring(binary()._repr_html_())
+    assert [cell.text for cell in page.iter("th")] == list(binary().as_dict())
+    assert next(cell.text for cell in page.iter("td")) == "4"
+
+
+def test_html_of_classes_shows_markup_of_a_label_as_text() -> None:
+    labels = ["<b>&'\"", "y"]
+    result = se.CalibrationAccumulator(classes=labels).update(["y"], [[0.25, 0.75]]).compute()
+    page = ElementTree.fromstring(result._repr_html_())
+    assert "<b>&'\"" in [cell.text for cell in page.iter("th")]
+    assert [cell.text for cell in page.iter("td")][-3:] == ["0.75", "0.75", "1"]
+
+
+def test_html_of_many_classes_is_cut_and_says_so() -> None:
+    page = many(60)._repr_html_()
+    assert len(list(ElementTree.fromstring(page).iter("tr"))) == 5 + 1 + 50
+    assert "... and 10 more" in page
+
+
+@pytest.fixture
+def pyplot() -> Iterator[Any]:
+    mpl.use("Agg")
+    from matplotlib import pyplot
+
+    yield pyplot
+    pyplot.close("all")
+
+
+def test_plot_draws_curve_diagonal_and_shares(pyplot: Any) -> None:
+    axes = binary().plot()
+    diagonal, curve = axes.get_lines()
+    assert diagonal.get_xydata().tolist() == [[0, 0], [1, 1]]
+    assert curve.get_xdata().tolist() == [0.25, 1.75 / 3]
+    assert curve.get_ydata().tolist() == [0.0, 2 / 3]
+    (bars,) = axes.patches
+    assert bars.get_data().values.tolist() == [0.25, 0.75]
+    assert bars.get_data().edges.tolist() == [0.0, 0.5, 1.0]
+    assert axes.get_title() == "expected calibration error 0.1250"
+    assert axes.get_xlabel() == "mean prediction"
+
+
+def test_plot_uses_the_axes_it_is_given(pyplot: Any) -> None:
+    _, axes = pyplot.subplots()
+    assert several().plot(axes) is axes
+    assert (axes.get_xlabel(), axes.get_ylabel()) == ("mean confidence", "accuracy")
+
+
+def test_plot_of_nothing_is_drawn(pyplot: Any) -> None:
+    axes = se.CalibrationAccumulator().compute().plot()
+    axes.figure.canvas.draw()
+
+
+def test_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    real = builtins.__import__
+
+    def refuse(name: str, *args: Any) -> Any:
+        if name.startswith("matplotlib"):
+            raise ImportError(name)
+        return real(name, *args)
+
+    monkeypatch.setattr(builtins, "__import__", refuse)
+    with pytest.raises(ImportError, match=r'pip install "streameval\[plot\]"'):
+        binary().plot()

@@ -1,0 +1,529 @@
+"""What a curve says of its scores: arguments, bounds, thresholds, intervals, words."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from sklearn import metrics as sk
+from small_states import EVERY
+
+import streameval as se
+
+TRUTH = [0, 0, 1, 1, 0, 1, 0, 1]
+SCORES = [0.0, 0.125, 0.25, 0.375, 0.5, 0.625, 0.75, 1.0]
+
+SCALARS = (
+    *("roc_auc", "average_precision", "average_precision_interpolated"),
+    *("average_precision_11pt", "pr_auc", "ks"),
+)
+METHODS: dict[str, tuple[Any, ...]] = {
+    "partial_roc_auc": (0.25,),
+    "precision_at": (0.5,),
+    "recall_at": (0.5,),
+    "f_at": (0.5, 2.0),
+    "recall_at_precision": (0.75,),
+    "precision_at_recall": (0.5,),
+    "threshold_at_precision": (0.6,),
+    "ece": (5,),
+}
+
+
+def curve(
+    truth: Any = TRUTH, score: Any = SCORES, /, *, weights: Any = None, **options: Any
+) -> Any:
+    return se.PRCurveSketch(**options).update(truth, score, sample_weight=weights).compute()
+
+
+def beta_curve(budget: int | None, size: int = 20_000, seed: int = 1) -> Any:
+    random = np.random.default_rng(seed)
+    scores = random.beta(2, 3, size)
+    return curve(random.random(size) < scores, scores, budget=budget)
+
+
+def test_counts_are_plain_numbers() -> None:
+    found = curve(weights=[1, 2, 3, 1, 1, 1, 1, 1])
+    assert (found.n, found.n_pos, found.n_neg, found.n_skipped, found.cells) == (11, 6, 5, 0, 8)
+    for name in ("n", "n_pos", "n_neg", "n_skipped", "cells"):
+        assert type(getattr(found, name)) is int
+
+
+def test_counts_are_floats_once_a_weight_has_a_fraction() -> None:
+    found = curve(weights=[1, 2, 3.5, 1, 1, 1, 1, 1])
+    assert (found.n, found.n_pos, found.n_neg) == (11.5, 6.5, 5)
+    assert type(found.n) is float
+
+
+def test_skipped_rows_are_counted_by_weight() -> None:
+    found = curve([1, 0, 1], [0.5, math.nan, math.nan], weights=[1, 2, 0.5], nan="skip")
+    assert (found.n, found.n_skipped) == (1, 2.5)
+
+
+@pytest.mark.parametrize(
+    ("budget", "exact", "resolution"), [(None, True, 0.0), (8, True, 0.0), (3, False, 0.375)]
+)
+def test_resolution_is_the_width_of_the_widest_cell(
+    budget: int | None, exact: bool, resolution: float
+) -> None:
+    found = curve(budget=budget)
+    assert (found.exact, found.resolution) == (exact, resolution)
+
+
+def test_resolution_is_infinite_when_a_cell_reaches_infinity() -> None:
+    assert curve([0, 1, 1], [1.0, 2.0, math.inf], budget=1, scores="real").resolution == math.inf
+
+
+@pytest.mark.parametrize("name", [*SCALARS, "brier", "log_loss"])
+@pytest.mark.parametrize("budget", [None, 3])
+def test_metric_is_a_bounded_number(name: str, budget: int | None) -> None:
+    value = getattr(curve(budget=budget), name)
+    assert type(value) is se.Bounded
+    assert value.low <= value <= value.high
+    assert value.exact or budget
+
+
+@pytest.mark.parametrize("name", METHODS)
+@pytest.mark.parametrize("budget", [None, 3])
+def test_metric_of_an_argument_is_a_bounded_number(name: str, budget: int | None) -> None:
+    value = getattr(curve(budget=budget), name)(*METHODS[name])
+    assert type(value) is se.Bounded
+    assert value.low <= value <= value.high
+    assert value.exact or budget
+
+
+@pytest.mark.parametrize("name", ["empty_curve", "no positive", "no negative"])
+def test_undefined_metrics_are_nan(name: str) -> None:
+    truth = {"no positive": 0, "no negative": 1}
+    found = EVERY[name]().compute() if name in EVERY else curve([truth[name]] * 8)
+    needs_both = [found.roc_auc, found.ks, found.partial_roc_auc(0.5)]
+    assert all(map(math.isnan, needs_both))
+    needs_positive = [found.average_precision, found.pr_auc, found.recall_at(0.5)]
+    needs_positive += [found.average_precision_interpolated, found.average_precision_11pt]
+    needs_positive += [found.recall_at_precision(0.5), found.precision_at_recall(0.5)]
+    needs_positive += [*found.best_f()]
+    assert all(map(math.isnan, needs_positive)) == (name != "no negative")
+    assert math.isnan(found.log_loss) == math.isnan(found.brier) == (name == "empty_curve")
+    assert math.isnan(found.ece()) == (name == "empty_curve")
+
+
+@pytest.mark.parametrize("name", ["no positive", "no negative"])
+def test_coarse_curve_of_one_class_is_undefined_where_an_exact_one_is(name: str) -> None:
+    truth = [int(name == "no negative")] * 8
+    exact, coarse = (curve(truth, budget=budget).metrics() for budget in (None, 2))
+    assert [math.isnan(value) for value in coarse.values()] == [
+        math.isnan(value) for value in exact.values()
+    ]
+
+
+def test_lists_of_a_curve_of_one_class_are_those_of_scikit_learn() -> None:
+    fpr, tpr, _ = curve([0] * 8).roc_curve()
+    assert np.isnan(tpr).all()
+    assert fpr[-1] == 1
+    fpr, tpr, _ = curve([1] * 8).roc_curve()
+    assert np.isnan(fpr).all()
+    assert tpr[-1] == 1
+    precision, recall, _ = curve([0] * 8).precision_recall_curve()
+    np.testing.assert_array_equal(precision, [0] * 8 + [1])
+    np.testing.assert_array_equal(recall, [1] * 8 + [0])
+
+
+def test_lists_of_nothing_have_their_end_point() -> None:
+    empty = EVERY["empty_curve"]().compute()
+    fpr, tpr, thresholds = empty.roc_curve()
+    np.testing.assert_array_equal(thresholds, [math.inf])
+    assert len(fpr) == len(tpr) == 1
+    precision, recall, thresholds = empty.precision_recall_curve()
+    assert (precision.tolist(), recall.tolist(), thresholds.tolist()) == ([1.0], [0.0], [])
+
+
+def test_lists_can_be_changed_without_a_trace() -> None:
+    found = curve()
+    before = [part.tolist() for part in (*found.roc_curve(), *found.precision_recall_curve())]
+    for part in (*found.roc_curve(), *found.precision_recall_curve()):
+        part[:] = 7
+    after = [part.tolist() for part in (*found.roc_curve(), *found.precision_recall_curve())]
+    assert after == before
+
+
+@pytest.mark.parametrize("name", ["n", "exact", "_table"])
+def test_curve_is_frozen(name: str) -> None:
+    with pytest.raises(AttributeError):
+        setattr(curve(), name, 1)
+
+
+def test_curve_stays_as_it_is_when_more_is_counted() -> None:
+    sketch = se.PRCurveSketch(4).update(TRUTH, SCORES)
+    found = sketch.compute()
+    before = found.as_dict()
+    sketch.update(TRUTH, SCORES).merge(sketch)
+    assert found.as_dict() == before
+
+
+@pytest.mark.parametrize("budget", [None, 3])
+def test_dictionary_holds_plain_numbers(budget: int | None) -> None:
+    numbers = curve(budget=budget).as_dict()
+    assert {type(value) for value in numbers.values()} == {int, float}
+    assert numbers["n"] == 8
+    for name in (*SCALARS, "best_f", "best_f_threshold", "log_loss", "brier", "ece"):
+        assert numbers[f"{name}_low"] <= numbers[name] <= numbers[f"{name}_high"]
+    assert json.loads(json.dumps(numbers)) == numbers
+
+
+def test_dictionary_of_real_scores_leaves_out_the_losses() -> None:
+    numbers = curve(scores="real").as_dict()
+    assert {"log_loss", "brier", "ece"} & numbers.keys() == set()
+
+
+@pytest.mark.parametrize("name", ["brier", "log_loss"])
+def test_loss_of_real_scores_is_refused(name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"`{name}` needs probabilities"):
+        getattr(curve(scores="real"), name)
+
+
+@pytest.mark.parametrize("threshold", [-math.inf, -1, 0, 0.3, 0.5, 1, 2, math.inf])
+def test_outcomes_at_a_threshold_are_counted(threshold: float) -> None:
+    predicted = np.array(SCORES) >= threshold
+    found = curve().confusion_at(threshold)
+    np.testing.assert_array_equal(found.matrix, sk.confusion_matrix(TRUTH, predicted))
+    assert found.precision() == curve().precision_at(threshold)
+    assert found.recall() == curve().recall_at(threshold)
+    assert found.f_score(2) == pytest.approx(curve().f_at(threshold, 2), rel=1e-15)
+
+
+def test_outcomes_of_weights_with_fractions_are_counted() -> None:
+    weights = np.arange(1, 9) / 4
+    found = curve(weights=weights).confusion_at(0.5)
+    expected = sk.confusion_matrix(TRUTH, np.array(SCORES) >= 0.5, sample_weight=weights)
+    np.testing.assert_array_equal(found.matrix, expected)
+
+
+def test_outcomes_are_a_confusion_with_its_methods() -> None:
+    found = curve().confusion_at(0.5)
+    assert isinstance(found, se.Confusion)
+    assert found.accuracy == sk.accuracy_score(TRUTH, np.array(SCORES) >= 0.5)
+    assert "accuracy" in found.report()
+
+
+# With a budget of 3 the cells are 0, 0.125, and from 0.25 to 1; with 4, 0.25 to 0.375 and
+# 0.5 to 1 part: 1 - x has other exponents than x.
+def test_ends_of_the_outcomes_hold_every_data_set_of_the_cells() -> None:
+    found = curve(budget=3)
+    low, high = (found.confusion_at(0.75, bound=bound) for bound in ("low", "high"))
+    assert low.recall() == found.recall_at(0.75).low <= 0.25 <= found.recall_at(0.75).high
+    assert high.recall() == found.recall_at(0.75).high
+    assert low.precision() == found.precision_at(0.75).low
+    assert high.precision() == found.precision_at(0.75).high
+    assert low.n == high.n == 8
+
+
+@pytest.mark.parametrize("bound", [None, "low", "high"])
+def test_outcomes_at_the_end_of_a_cell_are_exact(bound: Any) -> None:
+    found = curve(budget=3)
+    for threshold in np.unique(found.roc_curve()[2]):
+        predicted = np.array(SCORES) >= threshold
+        np.testing.assert_array_equal(
+            found.confusion_at(threshold, bound=bound).matrix,
+            sk.confusion_matrix(TRUTH, predicted),
+        )
+
+
+@settings(max_examples=200)
+@given(
+    st.lists(st.tuples(st.booleans(), st.integers(0, 64)), min_size=1, max_size=30),
+    st.integers(1, 4),
+    st.integers(-1, 66),
+)
+def test_thresholds_that_a_refusal_names_are_exact(
+    rows: list[tuple[bool, int]], budget: int, place: int
+) -> None:
+    truth, scores = [row[0] for row in rows], [row[1] / 64 for row in rows]
+    found, threshold = curve(truth, scores, budget=budget), (place + 0.5) / 65
+    try:
+        found.confusion_at(threshold)
+    except se.InvalidInputError as error:
+        below, above = str(error).split("ones are ")[1].split(";")[0].split(" and ")
+        assert float(below) < threshold < float(above)
+        for near in (float(below), float(above)):
+            predicted = np.array(scores) >= near
+            expected = sk.confusion_matrix(truth, predicted, labels=[False, True])
+            np.testing.assert_array_equal(found.confusion_at(near).matrix, expected)
+    else:
+        predicted = np.array(scores) >= threshold
+        expected = sk.confusion_matrix(truth, predicted, labels=[False, True])
+        np.testing.assert_array_equal(found.confusion_at(threshold).matrix, expected)
+
+
+def test_best_f_is_that_of_the_best_threshold() -> None:
+    value, threshold = curve().best_f(0.5)
+    candidates = {
+        t: sk.fbeta_score(TRUTH, np.array(SCORES) >= t, beta=0.5, zero_division=0) for t in SCORES
+    }
+    assert value == pytest.approx(max(candidates.values()), rel=1e-15)
+    assert candidates[float(threshold)] == max(candidates.values())
+
+
+def test_best_f_has_the_highest_of_several_thresholds() -> None:
+    value, threshold = curve([1, 0, 1, 0, 0, 0], [0.9, 0.8, 0.7, 0.3, 0.2, 0.1]).best_f(0.0)
+    assert (float(value), float(threshold)) == (1.0, 0.9)
+
+
+def test_threshold_at_precision_is_that_of_the_recall() -> None:
+    for wanted in (0.0, 0.3, 0.5, 0.6, 0.75, 1.0):
+        threshold = curve().threshold_at_precision(wanted)
+        assert curve().precision_at(threshold) >= wanted
+        assert curve().recall_at(threshold) == curve().recall_at_precision(wanted)
+
+
+def test_threshold_at_a_precision_that_is_not_reached_is_nan() -> None:
+    found = curve([0, 1], [0.9, 0.1])
+    assert math.isnan(found.threshold_at_precision(0.75))
+    assert found.recall_at_precision(0.75) == 0.0
+
+
+def test_recall_at_precision_is_the_highest() -> None:
+    precision, recall, _ = sk.precision_recall_curve(TRUTH, SCORES)
+    for wanted in (0.5, 0.6, 0.75, 1.0):
+        reached = recall[:-1][precision[:-1] >= wanted]
+        assert curve().recall_at_precision(wanted) == reached.max(initial=0)
+        assert curve().precision_at_recall(wanted) == precision[recall >= wanted].max()
+
+
+def raw_variance(truth: np.ndarray, scores: np.ndarray) -> tuple[float, float]:
+    """DeLong's AUC and its variance from all pairs."""
+    positives, negatives = scores[truth == 1], scores[truth == 0]
+    wins = (positives[:, None] > negatives) + (positives[:, None] == negatives) / 2
+    of_positives, of_negatives = wins.mean(axis=1), wins.mean(axis=0)
+    auc = wins.mean()
+    return auc, (
+        ((of_positives - auc) ** 2).sum() / (len(positives) - 1) / len(positives)
+        + ((of_negatives - auc) ** 2).sum() / (len(negatives) - 1) / len(negatives)
+    )
+
+
+def logit_interval(auc: float, variance: float, z: float) -> tuple[float, float]:
+    middle, reach = math.log(auc / (1 - auc)), z * math.sqrt(variance) / (auc * (1 - auc))
+    return 1 / (1 + math.exp(reach - middle)), 1 / (1 + math.exp(-reach - middle))
+
+
+@pytest.mark.parametrize(("level", "z"), [(0.95, 1.959963984540054), (0.5, 0.6744897501960817)])
+@pytest.mark.parametrize("values", [5, 20, 1000])
+def test_interval_of_roc_auc_is_that_of_all_pairs(values: int, level: float, z: float) -> None:
+    for seed in range(40):
+        random = np.random.default_rng(seed)
+        size = int(random.integers(6, 300))
+        truth = random.integers(0, 2, size)
+        truth[:4] = [0, 0, 1, 1]
+        scores = np.clip(random.integers(0, values, size) + truth * values // 4, 0, None) / values
+        auc, variance = raw_variance(truth, scores)
+        low, high = curve(truth, scores, scores="real").confidence("roc_auc", level=level)
+        if 0 < auc < 1:
+            assert (low, high) == pytest.approx(logit_interval(auc, variance, z), rel=1e-9)
+        else:
+            assert math.isnan(low)
+
+
+def test_interval_takes_whole_weights_as_repeats() -> None:
+    random = np.random.default_rng(3)
+    truth, scores = random.integers(0, 2, 60), random.integers(0, 20, 60) / 20
+    weights = random.integers(0, 4, 60)
+    repeated = curve(np.repeat(truth, weights), np.repeat(scores, weights))
+    for call in (("roc_auc",), ("precision_at", 0.5), ("recall_at", 0.25)):
+        assert curve(truth, scores, weights=weights).confidence(*call) == repeated.confidence(*call)
+
+
+@pytest.mark.parametrize(
+    ("truth", "scores"),
+    [
+        ([0, 0, 1, 1], [0.1, 0.2, 0.8, 0.9]),
+        ([1, 1, 0, 0], [0.1, 0.2, 0.8, 0.9]),
+        ([0, 1, 1], [0.1, 0.05, 0.9]),
+        ([0, 0, 1], [0.1, 0.2, 0.15]),
+        ([0, 0], [0.1, 0.2]),
+        ([], []),
+    ],
+    ids=["1", "0", "one negative", "one positive", "one class", "nothing"],
+)
+def test_interval_of_roc_auc_is_nan_when_it_is(truth: list[int], scores: list[float]) -> None:
+    low, high = curve(truth, scores).confidence("roc_auc")
+    assert math.isnan(low)
+    assert math.isnan(high)
+
+
+def test_interval_of_a_sure_score_has_no_width() -> None:
+    found = curve([0, 0, 1, 1], [0.5] * 4)
+    assert found.confidence("roc_auc") == (0.5, 0.5)
+
+
+@pytest.mark.parametrize("call", [("roc_auc",), ("precision_at", 0.5), ("recall_at", 0.5)])
+def test_interval_grows_with_its_level_from_the_value_on(call: tuple[Any, ...]) -> None:
+    found = curve()
+    value = float(getattr(found, call[0])(*call[1:]) if call[1:] else found.roc_auc)
+    assert found.confidence(*call, level=0) == pytest.approx((value, value), rel=1e-12)
+    ends = [found.confidence(*call, level=level) for level in (0.5, 0.8, 0.95, 0.999)]
+    assert all(0 <= low <= value <= high <= 1 for low, high in ends)
+    widths = [high - low for low, high in ends]
+    assert widths == sorted(set(widths))
+
+
+def wilson(hits: float, n: float, z: float = 1.959963984540054) -> tuple[float, float]:
+    middle = (hits + z * z / 2) / (n + z * z)
+    half = z / (n + z * z) * math.sqrt(hits * (n - hits) / n + z * z / 4)
+    return middle - half, middle + half
+
+
+def test_interval_of_precision_and_recall_is_that_of_wilson() -> None:
+    assert curve().confidence("precision_at", 0.5) == pytest.approx(wilson(2, 4), rel=1e-12)
+    assert curve().confidence("recall_at", 0.25) == pytest.approx(wilson(4, 4), rel=1e-12)
+    assert curve().confidence("recall_at", 0.5) == pytest.approx(wilson(2, 4), rel=1e-12)
+
+
+@pytest.mark.parametrize(
+    ("found", "call"),
+    [
+        (curve(), ("precision_at", 2.0)),
+        (curve([0] * 8), ("recall_at", 0.5)),
+        (curve([], []), ("precision_at", 0.5)),
+        (curve([], []), ("recall_at", 0.5)),
+        (curve([1, 0, 1, 0], [0.5, 0.6, 0.7, 0.8], budget=1), ("precision_at", 0.75)),
+    ],
+    ids=["nothing predicted", "no positive", "empty", "empty recall", "perhaps nothing predicted"],
+)
+def test_interval_of_a_share_of_nothing_is_nan(found: Any, call: tuple[Any, ...]) -> None:
+    assert all(map(math.isnan, found.confidence(*call)))
+
+
+def test_interval_of_a_coarse_curve_covers_those_of_its_ends() -> None:
+    coarse, exact = beta_curve(100), beta_curve(None)
+    for call in (("roc_auc",), ("precision_at", 0.3), ("recall_at", 0.3)):
+        low, high = coarse.confidence(*call)
+        inner = exact.confidence(*call)
+        assert low < inner[0] < inner[1] < high
+        value = coarse.roc_auc if len(call) == 1 else getattr(coarse, call[0])(call[1])
+        assert low < value.low < value.high < high
+
+
+def test_interval_of_a_coarse_curve_is_that_of_its_extreme_data() -> None:
+    # cells 0.125 (negative) and from 0.5 to 0.75, of two positives and two negatives
+    truth, scores = [0, 0, 1, 1, 0, 0, 1], [0.125, 0.125, 0.125, 0.5, 0.5, 0.75, 0.75]
+    found = curve(truth, scores, budget=2)
+    ends = []
+    for worst in (True, False):
+        moved = [0.75 if (label == 0) == worst else 0.5 for label in truth[3:]]
+        at = np.array([*scores[:3], *moved])
+        ends.append(logit_interval(*raw_variance(np.array(truth), at), 1.959963984540054))
+    expected = min(low for low, _ in ends), max(high for _, high in ends)
+    assert found.confidence("roc_auc") == pytest.approx(expected, rel=1e-12)
+
+
+def test_interval_of_a_coarse_curve_is_nan_when_an_end_has_none() -> None:
+    found = curve([0, 0, 1, 1], [0.5, 0.625, 0.5625, 0.6875], budget=1)
+    assert (found.roc_auc.low, found.roc_auc.high) == (0, 1)
+    assert all(map(math.isnan, found.confidence("roc_auc")))
+
+
+def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
+    truth_auc, covered, times = 0.7602499389065233, 0, 400  # Phi(1 / sqrt 2)
+    random = np.random.default_rng(5)
+    for _ in range(times):
+        labels = np.repeat([0, 1], 60)
+        scores = random.normal(labels)
+        low, high = curve(labels, scores, scores="real").confidence("roc_auc", level=0.9)
+        covered += low <= truth_auc <= high
+    assert 0.86 <= covered / times <= 0.94
+
+
+def test_repr_is_one_line() -> None:
+    assert repr(curve()) == "Curve(n=8, exact, roc_auc=0.625, average_precision=0.692708)"
+    assert repr(curve(budget=3)).startswith("Curve(n=8, 3 cells, roc_auc=")
+
+
+WORDS = {
+    "nothing": (curve([], []), "Nothing has been counted yet."),
+    "no positive": (curve([0] * 8), "No positive has been seen: one class only. Every metric but"),
+    "no negative": (curve([1] * 8), "No negative has been seen: one class only. ROC AUC and KS"),
+    "a constant": (curve([0, 1], [0.25] * 2), "All scores are 0.25: a constant ranks nothing."),
+    "ends": (curve(), "25.0% of the scores are exactly 0 or 1: the model is saturated, or its"),
+    "logits": (
+        curve([0, 1], [-2, 1e3], scores="real"),
+        "Scores reach from -2 to 1000: they look like logits or margins. Ranking metrics do not",
+    ),
+    "probabilities": (
+        curve(scores="real"),
+        'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE too',
+    ),
+    "ties": (
+        curve([0, 1, 0, 1], [0.25, 0.25, 0.25, 0.75]),
+        "50.0% of the pairs of a positive and a negative tie: each counts half.",
+    ),
+    "exact": (curve(), "Every number is exact: each of 8 distinct scores has its own cell."),
+    "cells": (curve(budget=3), "of 3 cells hold several scores; the widest spans 0.375."),
+    "open": (curve([0, 1], [0.5, 0.625], budget=1), "ROC AUC is open by 1: so many of the pairs"),
+    "budget": (curve([0, 1], [0.5, 0.625], budget=1), "budget=2 would have kept these data one"),
+}
+
+
+@pytest.mark.parametrize("claim", WORDS)
+def test_explanation_speaks_of(claim: str) -> None:
+    found, words = WORDS[claim]
+    assert words in found.explain()
+
+
+SILENT = {
+    "no saturation": (curve([0, 1] * 200, [0.5, *np.linspace(0, 0.9, 399)]), "saturated"),
+    "no ties": (curve(), "tie"),
+    "no ties within wide cells": (curve(TRUTH, SCORES, budget=2), " tie"),
+    "no constant": (curve(), "constant"),
+    "no ties of a constant": (curve([0, 1], [0.25] * 2), " tie"),
+    "no scale of probabilities": (curve(), "logits"),
+    "no cells": (curve(), "several"),
+    "no certified width of one class": (curve([0] * 8, budget=2), "ROC AUC is open"),
+    "nothing of nothing": (curve([], []), "exact"),
+    "both classes": (curve(), "one class"),
+}
+
+
+@pytest.mark.parametrize("claim", SILENT)
+def test_explanation_is_silent_when_there_are(claim: str) -> None:
+    found, words = SILENT[claim]
+    assert words not in found.explain()
+
+
+@pytest.mark.parametrize("name", [name for name in EVERY if "curve" in name])
+def test_explanation_is_a_list_of_sentences(name: str) -> None:
+    for part in EVERY[name]().compute().explain().split("\n\n"):
+        lines = [line for line in part.split("\n") if not line.startswith("class ")]
+        assert lines
+        assert all(line.startswith("* ") and line.endswith(".") for line in lines)
+
+
+def named_budget(found: Any) -> int:
+    return int(found.explain().split("budget=")[1].split(" ")[0].replace(",", ""))
+
+
+def level(found: se.PRCurveSketch) -> int:
+    return int(found._state.levels.values[0])
+
+
+@pytest.mark.parametrize("budget", [50, 300, 2000])
+def test_budget_that_the_explanation_names_is_the_least_that_keeps_a_bit_more(budget: int) -> None:
+    random = np.random.default_rng(budget)
+    scores = random.beta(2, 3, 20_000)
+    truth = random.random(20_000) < scores
+    sketch = se.PRCurveSketch(budget).update(truth, scores)
+    wanted = named_budget(sketch.compute())
+    assert wanted > budget
+    for finer, expected in ((wanted, level(sketch) - 1), (wanted - 1, level(sketch))):
+        assert level(se.PRCurveSketch(finer).update(truth, scores)) == expected
+
+
+@pytest.mark.parametrize("budget", [50, 300, 2000])
+def test_budget_that_the_explanation_names_about_halves_the_interval(budget: int) -> None:
+    coarse = beta_curve(budget)
+    fine = beta_curve(named_budget(coarse))
+    widths = [found.roc_auc.high - found.roc_auc.low for found in (coarse, fine)]
+    assert 0.4 < widths[1] / widths[0] < 0.6
