@@ -65,7 +65,9 @@ class CurveConfig:
     @property
     def n_curves(self) -> int:
         """The number of curves."""
-        return 1 if self.classes is None else len(self.labels)
+        if self.classes is None:
+            return 1
+        return self.classes if isinstance(self.classes, int) else len(self.classes)
 
 
 def _classes(value: Any, *, multilabel: bool) -> int | tuple[Label, ...] | None:

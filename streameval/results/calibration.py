@@ -40,11 +40,12 @@ class Calibration:
 
     References
     ----------
-    .. [1] Brier, "Verification of forecasts expressed in terms of probability", 1950.
-    .. [2] Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using
-       Bayesian binning", AAAI 2015.
-    .. [3] Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks",
-       ICML 2017.
+    Brier, "Verification of forecasts expressed in terms of probability", 1950.
+
+    Naeini, Cooper and Hauskrecht, "Obtaining well calibrated probabilities using Bayesian
+    binning", 2015.
+
+    Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", 2017.
     """
 
     _config: CalibrationConfig
@@ -81,7 +82,7 @@ class Calibration:
 
     @property
     def brier(self) -> float:
-        """The mean squared error of the probabilities [1]_.
+        """The mean squared error of the probabilities (Brier, 1950).
 
         For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
         (p_k - [y = k])**2, in [0, 2].
@@ -90,9 +91,9 @@ class Calibration:
 
     @property
     def ece(self) -> float:
-        """The expected calibration error, in [0, 1] [2]_ [3]_.
+        """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
-        The sum over bins of |labels - predictions|, by n: the gap between mean label and mean
+        The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
         prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
         depends on `bins`, and of few examples it is too high.
         """

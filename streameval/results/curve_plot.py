@@ -34,13 +34,23 @@ _RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
 def plot(table: CellTable, ax: Axes | None, *, kind: str, label: str | None) -> Axes:
     """Draw one curve, or one of several; see `Curve.plot`."""
     draw = KINDS[one_of(kind, tuple(KINDS), name="kind")]
+    _check(table, kind)
     axes = new_axes() if ax is None else ax
     draw(axes, table, label)
     return axes
 
 
+def _check(table: CellTable, kind: str) -> None:
+    """Refuse what cannot be drawn, before there are axes."""
+    if kind == "reliability" and table.scale != "probability":
+        raise InvalidInputError('`kind` "reliability" needs probabilities, not scores="real".')
+    is_curve = kind not in ("reliability", "score")
+    if is_curve and not (table.estimate.n_pos and table.estimate.n_neg):
+        raise InvalidInputError("`plot` needs examples of both classes.")
+
+
 def _plot_pr(axes: Axes, table: CellTable, label: str | None) -> None:
-    _draw(axes, table, _pr_line, label)
+    _draw(axes, table, _pr_line, label, upper=_pr_steps)
     value = areas.average_precision(table)
     axes.set(xlabel="recall", ylabel="precision", xlim=(0, 1), ylim=(0, 1.02))
     _name(axes, label, f"average precision {value:.4f}")
@@ -64,8 +74,6 @@ def _plot_det(axes: Axes, table: CellTable, label: str | None) -> None:
 
 
 def _plot_reliability(axes: Axes, table: CellTable, label: str | None) -> None:
-    if table.scale != "probability":
-        raise InvalidInputError('`kind` "reliability" needs probabilities, not scores="real".')
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
     weight = pos + table.neg.near_floats()
@@ -109,13 +117,17 @@ KINDS: dict[str, Callable[[Any, CellTable, str | None], None]] = {
 _SHADE: dict[str, Any] = {"fill": True, "color": "lightsteelblue", "alpha": 0.6}
 
 
-def _draw(axes: Axes, table: CellTable, line: Callable[[Points], Line], label: str | None) -> None:
+def _draw(
+    axes: Axes,
+    table: CellTable,
+    line: Callable[[Points], Line],
+    label: str | None,
+    upper: Callable[[Points], Line] | None = None,
+) -> None:
     """Draw the estimate, and shade what lies between the extreme data sets."""
-    if not (table.estimate.n_pos and table.estimate.n_neg):
-        raise InvalidInputError("`plot` needs examples of both classes.")
     (drawn,) = axes.plot(*_thinned(*line(table.estimate)), label=label)
     if not table.is_exact:
-        low, high = (_thinned(*line(points)) for points in (table.low, table.high))
+        low, high = _thinned(*line(table.low)), _thinned(*(upper or line)(table.high))
         outline = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
         band = "the exact curve lies here" if label is None else None
         axes.fill(*outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
@@ -129,8 +141,19 @@ def _roc_line(points: Points) -> Line:
 
 
 def _pr_line(points: Points) -> Line:
-    """List recall and precision, from the highest threshold on."""
-    return points.recall, points.precision
+    """List recall and precision, from a recall of 0 on."""
+    recall, precision = points.recall, points.precision
+    return np.append(0.0, recall), np.append(precision[0], precision)
+
+
+def _pr_steps(points: Points) -> Line:
+    """Give each recall the precision at the next point.
+
+    As true positives come in, precision rises along a line that is curved upwards: it passes
+    the straight one, but not its own end.
+    """
+    recall, precision = _pr_line(points)
+    return np.repeat(recall, 2)[:-1], np.repeat(precision, 2)[1:]
 
 
 def _det_line(points: Points) -> Line:

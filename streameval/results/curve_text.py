@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html as escaping
 import math
+import textwrap
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
@@ -32,15 +33,15 @@ def report(curve: Curve, *, level: float) -> str:
     head = f"{'metric':<{width}}  {'value':>9}"
     open_ones = not curve.exact
     if open_ones:
-        head += f"  {'certified interval':<22}"
-    if sampled:
-        head += f"  {100 * level:.6g}% of samples"
-    lines = [_sizes(curve), "", head]
+        head += "  certified interval"
+    lines = [*textwrap.wrap(_sizes(curve), 80), "", head]
     for name, value in metrics.items():
         line = f"{name:<{width}}  {number(value):>9}"
         if open_ones:
-            line += f"  {interval_text(value.low, value.high):<22}"
-        lines.append((line + f"  {sampled.get(name, '')}").rstrip())
+            line += f"  {interval_text(value.low, value.high)}"
+        lines.append(line.rstrip())
+    if sampled:
+        lines += ["", f"{100 * level:.6g}% of samples: roc_auc in {sampled}"]
     return "\n".join(lines)
 
 
@@ -68,7 +69,10 @@ def html(curve: Curve) -> str:
 
 def explain(curve: Curve, table: CellTable, finer: int | None) -> str:
     """Say what limits the numbers: classes, ties, saturation, cells and the budget."""
-    return "\n".join(f"* {line}" for line in _findings(curve, table, finer))
+    findings = _findings(curve, table, finer)
+    return "\n".join(
+        textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ") for line in findings
+    )
 
 
 def _sizes(curve: Curve) -> str:
@@ -80,16 +84,14 @@ def _sizes(curve: Curve) -> str:
     return ", ".join(parts)
 
 
-def _sampled(curve: Curve, level: float) -> dict[str, str]:
-    """Give the sampling intervals; there are none for weights with fractions."""
+def _sampled(curve: Curve, level: float) -> str:
+    """Give the sampling interval of ROC AUC; there is none for weights with fractions."""
     if not level:
-        return {}
+        return ""
     try:
-        low, high = curve.confidence("roc_auc", level=level)
+        return interval_text(*curve.confidence("roc_auc", level=level))
     except InvalidInputError:
-        return {}
-    text = interval_text(low, high)
-    return {"roc_auc": text} if text else {}
+        return ""
 
 
 def _findings(curve: Curve, table: CellTable, finer: int | None) -> Iterator[str]:
@@ -156,8 +158,8 @@ def _about_cells(curve: Curve, table: CellTable, finer: int | None) -> Iterator[
         )
     if finer is not None:
         yield (
-            f"budget={finer:,} would have kept these data one bit finer, which about halves "
-            "every interval."
+            f"budget={finer:,} would have kept these data one bit finer, which halves the "
+            "intervals where scores are spread evenly."
         )
 
 

@@ -263,6 +263,15 @@ def test_binary_decides_a_gate_of_classes(gate, verdict, call, three):
     assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
 
 
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_binary_compares_the_average_in_brackets(name, average, call, three):
+    gate = f"{name}[{average}]>=0"
+    done = call("eval", three, *BINARY, "--classes", 3, "--json", "--fail-under", gate)
+    value = done.json["metrics"][f"{name}_{average}"]
+    assert done.err == f"streameval: passed: {gate}: {value:.6g}.\n"
+
+
 @pytest.mark.parametrize("options", [["--weight", "w"], []], ids=["fractions", "perfect"])
 def test_binary_leaves_the_auc_undecided_without_an_interval(options, call, write):
     rows = [{"y_true": t, "y_score": s, "w": 0.5} for t, s in [(0, 0.2), (1, 0.7), (1, 0.9)]]

@@ -144,7 +144,7 @@ def test_calibration_gate_is_undecided_without_an_interval(gate, evaluate):
     )
 
 
-@pytest.mark.parametrize(("gate", "code"), [("n>=569", 0), ("n_clipped<1", 1)])
+@pytest.mark.parametrize(("gate", "code"), [("n>=569", 0), ("n>569", 1), ("n_clipped>=1", 0)])
 def test_calibration_count_is_its_own_interval(gate, code, evaluate):
     assert evaluate("--fail-under", gate).code == code
 

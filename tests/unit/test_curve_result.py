@@ -65,7 +65,7 @@ def test_skipped_rows_are_counted_by_weight() -> None:
 
 
 @pytest.mark.parametrize(
-    ("budget", "exact", "resolution"), [(None, True, 0.0), (8, True, 0.0), (3, False, 0.375)]
+    ("budget", "exact", "resolution"), [(None, True, 0.0), (8, True, 0.0), (3, False, 0.625)]
 )
 def test_resolution_is_the_width_of_the_widest_cell(
     budget: int | None, exact: bool, resolution: float
@@ -209,8 +209,7 @@ def test_outcomes_are_a_confusion_with_its_methods() -> None:
     assert "accuracy" in found.report()
 
 
-# With a budget of 3 the cells are 0, 0.125, and from 0.25 to 1; with 4, 0.25 to 0.375 and
-# 0.5 to 1 part: 1 - x has other exponents than x.
+# With a budget of 3 the cells are 0, from 0.125 to 0.75, and 1.
 def test_ends_of_the_outcomes_hold_every_data_set_of_the_cells() -> None:
     found = curve(budget=3)
     low, high = (found.confusion_at(0.75, bound=bound) for bound in ("low", "high"))
@@ -389,7 +388,7 @@ def test_interval_of_precision_and_recall_is_that_of_wilson() -> None:
         (curve([0] * 8), ("recall_at", 0.5)),
         (curve([], []), ("precision_at", 0.5)),
         (curve([], []), ("recall_at", 0.5)),
-        (curve([1, 0, 1, 0], [0.5, 0.6, 0.7, 0.8], budget=1), ("precision_at", 0.75)),
+        (curve([1, 1, 0], [0.625, 0.75, 0], budget=2), ("precision_at", 0.7)),
     ],
     ids=["nothing predicted", "no positive", "empty", "empty recall", "perhaps nothing predicted"],
 )
@@ -438,7 +437,7 @@ def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
 
 
 def test_repr_is_one_line() -> None:
-    assert repr(curve()) == "Curve(n=8, exact, roc_auc=0.625, average_precision=0.692708)"
+    assert repr(curve()) == "Curve(n=8, exact, roc_auc=0.6875, average_precision=0.733333)"
     assert repr(curve(budget=3)).startswith("Curve(n=8, 3 cells, roc_auc=")
 
 
@@ -461,7 +460,7 @@ WORDS = {
         "50.0% of the pairs of a positive and a negative tie: each counts half.",
     ),
     "exact": (curve(), "Every number is exact: each of 8 distinct scores has its own cell."),
-    "cells": (curve(budget=3), "of 3 cells hold several scores; the widest spans 0.375."),
+    "cells": (curve(budget=3), "1 of 3 cells hold several scores; the widest spans 0.625."),
     "open": (curve([0, 1], [0.5, 0.625], budget=1), "ROC AUC is open by 1: so many of the pairs"),
     "budget": (curve([0, 1], [0.5, 0.625], budget=1), "budget=2 would have kept these data one"),
 }

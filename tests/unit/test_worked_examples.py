@@ -1,4 +1,4 @@
-"""The confusion and F-measure examples of the tutorials, their numbers as printed or recomputed."""
+"""The examples of the tutorials, their numbers as printed or recomputed."""
 
 from dataclasses import dataclass
 from typing import Any
@@ -152,3 +152,99 @@ def test_f_score_is_the_harmonic_mean_with_its_bracket(beta: float) -> None:
 
     expected = (1 + beta**2) * precision * recall / (beta**2 * precision + recall)
     assert c.f_score(beta) == pytest.approx(expected, rel=1e-12)
+
+
+AEROPLANES = [1, 1, 0, 1, 0, 1, 0, 0, 0, 1]
+"""Ten images by falling score, five of aeroplanes."""
+
+
+@pytest.mark.parametrize(
+    ("metric", "expected"),
+    [
+        ("average_precision", 0.7833333333333333),
+        ("average_precision_interpolated", 0.7833333333333333),
+        ("average_precision_11pt", 0.803030303030303),
+    ],
+)
+@pytest.mark.parametrize("scale", ["probability", "real"])
+def test_metric_of_ten_images_equals_the_tutorial(metric: str, expected: float, scale: Any) -> None:
+    scores = np.arange(10, 0, -1) / (10 if scale == "probability" else 0.5)
+    c = se.PRCurveSketch(scores=scale).update(AEROPLANES, scores).compute()
+
+    assert getattr(c, metric) == pytest.approx(expected, rel=1e-12)
+
+
+def test_average_precision_of_ten_images_is_printed_as_in_the_tutorial() -> None:
+    c = se.PRCurveSketch().update(AEROPLANES, np.arange(10, 0, -1) / 10).compute()
+
+    # the tutorial adds terms that it has rounded, and prints 0.782
+    rounded = np.round(np.array([1, 1, 0.75, 2 / 3, 0.5]), 2) * 0.2
+    assert c.average_precision == pytest.approx(0.782, abs=0.002)
+    assert c.average_precision == pytest.approx(rounded.sum(), abs=0.002)
+
+
+def test_roc_curve_with_pos_label_2_equals_the_tutorial() -> None:
+    acc = se.PRCurveSketch(pos_label=2).update([1, 1, 2, 2], [0.1, 0.4, 0.35, 0.8])
+    fpr, tpr, thresholds = acc.compute().roc_curve()
+
+    assert fpr.tolist() == [0.0, 0.0, 0.5, 0.5, 1.0]
+    assert tpr.tolist() == [0.0, 0.5, 0.5, 1.0, 1.0]
+    assert thresholds.tolist() == [np.inf, 0.8, 0.4, 0.35, 0.1]
+    assert acc.compute().roc_auc == 0.75
+
+
+def test_false_positive_rate_is_the_horizontal_axis() -> None:
+    c = se.PRCurveSketch().update([0, 0, 0, 1], [0.1, 0.2, 0.9, 0.5]).compute()
+    fpr, tpr, thresholds = c.roc_curve()
+    outcome = c.confusion_at(0.5)
+
+    at = thresholds.tolist().index(0.5)
+    assert fpr[at] == outcome.fp / (outcome.fp + outcome.tn) == pytest.approx(1 / 3)
+    assert tpr[at] == outcome.tp / (outcome.tp + outcome.fn) == 1.0
+
+
+def test_average_precision_score_equals_the_tutorial() -> None:
+    c = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+
+    assert c.average_precision == pytest.approx(0.8333333333333334, rel=1e-12)
+
+
+def test_average_precision_is_the_weighted_sum_of_the_slides() -> None:
+    c = se.PRCurveSketch().update(AEROPLANES, np.arange(10, 0, -1) / 10).compute()
+    precision, recall, _ = c.precision_recall_curve()
+
+    assert (precision[-1], recall[-1]) == (1.0, 0.0)
+    expected = sum((recall[k] - recall[k + 1]) * precision[k] for k in range(len(recall) - 1))
+    assert c.average_precision == pytest.approx(expected, rel=1e-12)
+
+
+def test_log_loss_is_that_of_the_probability_of_the_truth() -> None:
+    truth, probability = [1, 0, 1, 0], [0.9, 0.2, 0.6, 0.4]
+    expected = -np.log([0.9, 0.8, 0.6, 0.6]).mean()
+
+    for acc in (se.CalibrationAccumulator(), se.PRCurveSketch()):
+        found = acc.update(truth, probability).compute()
+        assert found.log_loss == pytest.approx(expected, rel=1e-12)
+
+
+def test_rmse_is_the_root_of_the_mean_squared_error() -> None:
+    found = se.RegressionAccumulator().update([3.0, -0.5, 2.0, 7.0], [2.5, 0.0, 2.0, 8.0])
+
+    assert found.compute().rmse == pytest.approx((1.5 / 4) ** 0.5, rel=1e-12)
+
+
+def test_pcopc_is_the_mean_prediction_over_the_observed_rate() -> None:
+    found = se.CalibrationAccumulator().update([1, 0, 0, 0], [0.5, 0.25, 0.125, 0.25]).compute()
+
+    assert found.pcopc == (1.125 / 4) / (1 / 4)
+
+
+def test_gauc_is_the_mean_over_users_with_both_classes_by_impressions() -> None:
+    clicks = {"ann": [1, 0, 0], "bob": [0, 1], "cat": [1, 1, 1, 1]}
+    scores = {"ann": [0.5, 0.7, 0.2], "bob": [0.1, 0.3], "cat": [0.9, 0.1, 0.2, 0.3]}
+    acc = se.GroupedAUC()
+    for user, truth in clicks.items():
+        acc.update(truth, scores[user], [user] * len(truth))
+
+    assert acc.compute().gauc == pytest.approx((3 * 0.5 + 2 * 1.0) / 5, rel=1e-12)
+    assert acc.compute().coverage == 5 / 9
