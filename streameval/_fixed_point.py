@@ -151,8 +151,6 @@ class FixedPoint:
         The caller knows that the total stays within 2**63 - 1, and that there are fewer than
         2**31 numbers.
         """
-        if not len(self.whole):
-            return self
         whole = np.add.reduceat(self.whole, starts)
         if self.fraction is None:
             return FixedPoint(whole)

@@ -12,7 +12,7 @@ from typing import Any
 from streameval.accumulator import Accumulator, from_bytes
 from streameval.errors import InvalidInputError
 
-__all__ = ["load", "save"]
+__all__ = ["load", "replace_file", "save"]
 
 
 def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:
@@ -48,12 +48,16 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     if not isinstance(accumulator, Accumulator):
         kind = type(accumulator).__name__
         raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+    replace_file(path, accumulator.to_bytes())
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put bytes into a file, all or nothing, as `save` does."""
     target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
-    data = accumulator.to_bytes()
     mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
     new = target.parent / f".streameval-{secrets.token_hex(8)}"
     try:

@@ -77,7 +77,7 @@ def describe(result: Curve | ClassCurves, level: float) -> dict[str, Any]:
 
 def report(result: Curve | ClassCurves, level: float) -> str:
     """Lay the metrics out as a text table."""
-    return result.report(level=level)
+    return result.report() if isinstance(result, ClassCurves) else result.report(level=level)
 
 
 def draw(result: Any, ax: Axes, kind: str) -> None:

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import os
-import secrets
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.checkpoint import load, save
+from streameval.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
 from streameval.errors import CorruptStateError, IncompatibleStateError
 from streameval.io import STANDARD_INPUT, BadDataError
@@ -52,19 +51,11 @@ def save_state(accumulator: Any, path: str) -> None:
 
 
 def save_picture(data: bytes, path: str) -> None:
-    """Write a picture, all or nothing, or say in one line why that failed.
-
-    As for a state there is the old file or the new one, and a link stays a link.
-    """
-    target = Path(os.path.realpath(path))
-    new = target.with_name(f".streameval-{secrets.token_hex(8)}")
+    """Write a picture as a state is written, or say in one line why that failed."""
     try:
-        new.write_bytes(data)
-        new.replace(target)
+        replace_file(path, data)
     except OSError as error:
         raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
-    finally:
-        new.unlink(missing_ok=True)
 
 
 def load_state(path: str) -> Any:

@@ -11,7 +11,7 @@ from streameval._labels import Label, canonical_classes, class_labels
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
 
-__all__ = ["MAX_BINS", "CalibrationConfig"]
+__all__ = ["MAX_BINS", "CalibrationConfig", "number_of_bins"]
 
 MAX_BINS = 2**16
 _HEADER_BYTES = 2**24  # what the byte format allows: the sums stand in the header
@@ -32,7 +32,7 @@ class CalibrationConfig:
     @classmethod
     def of(cls, *, bins: Any, classes: Any) -> Self:
         """Check the options, alone and together."""
-        config = cls(bins=_bins(bins), classes=_classes(classes))
+        config = cls(bins=number_of_bins(bins), classes=_classes(classes))
         config._check_together()
         return config
 
@@ -57,7 +57,8 @@ class CalibrationConfig:
             )
 
 
-def _bins(value: Any) -> int:
+def number_of_bins(value: Any) -> int:
+    """Accept a number of bins from 1 to 65,536."""
     bins = positive_integer(value, name="bins")
     if bins > MAX_BINS:
         raise InvalidInputError(f"`bins` must be at most {MAX_BINS}, got {bins}.")

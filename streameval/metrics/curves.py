@@ -142,9 +142,7 @@ def f_scores(tp: Floats, fp: Floats, n_pos: float, beta: float) -> Floats:
 
 
 def best_f(points: Points, beta: float) -> float:
-    """Find the highest F of all thresholds."""
-    if not points.n_pos:
-        return math.nan
+    """Find the highest F of all thresholds; there must be a positive."""
     return float(f_scores(points.tp, points.fp, points.n_pos, beta).max())
 
 

@@ -21,6 +21,8 @@ __all__ = ["GroupAreas", "gauc"]
 
 Floats = npt.NDArray[np.float64]
 
+_ROUNDING = 2.0**-39  # far above what an area, which is at most 1, is off
+
 
 @attrs.frozen(eq=False)
 class GroupAreas:
@@ -60,6 +62,7 @@ class GroupAreas:
             np.divide(part, pairs, out=np.full(len(sizes), np.nan), where=pairs > 0)
             for part in (wins, unsure)
         )
+        reach = np.where(reach > 0, reach + _ROUNDING, reach)
         return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))
 
     @property

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -22,6 +22,7 @@ from streameval.states.calibration import bin_places
 __all__ = ["brier", "ece", "log_loss"]
 
 Floats = npt.NDArray[np.float64]
+Places = npt.NDArray[np.intp]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _MOST_LOG_LOSS = -math.log(_EPSILON)
@@ -73,19 +74,20 @@ def ece(table: CellTable, bins: int) -> Bounded:
     if not n:
         return Bounded(math.nan)
 
-    def excess(scores: Floats, at: npt.NDArray[np.intp], of: Any = slice(None)) -> Floats:
-        """Sum labels less scores in each bin."""
-        terms = pos[of] * (1.0 - scores) - neg[of] * scores
-        return np.bincount(at, weights=terms, minlength=bins).astype(np.float64, copy=False)
+    def excess(cells: Places, scores: Floats, at: Places) -> Floats:
+        """Sum labels less scores of some cells, the lowest first, in each bin."""
+        terms = pos[cells] * (1.0 - scores[cells]) - neg[cells] * scores[cells]
+        ends = np.searchsorted(at[cells], np.arange(bins + 1))
+        return np.array([math.fsum(terms[i:j]) for i, j in pairwise(ends)])
 
+    rising = np.arange(len(pos))[::-1]
     middle = (table.lo + table.hi) / 2
-    value = math.fsum(np.abs(excess(middle, bin_places(middle, bins)))) / n
+    value = math.fsum(np.abs(excess(rising, middle, bin_places(middle, bins)))) / n
     if table.is_exact:
         return Bounded(value)
     first, last = bin_places(table.lo, bins), bin_places(table.hi, bins)
-    inside = np.flatnonzero(first == last)
-    low = excess(table.hi[inside], first[inside], inside)
-    high = excess(table.lo[inside], first[inside], inside)
+    inside = rising[(first == last)[rising]]
+    low, high = excess(inside, table.hi, first), excess(inside, table.lo, first)
     cell, at = _reached(first, last)
     np.subtract.at(low, at, neg[cell] * np.minimum(table.hi[cell], (at + 1) / bins))
     np.add.at(high, at, pos[cell] * (1.0 - np.maximum(table.lo[cell], at / bins)))
@@ -94,9 +96,7 @@ def ece(table: CellTable, bins: int) -> Bounded:
     return outward(math.fsum(least) / n, value, math.fsum(most) / n)
 
 
-def _reached(
-    first: npt.NDArray[np.intp], last: npt.NDArray[np.intp]
-) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+def _reached(first: Places, last: Places) -> tuple[Places, Places]:
     """List each bin that a cell over several of them reaches, beside the cell."""
     over = np.flatnonzero(first < last)
     spans = (last - first)[over] + 1

@@ -90,6 +90,26 @@ class CellTable:
         lo, hi = (scores_of(keys[::-1], scale) for keys in (cells.lo, cells.hi))
         return cls(lo, hi, cells.pos[::-1], cells.neg[::-1], scale)
 
+    @property
+    def n(self) -> int | float:
+        """The weight of everything: an int while it is whole."""
+        return _number(self.pos.sum() + self.neg.sum())
+
+    @property
+    def n_pos(self) -> int | float:
+        """The weight of the positives."""
+        return _number(self.pos.sum())
+
+    @property
+    def n_neg(self) -> int | float:
+        """The weight of the negatives."""
+        return _number(self.neg.sum())
+
+    @property
+    def resolution(self) -> float:
+        """The width of the widest cell of several scores; 0.0 if there is none."""
+        return float((self.hi[self.is_wide] - self.lo[self.is_wide]).max(initial=0.0))
+
     @cached_property
     def is_wide(self) -> Mask:
         """Which cells hold several scores."""
@@ -144,3 +164,8 @@ class CellTable:
         is_upper = np.zeros(len(cell), dtype=bool)
         is_upper[np.flatnonzero(is_split) + np.arange(np.count_nonzero(is_split))] = True
         return cell, is_upper
+
+
+def _number(weight: FixedPoint) -> int | float:
+    number: int | float = weight.to_numbers().item()
+    return number

@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import html
 import math
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
-from streameval._fixed_point import FixedPoint
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Label
 from streameval._score_keys import Scale
 from streameval.configs.curve import CurveConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import CountOverflowError, InvalidInputError
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.points import CellTable
 from streameval.results import class_curves_plot, class_curves_text
 from streameval.results.curve import Curve
 from streameval.states.cells import Cells
@@ -86,12 +88,17 @@ class ClassCurves(Mapping[Label, Curve]):
 
     @property
     def micro(self) -> Curve:
-        """The curve of all scores of all classes, pooled: each row counts once a class."""
+        """The curve of all scores of all classes, pooled: each row counts once a class.
+
+        Where that passes 2**63 - 1, CountOverflowError is raised.
+        """
+        if not self._can_pool:
+            raise CountOverflowError("`micro` would pool weights past 2**63 - 1.")
         level = max(level for level, _ in self._tables)
         pooled = Cells.none()
         for _, cells in self._tables:
             pooled = pooled.joined(cells, level)
-        return Curve.of(pooled, level, self._scale, self._skipped)
+        return Curve(CellTable.of(pooled, self._scale), self._skipped)
 
     @overload
     def roc_auc(self, average: Average = ...) -> Bounded: ...
@@ -129,12 +136,22 @@ class ClassCurves(Mapping[Label, Curve]):
         return self.average_precision("macro")
 
     def metrics(self) -> dict[str, Bounded]:
-        """Compute the averages by name."""
-        return {
+        """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
+        names = ("roc_auc", "average_precision")
+        found = {
             f"{name}_{average}": self._average(name, average)
-            for name in ("roc_auc", "average_precision")
-            for average in ("macro", "weighted", "micro")
+            for name in names
+            for average in ("macro", "weighted")
         }
+        pooled = self.micro if self._can_pool else None
+        return found | {
+            f"{name}_micro": Bounded(math.nan) if pooled is None else getattr(pooled, name)
+            for name in names
+        }
+
+    @property
+    def _can_pool(self) -> bool:
+        return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are the bounds."""
@@ -144,17 +161,17 @@ class ClassCurves(Mapping[Label, Curve]):
             numbers |= {f"{name}_low": number.low, f"{name}_high": number.high}
         return numbers
 
-    def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
+    def report(self, *, max_classes: int = 50) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
         ----------
-        level : float
-            The probability of the sampling intervals, in [0, 1); 0 leaves them out.
         max_classes : int
             How many classes get a line of their own; the rest is counted.
         """
-        return class_curves_text.report(self, level=level, max_classes=max_classes)
+        state = "exact" if self.exact else "cells of several scores"
+        heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
+        return class_curves_text.report(heading, self, self.metrics(), max_classes=max_classes)
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -186,7 +203,7 @@ class ClassCurves(Mapping[Label, Curve]):
         return self.report()
 
     def _repr_html_(self) -> str:
-        return class_curves_text.html(self)
+        return f"<pre>{html.escape(self.report())}</pre>"
 
     def _average(self, name: str, average: Any) -> Any:
         if average == "micro":

@@ -2,26 +2,31 @@
 
 from __future__ import annotations
 
-import html as escaping
-from typing import TYPE_CHECKING
+from collections.abc import Mapping
 
+from streameval._labels import Label
 from streameval.errors import InvalidInputError
-from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.bounded import Bounded
 from streameval.results.confusion_text import shorten
+from streameval.results.curve import Curve
 from streameval.results.curve_text import interval_text, number
 
-if TYPE_CHECKING:
-    from streameval.results.class_curves import ClassCurves
-    from streameval.results.curve import Curve
-
-__all__ = ["html", "report"]
+__all__ = ["report"]
 
 _COLUMNS = ("roc_auc", "average_precision")
+_AVERAGES = ("macro", "weighted", "micro")
+
+Row = tuple[str, str, str, str]
 
 
-def report(curves: ClassCurves, *, level: float, max_classes: int) -> str:
+def report(
+    heading: str,
+    curves: Mapping[Label, Curve],
+    averages: Mapping[str, Bounded],
+    *,
+    max_classes: int,
+) -> str:
     """Lay out a line for each class and for each average."""
-    normal_quantile(level)
     if not isinstance(max_classes, int) or max_classes < 0:
         raise InvalidInputError(
             f"`max_classes` must be an integer of at least 0, got {max_classes!r}."
@@ -30,43 +35,31 @@ def report(curves: ClassCurves, *, level: float, max_classes: int) -> str:
     hidden = len(rows) - max_classes
     if hidden > 0:
         rows[max_classes:] = [(f"... and {hidden:,} more", "", "", "")]
-    rows += [_average_row(curves, average) for average in ("macro", "weighted", "micro")]
-    rows.insert(0, ("class", "roc_auc", "average_precision", "positives"))
+    rows += [_average_row(averages, average) for average in _AVERAGES]
+    rows.insert(0, ("class", *_COLUMNS, "positives"))
     width, last = (max(len(row[place]) for row in rows) for place in (0, 3))
     table = [
         f"{label:<{width}}  {auc:>10}  {precision:>17}  {count:>{last}}".rstrip()
         for label, auc, precision, count in rows
     ]
-    return "\n".join([_sizes(curves), "", *table, *_open(curves)])
+    return "\n".join([heading, "", *table, *_open(averages)])
 
 
-def html(curves: ClassCurves) -> str:
-    """Lay the report out for a notebook."""
-    return f"<pre>{escaping.escape(report(curves, level=0.95, max_classes=50))}</pre>"
+def _class_row(label: Label, curve: Curve) -> Row:
+    auc, precision = number(curve.roc_auc), number(curve.average_precision)
+    return shorten(label), auc, precision, f"{curve.n_pos:,}"
 
 
-def _sizes(curves: ClassCurves) -> str:
-    state = "exact" if curves.exact else "cells of several scores"
-    return f"n = {curves.n:,}, {len(curves):,} classes, {state}"
+def _average_row(averages: Mapping[str, Bounded], average: str) -> Row:
+    auc, precision = (number(averages[f"{name}_{average}"]) for name in _COLUMNS)
+    return f"{average} mean", auc, precision, ""
 
 
-def _class_row(label: object, curve: Curve) -> tuple[str, str, str, str]:
-    values = (number(getattr(curve, name)) for name in _COLUMNS)
-    return shorten(label), *values, f"{curve.n_pos:,}"  # type: ignore[return-value]
-
-
-def _average_row(curves: ClassCurves, average: str) -> tuple[str, str, str, str]:
-    metrics = curves.metrics()
-    values = (number(metrics[f"{name}_{average}"]) for name in _COLUMNS)
-    return f"{average} mean", *values, ""  # type: ignore[return-value]
-
-
-def _open(curves: ClassCurves) -> list[str]:
-    """Say how far the averages are certified."""
-    if curves.exact:
-        return []
-    lines = (
+def _open(averages: Mapping[str, Bounded]) -> list[str]:
+    """Say how far the averages are certified, where something is open."""
+    lines = [
         f"{name:<26}  {interval_text(value.low, value.high)}"
-        for name, value in curves.metrics().items()
-    )
-    return ["", "certified intervals", *lines]
+        for name, value in averages.items()
+        if not value.exact
+    ]
+    return ["", "certified intervals", *lines] if lines else []

@@ -10,13 +10,13 @@ import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Scale
-from streameval.configs.options import positive_integer
+from streameval.configs.calibration import number_of_bins
 from streameval.errors import InvalidInputError
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.points import CellTable
-from streameval.results import curve_plot, curve_text
+from streameval.results import curve_findings, curve_plot, curve_text
 from streameval.results import curve_values as values
 from streameval.results.confusion import Confusion
 from streameval.states.cells import Cells
@@ -54,7 +54,7 @@ class Curve:
 
     _table: CellTable
     _skipped: FixedPoint
-    _finer: int | None
+    _finer: int | None = None
 
     @classmethod
     def of(cls, cells: Cells, level: int, scale: Scale, skipped: FixedPoint) -> Curve:
@@ -65,22 +65,23 @@ class Curve:
     @property
     def n(self) -> Number:
         """The sum of the weights of all examples."""
-        return _number(self._table.pos.sum() + self._table.neg.sum())
+        return self._table.n
 
     @property
     def n_pos(self) -> Number:
         """The weight of the positives."""
-        return _number(self._table.pos.sum())
+        return self._table.n_pos
 
     @property
     def n_neg(self) -> Number:
         """The weight of the negatives."""
-        return _number(self._table.neg.sum())
+        return self._table.n_neg
 
     @property
     def n_skipped(self) -> Number:
         """The weight of the examples left out for a score that is NaN."""
-        return _number(self._skipped)
+        number: Number = self._skipped.to_numbers().item()
+        return number
 
     @property
     def exact(self) -> bool:
@@ -95,8 +96,7 @@ class Curve:
     @property
     def resolution(self) -> float:
         """The width in score of the widest cell of several scores; 0.0 if there is none."""
-        wide = self._table.is_wide
-        return float((self._table.hi[wide] - self._table.lo[wide]).max(initial=0.0))
+        return self._table.resolution
 
     @property
     def roc_auc(self) -> Bounded:
@@ -158,10 +158,10 @@ class Curve:
         Parameters
         ----------
         bins : int
-            The number of bins, at least 1.
+            The number of bins, from 1 to 65,536.
         """
         table = self._probabilities("ece")
-        return loss_bounds.ece(table, positive_integer(bins, name="bins"))
+        return loss_bounds.ece(table, number_of_bins(bins))
 
     def partial_roc_auc(self, max_fpr: float) -> Bounded:
         """Compute the area up to a false positive rate, standardised (McClish, 1989).
@@ -341,11 +341,11 @@ class Curve:
         level : float
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
-        return curve_text.report(self, level=level)
+        return curve_text.report(self._table, self.metrics(), self.n_skipped, level=level)
 
     def explain(self) -> str:
         """Say in words what limits these numbers, and what would mend it."""
-        return curve_text.explain(self, self._table, self._finer)
+        return curve_findings.explain(self._table, self._finer)
 
     def plot(
         self,
@@ -386,14 +386,9 @@ class Curve:
         return self.report()
 
     def _repr_html_(self) -> str:
-        return curve_text.html(self)
+        return curve_text.html(self._table, self.metrics(), self.n_skipped)
 
     def _probabilities(self, name: str) -> CellTable:
         if self._table.scale != "probability":
             raise InvalidInputError(f'`{name}` needs probabilities, and scores="real" are none.')
         return self._table
-
-
-def _number(weight: FixedPoint) -> Number:
-    number: Number = weight.to_numbers().item()
-    return number

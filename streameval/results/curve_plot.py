@@ -14,6 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves
 from streameval.metrics.points import CellTable, Points
+from streameval.metrics.thresholds import outcome_at
 from streameval.results.pictures import new_axes
 from streameval.states.calibration import bin_places
 
@@ -83,7 +84,7 @@ def _plot_reliability(axes: Axes, table: CellTable, label: str | None) -> None:
     )
     held = total > 0
     if label is None:
-        axes.stairs(total / max(total.sum(), 1.0), np.arange(_BINS + 1) / _BINS, **_SHADE)
+        axes.stairs(total / (total.sum() or 1.0), np.arange(_BINS + 1) / _BINS, **_SHADE)
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
     axes.plot(score[held] / total[held], positive[held] / total[held], marker="o", label=label)
     axes.set(xlabel="mean score", ylabel="share of positives", xlim=(0, 1), ylim=(0, 1.02))
@@ -91,14 +92,15 @@ def _plot_reliability(axes: Axes, table: CellTable, label: str | None) -> None:
 
 
 def _plot_score(axes: Axes, table: CellTable, label: str | None) -> None:
-    middle = _finite_middles(table)
-    known = np.isfinite(middle)
-    low, high = (middle[known].min(), middle[known].max()) if known.any() else (0.0, 1.0)
+    ends = np.concatenate([table.lo, table.hi])
+    finite = ends[np.isfinite(ends)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
     edges = np.linspace(low, high if high > low else low + 1.0, _HISTOGRAM_BINS + 1)
-    for part, name in ((table.neg, "negatives"), (table.pos, "positives")):
-        weights = part.near_floats()[known]
-        counts, _ = np.histogram(middle[known], edges, weights=weights)
-        share = counts / max(weights.sum(), 1.0)
+    from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
+    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each])
+    totals = table.estimate.n_pos, table.estimate.n_neg
+    for part, total, name in zip(outcomes.T, totals, ("positives", "negatives"), strict=True):
+        share = -np.diff(part) / (total or 1.0)
         axes.stairs(share, edges, label=name if label is None else f"{label}: {name}")
     axes.set(xlabel="score", ylabel="share of the class")
     _name(axes, label, "scores by class")
@@ -173,14 +175,6 @@ def _thinned(x: Floats, y: Floats) -> Line:
     places = np.searchsorted(length, np.linspace(0.0, length[-1], _MOST_POINTS))
     kept = np.unique(np.append(np.minimum(places, len(x) - 1), [0, len(x) - 1]))
     return x[kept], y[kept]
-
-
-def _finite_middles(table: CellTable) -> Floats:
-    """Give the middle of each cell, nan where an end is infinite."""
-    finite = np.isfinite(table.lo) & np.isfinite(table.hi)
-    middles = np.full(len(table.lo), np.nan)
-    middles[finite] = table.lo[finite] / 2 + table.hi[finite] / 2
-    return middles
 
 
 def _name(axes: Axes, label: str | None, title: str) -> None:

@@ -97,7 +97,7 @@ def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoin
 
 def confidence(table: CellTable, name: str, *args: Any, level: float) -> tuple[float, float]:
     """Give the sampling interval of a metric; see `Curve.confidence`."""
-    if name not in _SAMPLED:
+    if not isinstance(name, str) or name not in _SAMPLED:
         names = ", ".join(_SAMPLED)
         raise InvalidInputError(
             f"`name` must be a metric with a sampling interval ({names}), got {name!r}."
@@ -108,7 +108,12 @@ def confidence(table: CellTable, name: str, *args: Any, level: float) -> tuple[f
             "`sample_weight` had fractions, and a fraction of an example is no draw: "
             f"`{name}` has no sampling interval."
         )
-    return _SAMPLED[name](table, z, *args)
+    metric, n_arguments = _SAMPLED[name]
+    if len(args) != n_arguments:
+        raise InvalidInputError(
+            f"`{name}` takes {n_arguments} arguments beside its name, got {len(args)}."
+        )
+    return metric(table, z, *args)
 
 
 def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
@@ -133,10 +138,10 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     return _hull([wilson(tp / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
-_SAMPLED: dict[str, Callable[..., tuple[float, float]]] = {
-    "roc_auc": _auc_confidence,
-    "precision_at": _precision_confidence,
-    "recall_at": _recall_confidence,
+_SAMPLED: dict[str, tuple[Callable[..., tuple[float, float]], int]] = {
+    "roc_auc": (_auc_confidence, 0),
+    "precision_at": (_precision_confidence, 1),
+    "recall_at": (_recall_confidence, 1),
 }
 
 
@@ -166,8 +171,8 @@ def rate(value: Any, *, name: str, above_zero: bool = False) -> float:
 
 
 def beta_value(value: Any) -> float:
-    """Check a beta."""
-    number = finite_number(value, name="beta")
-    if number < 0:
+    """Check a beta; from 2**100 on F is recall to the last bit, and its square stays finite."""
+    number = real_number(value, name="beta")
+    if not number >= 0:
         raise InvalidInputError(f"`beta` must be at least 0, got {number!r}.")
-    return number
+    return min(number, 2.0**100)

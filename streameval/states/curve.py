@@ -216,6 +216,9 @@ def check_cells(lo: Column, hi: Column, pos: FixedPoint, neg: FixedPoint, scale:
     require(are_keys(hi.values, scale), "hi holds no keys")
     require((lo.values <= hi.values).all(), "lo passes hi")
     require((pos.is_positive() | neg.is_positive()).all(), "an empty cell")
+    if pos.is_whole and neg.is_whole:
+        several = pos.whole + neg.whole >= 2
+        require(several[lo.values < hi.values].all(), "one example at two scores")
 
 
 def check_settled(level: int, cells: Cells, budget: int | None) -> None:

@@ -157,12 +157,11 @@ def test_plot_finds_out_early_that_the_picture_cannot_be_saved(output, message, 
 
 
 def test_plot_says_that_the_disk_is_full(call, state, folder, monkeypatch):
-    def full(path, data):
-        path.touch()
+    def full(handle):
         raise OSError(28, "No space left on device")
 
     (folder / "a.png").write_text("old")
-    monkeypatch.setattr("pathlib.Path.write_bytes", full)
+    monkeypatch.setattr("os.fsync", full)
     found = error_of(call("plot", state, "-o", "a.png"), 3)
     assert found == "a.png: the picture is not saved, no space left on device."
     assert names_in(folder) == ["a.png", "a.state"]

@@ -182,8 +182,9 @@ def f_from_counts(tp: int, fp: int, n_pos: int, beta: float) -> Fraction:
 
 
 def f_at(table: Table, threshold: float, beta: float) -> Value:
+    """F of the counts, which without a positive is 0 and not undefined."""
     tp, fp = table.counts_at(threshold)
-    return f_from_counts(tp, fp, table.n_pos, beta) if table.n_pos else UNDEFINED
+    return f_from_counts(tp, fp, table.n_pos, beta)
 
 
 def recall_at_precision(table: Table, precision: float) -> Value:
@@ -260,7 +261,11 @@ def log_loss(table: Table) -> Value:
 
 
 def ece(table: Table, bins: int) -> Value:
-    """Distance of mean label and mean score in each of [i/bins, (i+1)/bins), weighted by mass."""
+    """Distance of mean label and mean score in each of [i/bins, (i+1)/bins), weighted by mass.
+
+    The edges are the nearest floats, as docs/explanation/semantics.md says, so that 0.6 is in the
+    bin from 9/15 on.
+    """
     n = table.n_pos + table.n_neg
     if not n:
         return UNDEFINED

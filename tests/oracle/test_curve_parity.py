@@ -370,7 +370,7 @@ def thresholds_for(one: Case) -> list[float]:
 def test_numbers_at_a_threshold_equal_their_definition(draw: Callable[[int], Case]) -> None:
     for seed in range(N_WEIGHTED):
         one = draw(seed)
-        if not one.table.n_pos:
+        if not one.table.scores:
             continue
         for threshold in thresholds_for(one):
             for name, metric in metrics_at(threshold).items():

@@ -17,6 +17,7 @@ from streameval import _waiting_rows
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import keys_of
 from streameval.states.cells import Cells
+from streameval.states.curve import ScoredRows
 
 Row = tuple[int, int, bool, Fraction]
 """Group, key, class and weight."""
@@ -245,6 +246,25 @@ def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None
         )._sorted(0)
         np.testing.assert_array_equal(held.lo, keys[order])
         np.testing.assert_array_equal(held.group, group[order] * factor)
+
+
+def scored(keys: Any, positive: Any, weights: FixedPoint | None) -> ScoredRows:
+    return ScoredRows(keys[None], positive[None], weights, FixedPoint.zeros(()), ())
+
+
+@pytest.mark.parametrize("quarters", [False, True])
+def test_rows_of_an_interrupted_update_leave_no_trace(quarters: bool) -> None:
+    first, left, last = (
+        scored(*random_rows(seed, 50, quarters=kind))
+        for seed, kind in ((1, True), (2, True), (3, quarters))
+    )
+    block = _waiting_rows.WaitingRows.for_curves(1).with_rows(first, 200)
+    block.with_rows(left, 200)
+    rows = block.with_rows(last, 200).to_rows()
+    ones = FixedPoint(np.ones(50, dtype=np.int64))
+    assert rows.weights == FixedPoint.concatenate([first.weights, last.weights or ones])
+    np.testing.assert_array_equal(rows.keys, np.hstack([first.keys, last.keys]))
+    np.testing.assert_array_equal(rows.positive, np.hstack([first.positive, last.positive]))
 
 
 ROWS, BUDGET = 600_000, 1000

@@ -84,6 +84,9 @@ CURVES = {
         {"state.n.fraction": False},
         payload=[3, *numbers_of(WEIGHTED, slice(2, None))],
     ),
+    "one example at two scores": Broken(
+        COARSE, "one example at two scores", numbers={0: -5, 12: -2, 15: -3}
+    ),
     "skipped negative": Broken(NAMED, "skipped holds negative", numbers={1: -2}),
     "skipped of another shape": Broken(ONE, "skipped has shape", {"state.skipped.shape": [1]}),
     "skipped where nan raises": Broken(ONE, "skipped rows", numbers={1: 1}),

@@ -257,6 +257,25 @@ def test_thresholds_that_a_refusal_names_are_exact(
         np.testing.assert_array_equal(found.confusion_at(threshold).matrix, expected)
 
 
+@pytest.mark.parametrize(("threshold", "share"), [(0.5, 1), (0.5625, 0.75), (0.6875, 0.25)])
+def test_estimate_at_a_threshold_that_divides_a_cell_fills_it_evenly(
+    threshold: float, share: float
+) -> None:
+    found = curve([1] * 8 + [0] * 4, [0.5] * 4 + [0.75] * 4 + [0.5, 0.75] * 2, budget=1)
+    assert found.recall_at(threshold) == share
+    assert found.precision_at(threshold) == pytest.approx(2 / 3, rel=1e-15)
+    assert found.f_at(threshold) == pytest.approx(2 * 8 * share / (8 + 12 * share), rel=1e-15)
+
+
+def test_estimate_at_a_threshold_in_a_cell_without_end_is_half_of_it() -> None:
+    found = curve([1, 1], [-1.0, math.inf], budget=1, scores="real")
+    assert (float(found.recall_at(3)), found.recall_at(3).low, found.recall_at(3).high) == (
+        0.5,
+        0,
+        1,
+    )
+
+
 def test_best_f_is_that_of_the_best_threshold() -> None:
     value, threshold = curve().best_f(0.5)
     candidates = {
@@ -425,6 +444,12 @@ def test_interval_of_a_coarse_curve_is_nan_when_an_end_has_none() -> None:
     assert all(map(math.isnan, found.confidence("roc_auc")))
 
 
+def test_interval_of_a_coarse_curve_is_nan_when_only_its_upper_end_has_none() -> None:
+    found = curve([0, 0, 1, 1], [0.125, 0.5, 0.625, 0.75], budget=2)
+    assert (found.roc_auc.low, found.roc_auc.high) == pytest.approx((0.5, 1), rel=1e-11)
+    assert all(map(math.isnan, found.confidence("roc_auc")))
+
+
 def test_interval_of_roc_auc_covers_the_truth_as_often_as_it_says() -> None:
     truth_auc, covered, times = 0.7602499389065233, 0, 400  # Phi(1 / sqrt 2)
     random = np.random.default_rng(5)
@@ -469,7 +494,7 @@ WORDS = {
 @pytest.mark.parametrize("claim", WORDS)
 def test_explanation_speaks_of(claim: str) -> None:
     found, words = WORDS[claim]
-    assert words in found.explain()
+    assert words in " ".join(found.explain().split())
 
 
 SILENT = {
@@ -489,19 +514,23 @@ SILENT = {
 @pytest.mark.parametrize("claim", SILENT)
 def test_explanation_is_silent_when_there_are(claim: str) -> None:
     found, words = SILENT[claim]
-    assert words not in found.explain()
+    assert words not in " ".join(found.explain().split())
 
 
 @pytest.mark.parametrize("name", [name for name in EVERY if "curve" in name])
-def test_explanation_is_a_list_of_sentences(name: str) -> None:
-    for part in EVERY[name]().compute().explain().split("\n\n"):
-        lines = [line for line in part.split("\n") if not line.startswith("class ")]
-        assert lines
-        assert all(line.startswith("* ") and line.endswith(".") for line in lines)
+def test_explanation_is_a_list_of_sentences_of_at_most_80_columns(name: str) -> None:
+    text = EVERY[name]().compute().explain()
+    assert max(map(len, text.split("\n"))) <= 80
+    for part in text.split("\n\n"):
+        items = part.partition("\n")[2] if part.startswith("class ") else part
+        assert items.startswith("* ")
+        for item in items.removeprefix("* ").split("\n* "):
+            assert item.endswith(".")
+            assert all(line.startswith("  ") for line in item.split("\n")[1:])
 
 
 def named_budget(found: Any) -> int:
-    return int(found.explain().split("budget=")[1].split(" ")[0].replace(",", ""))
+    return int(found.explain().split("budget=")[1].split()[0].replace(",", ""))
 
 
 def level(found: se.PRCurveSketch) -> int:
@@ -526,3 +555,11 @@ def test_budget_that_the_explanation_names_about_halves_the_interval(budget: int
     fine = beta_curve(named_budget(coarse))
     widths = [found.roc_auc.high - found.roc_auc.low for found in (coarse, fine)]
     assert 0.4 < widths[1] / widths[0] < 0.6
+
+
+def test_f_of_a_huge_beta_is_recall() -> None:
+    curve = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]).compute()
+    for beta in (1e200, math.inf):
+        assert curve.f_at(0.38, beta) == curve.recall_at(0.38) == 0.5
+        value, threshold = curve.best_f(beta)
+        assert (value, threshold) == (1.0, 0.35)

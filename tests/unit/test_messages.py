@@ -181,6 +181,11 @@ def add_halves() -> object:
     return full.update([1, 1], [1, 1], sample_weight=[1, 0.5])
 
 
+def pool_full() -> object:
+    sketch = se.PRCurveSketch(classes=3)
+    return sketch.update([0], [[0, 0, 0]], sample_weight=[2**62]).compute().micro
+
+
 def merge_full() -> object:
     full = se.ConfusionAccumulator().update([1], [1], sample_weight=[LARGEST])
     return full.merge(full)
@@ -498,7 +503,9 @@ CURVES = [
     ask("at-bool", "`threshold` must be a number, got True.", "f_at", True),
     ask("f-beta", "`beta` must be at least 0, got -1.0.", "f_at", 0.5, -1),
     ask("best-beta", "`beta` must be at least 0, got -1.0.", "best_f", -1),
-    ask("best-beta-inf", "`beta` must be a finite number, got inf.", "best_f", np.inf),
+    ask("best-beta-nan", "`beta` must be at least 0, got nan.", "best_f", np.nan),
+    ask("best-beta-word", "`beta` must be a number, got '1'.", "best_f", "1"),
+    ask("ece-bins-many", "`bins` must be at most 65536, got 65537.", "ece", 2**16 + 1),
     ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),
     ask("ece-real", '`ece` needs probabilities, and scores="real" are none.', "ece", scores="real"),
     ask("bound", '`bound` must be "low", "high" or None, got 1.', "confusion_at", 0.5, bound=1),
@@ -516,6 +523,9 @@ CURVES = [
         budget=1,
     ),
     ask("interval", "`name` must be a metric with a sampling interval (", "confidence", "ks"),
+    ask("interval-list", "`name` must be a metric with", "confidence", ["roc_auc"]),
+    ask("interval-no-place", "`recall_at` takes 1 arguments", "confidence", "recall_at"),
+    ask("interval-place", "`roc_auc` takes 0 arguments", "confidence", "roc_auc", 0.5),
     ask("interval-level", "`level` must lie in [0, 1), got 1.0.", "confidence", "roc_auc", level=1),
     ask("interval-word", "`level` must be a number", "confidence", "roc_auc", level="0.9"),
     ask(
@@ -543,7 +553,6 @@ CURVES = [
     Case("most", lambda: of_classes("report", max_classes=-1), "`max_classes` must be an integer"),
     Case("most-text", lambda: of_classes("report", max_classes="9"), "`max_classes` must be an in"),
     Case("most-drawn", lambda: of_classes("plot", max_classes=0), "`max_classes` must be an inte"),
-    Case("class-level", lambda: of_classes("report", level=1), "`level` must lie in [0, 1)"),
     Case("class-kind", lambda: of_classes("plot", kind="lift"), '`kind` must be "pr" or "roc"'),
     Case(
         "class-plot",
@@ -594,6 +603,12 @@ OVERFLOW = "`sample_weight` would bring the total past 2**63 - 1."
 TOTALS = [
     Case("total", add(1), OVERFLOW, se.CountOverflowError),
     Case("total-half", add_halves, OVERFLOW, se.CountOverflowError),
+    Case(
+        "total-pooled",
+        pool_full,
+        "`micro` would pool weights past 2**63 - 1.",
+        se.CountOverflowError,
+    ),
     Case("total-merge", merge_full, OVERFLOW, se.CountOverflowError),
     Case("weight-uint64", add(2**63), OVERFLOW, se.CountOverflowError),
     Case("weight-large", add(2.0**63), OVERFLOW, se.CountOverflowError),

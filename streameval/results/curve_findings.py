@@ -1,0 +1,102 @@
+"""What limits the numbers of a `Curve`, in words."""
+
+from __future__ import annotations
+
+import math
+import textwrap
+from collections.abc import Iterator
+
+import numpy as np
+
+from streameval.metrics import curves
+from streameval.metrics.points import CellTable
+from streameval.results.curve_values import of_areas
+
+__all__ = ["explain"]
+
+_TIES_WORTH_SAYING = 0.001
+_SATURATION_WORTH_SAYING = 0.01
+
+
+def explain(table: CellTable, finer: int | None) -> str:
+    """Say what limits the numbers: classes, ties, saturation, cells and the budget.
+
+    `finer` is the number of cells one level below, if there is one.
+    """
+    return "\n".join(
+        textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
+        for line in _findings(table, finer)
+    )
+
+
+def _findings(table: CellTable, finer: int | None) -> Iterator[str]:
+    if not len(table.lo):
+        yield "Nothing has been counted yet."
+        return
+    yield from _about_classes(table)
+    yield from _about_scores(table)
+    yield from _about_cells(table, finer)
+
+
+def _about_classes(table: CellTable) -> Iterator[str]:
+    for count, absent, lost in (
+        (table.n_pos, "positive", "Every metric but the losses"),
+        (table.n_neg, "negative", "ROC AUC and KS"),
+    ):
+        if not count:
+            yield f"No {absent} has been seen: one class only. {lost} cannot be computed."
+
+
+def _about_scores(table: CellTable) -> Iterator[str]:
+    least, most = float(table.lo[-1]), float(table.hi[0])
+    if least == most:
+        yield f"All scores are {least:.6g}: a constant ranks nothing."
+    pos, neg = table.pos.near_floats(), table.neg.near_floats()
+    if table.scale == "probability":
+        ends = ~table.is_wide & ((table.lo == 0.0) | (table.lo == 1.0))
+        share = math.fsum((pos + neg)[ends]) / table.n
+        if share >= _SATURATION_WORTH_SAYING:
+            yield (
+                f"{share:.1%} of the scores are exactly 0 or 1: the model is saturated, or its "
+                "scores were rounded, and their order is lost. Scores before the sigmoid keep it."
+            )
+    elif least < 0.0 or most > 1.0:
+        yield (
+            f"Scores reach from {least:.6g} to {most:.6g}: they look like logits or margins. "
+            "Ranking metrics do not mind; log loss, Brier and ECE need probabilities."
+        )
+    else:
+        yield (
+            'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE '
+            "too, and finer cells near 1."
+        )
+    pairs = _pairs(table)
+    tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
+    if tied >= _TIES_WORTH_SAYING and least < most:
+        yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
+
+
+def _about_cells(table: CellTable, finer: int | None) -> Iterator[str]:
+    if table.is_exact:
+        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
+        return
+    wide = int(np.count_nonzero(table.is_wide))
+    yield (
+        f"{wide:,} of {len(table.lo):,} cells hold several scores; the widest spans "
+        f"{table.resolution:.3g}."
+    )
+    if _pairs(table):
+        auc = of_areas(table, curves.roc_auc)
+        yield (
+            f"ROC AUC is open by {auc.high - auc.low:.2g}: so many of the pairs of a positive "
+            "and a negative share a cell of several scores."
+        )
+    if finer is not None:
+        yield (
+            f"budget={finer:,} would have kept these data one bit finer, which halves the "
+            "intervals where scores are spread evenly."
+        )
+
+
+def _pairs(table: CellTable) -> float:
+    return float(table.n_pos) * float(table.n_neg)
