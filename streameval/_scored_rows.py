@@ -46,7 +46,8 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
     if _is_empty(labels) and _is_empty(given):
         as_weights(sample_weight, rows=0)
         return _no_rows(config.n_curves)
-    return _read(labels, given, sample_weight, config)[0]
+    hint = " Pass pos_label= to name the positive one of two other labels."
+    return _read(labels, given, sample_weight, config, hint)[0]
 
 
 def read_grouped(
@@ -67,13 +68,13 @@ def read_grouped(
     if _is_empty(labels) and _is_empty(given) and _is_empty(groups):
         as_weights(sample_weight, rows=0)
         return GroupedRows(_no_rows(1), groups)
-    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores))
+    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint="")
     check_vector(groups, rows=len(counted), name="group")
     return GroupedRows(rows, groups[counted])
 
 
 def _read(
-    labels: Array, given: Array, sample_weight: Any, config: CurveConfig
+    labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: str
 ) -> tuple[ScoredRows, Mask]:
     """Read rows, and tell which of the batch they are: those with a weight and a score."""
     allow_nan = config.nan == "skip"
@@ -82,7 +83,7 @@ def _read(
     else:
         check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
         scores = as_scores(given, name="y_score", allow_nan=allow_nan)
-    positive, negative = _classes(labels, len(scores), config)
+    positive, negative = _classes(labels, len(scores), config, hint)
     weights = as_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_curves)
     _check_probabilities(scores, config.scores)
@@ -122,10 +123,10 @@ def _check_probabilities(scores: Floats, scale: Scale) -> None:
         )
 
 
-def _positives(labels: Array, pos_label: Label | None) -> tuple[Mask, tuple[Label, ...]]:
+def _positives(labels: Array, pos_label: Label | None, hint: str) -> tuple[Mask, tuple[Label, ...]]:
     """Tell which rows are positive, and what label the others have if one was asked for."""
     if pos_label is None:
-        return _zeros_and_ones(labels), ()
+        return _zeros_and_ones(labels, hint), ()
     if isinstance(pos_label, str) != (labels.dtype == object):
         held = "strings" if labels.dtype == object else "numbers"
         raise InvalidInputError(f"`y_true` holds {held}, but pos_label is {pos_label!r}.")
@@ -144,7 +145,9 @@ def _positives(labels: Array, pos_label: Label | None) -> tuple[Mask, tuple[Labe
     return positive, (negative,)
 
 
-def _classes(labels: Array, rows: int, config: CurveConfig) -> tuple[Mask, tuple[Label, ...]]:
+def _classes(
+    labels: Array, rows: int, config: CurveConfig, hint: str
+) -> tuple[Mask, tuple[Label, ...]]:
     """Tell for each curve which rows are its positives, shape (K, n)."""
     if config.multilabel:
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
@@ -153,7 +156,7 @@ def _classes(labels: Array, rows: int, config: CurveConfig) -> tuple[Mask, tuple
     plain = as_labels(labels, name="y_true")
     check_vector(plain, rows=rows, name="y_true")
     if config.classes is None:
-        positive, negative = _positives(plain, config.pos_label)
+        positive, negative = _positives(plain, config.pos_label, hint)
         return positive[None], negative
     places = encode(plain, config.classes, name="y_true")
     return places == np.arange(config.n_curves)[:, None], ()
@@ -177,13 +180,12 @@ def _no_rows(n_curves: int) -> ScoredRows:
     return ScoredRows(keys, keys.astype(bool), None, FixedPoint.zeros(()), ())
 
 
-def _zeros_and_ones(labels: Array) -> Mask:
+def _zeros_and_ones(labels: Array, hint: str) -> Mask:
     if labels.dtype == object:
         raise InvalidInputError(
-            f"`y_true` must hold 0 and 1, got {labels[0]!r} at position 0. "
-            "Pass pos_label= to name the positive one of two labels."
+            f"`y_true` must hold 0 and 1, got {labels[0]!r} at position 0.{hint}"
         )
-    return present(labels, name="y_true", hint=" Pass pos_label= for other labels.")
+    return present(labels, name="y_true", hint=hint)
 
 
 def _weight_of(rows: Mask, weights: FixedPoint | None) -> FixedPoint:

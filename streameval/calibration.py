@@ -65,7 +65,7 @@ class CalibrationAccumulator(
     -----
     The loss and the error of a row are rounded once, when they are taken; the logarithm is within
     1 unit in the last place and the same on every CPU. Nothing is rounded after that until a
-    metric is read. An update of n rows costs O(n), or O(n K).
+    metric is read. An update of n rows costs O(n + bins), or O(n K + bins).
 
     Examples
     --------

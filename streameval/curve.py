@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Literal, Self, final
 
 from streameval._batches import arguments
-from streameval._fixed_point import MAX_TOTAL
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Label
 from streameval._scored_rows import read_rows
 from streameval._waiting_rows import WaitingRows
@@ -150,6 +150,11 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
     @_state.setter
     def _state(self, state: ScoreTables) -> None:
         self._held = state, None
+
+    @property
+    def _total(self) -> FixedPoint:
+        state, waiting = self._held
+        return state.n if waiting is None else state.n + waiting.to_rows().n
 
     def _sum(self, a: ScoreTables, b: ScoreTables) -> ScoreTables:
         return (a + b).fitted(self._config.budget)

@@ -7,7 +7,7 @@ from typing import Any, Literal, Self, final
 import attrs
 
 from streameval._batches import arguments
-from streameval._fixed_point import MAX_TOTAL
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._scored_rows import read_grouped
 from streameval.accumulator import Accumulator
 from streameval.configs.grouped import GroupedConfig
@@ -160,6 +160,11 @@ class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=Grouped
     @_state.setter
     def _state(self, state: GroupTables) -> None:
         self._held = state, _Waiting()
+
+    @property
+    def _total(self) -> FixedPoint:
+        state, waiting = self._held
+        return sum((rows.rows.n for rows in waiting.used), start=state.n)
 
     def _sum(self, a: GroupTables, b: GroupTables) -> GroupTables:
         return (a + b).fitted(self._config)

@@ -51,9 +51,10 @@ class CalibrationConfig:
         listed = self.classes if isinstance(self.classes, tuple) else ()
         needed = _SUM_BYTES * (self.bins + self.n_classes) + len(json.dumps(listed)) + _OTHER_BYTES
         if needed > _HEADER_BYTES:
+            also = f" and {self.n_classes} classes" if self.n_classes else ""
             raise InvalidInputError(
-                f"`bins` and `classes` must keep the sums of a state within {_HEADER_BYTES} bytes, "
-                f"got {self.bins} bins and {self.n_classes} classes, which may take {needed}."
+                f"`bins` must keep the sums of a state within {_HEADER_BYTES} bytes, "
+                f"got {self.bins} bins{also}, which may take {needed}."
             )
 
 

@@ -73,9 +73,11 @@ class CurveConfig:
 def _classes(value: Any, *, multilabel: bool) -> int | tuple[Label, ...] | None:
     if value is None:
         return None
-    classes = canonical_classes(value, least=1 if multilabel else 2)
+    least = 1 if multilabel else 2
+    classes = value if isinstance(value, str) else canonical_classes(value, least=least)
     if isinstance(classes, str):
         raise InvalidInputError(
-            '`classes` must list the classes in the order of the score columns, got "auto".'
+            "`classes` must be None, a number, or the labels in the order of the score columns, "
+            f"got {classes!r}."
         )
     return classes

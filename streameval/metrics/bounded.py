@@ -5,9 +5,14 @@ from __future__ import annotations
 import math
 from typing import Any, Self
 
-__all__ = ["Bounded", "outward"]
+from streameval.errors import InvalidInputError
 
-_RELATIVE, _ABSOLUTE = 2.0**-40, 2.0**-50  # far above what a sum of a budget's terms is off
+__all__ = ["ROUNDING", "Bounded", "outward"]
+
+ROUNDING = 2.0**-40
+"""Far above what a sum of a budget's terms is off, relatively."""
+
+_ABSOLUTE = 2.0**-50
 
 
 class Bounded(float):
@@ -45,6 +50,10 @@ class Bounded(float):
         """Make a number; without an interval it is exact."""
         number = super().__new__(cls, value)
         ends = (number if low is None else low), (number if high is None else high)
+        if not (ends[0] <= number <= ends[1] or math.isnan(number)):
+            raise InvalidInputError(
+                f"`value` must lie in [low, high], got {value!r} and [{low!r}, {high!r}]."
+            )
         for name, end in zip(("low", "high"), ends, strict=True):
             object.__setattr__(number, name, float(end))
         return number
@@ -79,6 +88,6 @@ def outward(
     """
     if math.isnan(value):
         return Bounded(math.nan)
-    low = max(low - abs(low) * _RELATIVE - _ABSOLUTE, least)
-    high = min(high + abs(high) * _RELATIVE + _ABSOLUTE, most)
+    low = max(low - abs(low) * ROUNDING - _ABSOLUTE, least)
+    high = min(high + abs(high) * ROUNDING + _ABSOLUTE, most)
     return Bounded(min(max(value, low), high), low, high)

@@ -157,7 +157,7 @@ def precision_at_recall(points: Points, least: float) -> float:
     """Find the highest precision with a recall of at least `least`."""
     if not points.n_pos:
         return math.nan
-    return float(points.precision[points.recall >= least].max())
+    return float(points.precision[points.recall >= least].max(initial=0.0))
 
 
 def best_from(values: Floats) -> Floats:

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from streameval._log import log
+from streameval._log import log, log1p
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.states.calibration import bin_places
@@ -30,28 +30,34 @@ _MOST_LOG_LOSS = -math.log(_EPSILON)
 
 def brier(table: CellTable) -> Bounded:
     """Bound the mean of ``(score - label)**2``."""
-    return _mean_loss(table, lambda truth: (1.0 - truth) ** 2, most=1.0)
+    return _mean_loss(table, lambda score: (1.0 - score) ** 2, np.square, most=1.0)
 
 
 def log_loss(table: CellTable) -> Bounded:
     """Bound the mean of ``-log`` of the probability of the truth, clipped at float64's eps."""
     return _mean_loss(
         table,
-        lambda truth: -log(np.clip(truth, _EPSILON, 1.0 - _EPSILON)),
+        lambda score: -log(np.clip(score, _EPSILON, 1.0 - _EPSILON)),
+        lambda score: -log1p(-np.clip(score, _EPSILON, 1.0 - _EPSILON)),
         most=_MOST_LOG_LOSS,
     )
 
 
-def _mean_loss(table: CellTable, loss: Callable[[Floats], Floats], *, most: float) -> Bounded:
-    """Bound the mean of a loss, which falls with the probability of the truth."""
+def _mean_loss(
+    table: CellTable,
+    of_positive: Callable[[Floats], Floats],
+    of_negative: Callable[[Floats], Floats],
+    *,
+    most: float,
+) -> Bounded:
+    """Bound the mean of a loss, which falls with the score of a positive only."""
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
     if not n:
         return Bounded(math.nan)
 
-    def mean(of_positives: Floats, of_negatives: Floats) -> float:
-        losses = pos * loss(of_positives) + neg * loss(1.0 - of_negatives)
-        return math.fsum(losses) / n
+    def mean(positives: Floats, negatives: Floats) -> float:
+        return math.fsum(pos * of_positive(positives) + neg * of_negative(negatives)) / n
 
     if table.is_exact:
         return Bounded(mean(table.lo, table.lo))

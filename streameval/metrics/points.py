@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Scale, scores_of
+from streameval.metrics.bounded import ROUNDING
 from streameval.states.cells import Cells
 
 __all__ = ["CellTable", "Points"]
@@ -108,7 +109,15 @@ class CellTable:
     @property
     def resolution(self) -> float:
         """The width of the widest cell of several scores; 0.0 if there is none."""
-        return float((self.hi[self.is_wide] - self.lo[self.is_wide]).max(initial=0.0))
+        with np.errstate(over="ignore"):
+            widths = self.hi[self.is_wide] - self.lo[self.is_wide]
+        return float(widths.max(initial=0.0))
+
+    @property
+    def slack(self) -> float:
+        """How far shares may be off: 0 while all counts are whole and floats hold them."""
+        is_held = self.pos.is_whole and self.neg.is_whole and self.n <= 2**53
+        return 0.0 if is_held else ROUNDING
 
     @cached_property
     def is_wide(self) -> Mask:

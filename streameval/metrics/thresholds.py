@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from fractions import Fraction
 
 import attrs
 import numpy as np
@@ -14,7 +15,8 @@ import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
 from streameval.metrics import curves
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import ROUNDING, Bounded
+from streameval.metrics.envelope import of_sums
 from streameval.metrics.points import CellTable
 
 __all__ = [
@@ -29,6 +31,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
+Counts = tuple[Fraction, Fraction]
 
 
 @attrs.frozen(eq=False)
@@ -50,21 +53,22 @@ class Outcome:
     share: float
 
     @property
-    def low(self) -> tuple[float, float]:
+    def low(self) -> Counts:
         """The fewest true positives and the most false ones."""
-        return _number(self.least_tp), _number(self.most_fp)
+        return self.least_tp.to_fraction(), self.most_fp.to_fraction()
 
     @property
-    def high(self) -> tuple[float, float]:
+    def high(self) -> Counts:
         """The most true positives and the fewest false ones."""
-        return _number(self.most_tp), _number(self.least_fp)
+        return self.most_tp.to_fraction(), self.least_fp.to_fraction()
 
     @property
-    def estimate(self) -> tuple[float, float]:
+    def estimate(self) -> Counts:
         """True and false positives, if the cell is filled evenly."""
         (least_tp, most_fp), (most_tp, least_fp) = self.low, self.high
-        tp = least_tp + self.share * (most_tp - least_tp)
-        return tp, least_fp + self.share * (most_fp - least_fp)
+        share = Fraction(self.share)
+        tp = least_tp + share * (most_tp - least_tp)
+        return tp, least_fp + share * (most_fp - least_fp)
 
 
 def outcome_at(table: CellTable, threshold: float) -> Outcome:
@@ -84,7 +88,7 @@ def precision_at(table: CellTable, threshold: float) -> Bounded:
 
 def recall_at(table: CellTable, threshold: float) -> Bounded:
     """Bound the share of the positives that score at least a threshold."""
-    n_pos = table.estimate.n_pos
+    n_pos = table.pos.sum().to_fraction()
     if not n_pos:
         return Bounded(math.nan)
     return _of_outcome(outcome_at(table, threshold), lambda tp, fp: tp / n_pos)  # noqa: ARG005
@@ -92,7 +96,7 @@ def recall_at(table: CellTable, threshold: float) -> Bounded:
 
 def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
     """Bound F at a threshold, 0 where nothing is positive or predicted so."""
-    n_pos, square = table.estimate.n_pos, beta * beta
+    n_pos, square = table.pos.sum().to_fraction(), Fraction(beta) ** 2
     return _of_outcome(
         outcome_at(table, threshold),
         lambda tp, fp: _ratio((1 + square) * tp, square * n_pos + tp + fp),
@@ -105,11 +109,13 @@ def threshold_at_precision(table: CellTable, least: float) -> Bounded:
     Of several the one of the highest precision, which is the highest of them; nan if none.
     """
     points = table.estimate
-    best = _best_precision(table)
-    reached = float(points.tp[points.precision >= least].max(initial=0.0))
+    best, slack = _best_precision(table), table.slack
+    surely = points.precision >= least * (1.0 + slack)
+    reached = float(points.tp[surely].max(initial=0.0))
     # every threshold that is the lower end of a cell is exact, so recall reaches that much
-    can_hold = (best >= least) & (points.tp >= reached) & table.pos.is_positive()
-    is_sure = (points.precision >= least) & (points.tp == reached)
+    can_reach = best >= least * (1.0 - slack)
+    can_hold = can_reach & (points.tp >= reached) & table.pos.is_positive()
+    is_sure = (points.precision >= least) & (points.tp >= reached)
     return _hull(table, can_hold, is_sure & can_hold, best)
 
 
@@ -118,13 +124,13 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     n_pos = table.estimate.n_pos
     if not n_pos:
         return Bounded(math.nan), Bounded(math.nan)
-    low, high = (curves.best_f(points, beta) for points in (table.low, table.high))
     value = curves.best_f(table.estimate, beta)
     tp, fp = table.estimate.tp, table.estimate.fp
     best = curves.f_scores(tp, _least_fp(table), n_pos, beta)
-    can_hold = (best >= value) & table.pos.is_positive()
+    can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
     is_sure = curves.f_scores(tp, fp, n_pos, beta) == value
-    return Bounded(value, low, high), _hull(table, can_hold, is_sure & can_hold, best)
+    bounded = of_sums(table, lambda points: curves.best_f(points, beta))
+    return bounded, _hull(table, can_hold, is_sure & can_hold, best)
 
 
 def _hull(table: CellTable, can_hold: Mask, is_sure: Mask, best: Floats) -> Bounded:
@@ -133,13 +139,12 @@ def _hull(table: CellTable, can_hold: Mask, is_sure: Mask, best: Floats) -> Boun
     That is the first cell at whose end the metric is as good as at any; without one, the cell
     in which it can be best.
     """
-    cells = np.flatnonzero(can_hold)
+    cells, sure = np.flatnonzero(can_hold), np.flatnonzero(is_sure)
     if not len(cells):
         return Bounded(math.nan)
-    sure = np.flatnonzero(is_sure)
-    if not table.is_wide[cells].any():
-        return Bounded(float(table.lo[sure[0]]))
     likely = sure[0] if len(sure) else cells[best[cells].argmax()]
+    if table.is_exact:
+        return Bounded(float(table.lo[likely]))
     value, low, high = table.lo[likely], table.lo[cells[-1]], table.hi[cells[0]]
     return Bounded(float(value), float(low), float(high))
 
@@ -159,17 +164,15 @@ def _best_precision(table: CellTable) -> Floats:
     return best
 
 
-def _of_outcome(outcome: Outcome, metric: Callable[[float, float], float]) -> Bounded:
+def _of_outcome(outcome: Outcome, metric: Callable[[Fraction, Fraction], Fraction]) -> Bounded:
+    """Bound a ratio, which is rounded once, so that the order is kept."""
     low, high = metric(*outcome.low), metric(*outcome.high)
-    return Bounded(min(max(metric(*outcome.estimate), low), high), low, high)
+    value = min(max(metric(*outcome.estimate), low), high)
+    return Bounded(float(value), float(low), float(high))
 
 
-def _ratio(above: float, below: float) -> float:
-    return above / below if below > 0 else 0.0
-
-
-def _number(weight: FixedPoint) -> float:
-    return float(weight.to_fraction())
+def _ratio(above: Fraction, below: Fraction) -> Fraction:
+    return above / below if below else Fraction(0)
 
 
 def _count_from(falling: Floats, threshold: float) -> int:

@@ -13,7 +13,8 @@ from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Label
 from streameval._score_keys import Scale
 from streameval.configs.curve import CurveConfig
-from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.configs.options import one_of
+from streameval.errors import CountOverflowError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.points import CellTable
 from streameval.results import class_curves_plot, class_curves_text
@@ -206,15 +207,13 @@ class ClassCurves(Mapping[Label, Curve]):
         return f"<pre>{html.escape(self.report())}</pre>"
 
     def _average(self, name: str, average: Any) -> Any:
+        if average is not None:
+            one_of(average, ("macro", "micro", "weighted"), name="average")
         if average == "micro":
             return getattr(self.micro, name)
         values = [getattr(curve, name) for curve in self._curves.values()]
         if average is None:
             return tuple(values)
-        if average not in ("macro", "weighted"):
-            raise InvalidInputError(
-                f'`average` must be "macro", "micro", "weighted" or None, got {average!r}.'
-            )
         weights = [
             float(curve.n_pos) if average == "weighted" else 1.0 for curve in self._curves.values()
         ]

@@ -13,7 +13,7 @@ from streameval._score_keys import Scale
 from streameval.configs.calibration import number_of_bins
 from streameval.errors import InvalidInputError
 from streameval.metrics import average_precision as areas
-from streameval.metrics import curves, loss_bounds, thresholds
+from streameval.metrics import curves, envelope, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.points import CellTable
 from streameval.results import curve_findings, curve_plot, curve_text
@@ -106,7 +106,7 @@ class Curve:
         estimate is the middle of its interval, whose width is the sum over cells of several
         scores of ``pos * neg / (n_pos * n_neg)``.
         """
-        return values.of_areas(self._table, curves.roc_auc)
+        return envelope.of_sums(self._table, curves.roc_auc)
 
     @property
     def average_precision(self) -> Bounded:
@@ -134,7 +134,7 @@ class Curve:
     @property
     def ks(self) -> Bounded:
         """The Kolmogorov-Smirnov statistic, in [0, 1]: the greatest ``|tpr - fpr|``."""
-        return values.ks(self._table)
+        return envelope.ks(self._table)
 
     @property
     def brier(self) -> Bounded:
@@ -169,15 +169,15 @@ class Curve:
         Parameters
         ----------
         max_fpr : float
-            In (0, 1].
+            From 2**-1000 to 1.
 
         Returns
         -------
         Bounded
             0.5 for chance and 1 for a perfect order; nan unless both classes occur.
         """
-        most = values.rate(max_fpr, name="max_fpr", above_zero=True)
-        return values.of_areas(self._table, lambda points: curves.partial_roc_auc(points, most))
+        most = values.false_positive_rate(max_fpr)
+        return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, most))
 
     def precision_at(self, threshold: float) -> Bounded:
         """Compute the share of positives among scores of at least a threshold, 0 of none."""
@@ -209,12 +209,12 @@ class Curve:
         0 where no threshold reaches `p`, and nan without a positive.
         """
         least = values.rate(p, name="p")
-        return values.of_counts(self._table, lambda at: curves.recall_at_precision(at, least))
+        return envelope.of_counts(self._table, curves.recall_at_precision, least)
 
     def precision_at_recall(self, r: float) -> Bounded:
         """Find the highest precision with a recall of at least `r`; nan without a positive."""
         least = values.rate(r, name="r")
-        return values.of_counts(self._table, lambda at: curves.precision_at_recall(at, least))
+        return envelope.of_counts(self._table, curves.precision_at_recall, least)
 
     def threshold_at_precision(self, p: float) -> Bounded:
         """Find the threshold of `recall_at_precision`.

@@ -9,8 +9,8 @@ from collections.abc import Iterator
 import numpy as np
 
 from streameval.metrics import curves
+from streameval.metrics.envelope import of_sums
 from streameval.metrics.points import CellTable
-from streameval.results.curve_values import of_areas
 
 __all__ = ["explain"]
 
@@ -86,7 +86,7 @@ def _about_cells(table: CellTable, finer: int | None) -> Iterator[str]:
         f"{table.resolution:.3g}."
     )
     if _pairs(table):
-        auc = of_areas(table, curves.roc_auc)
+        auc = of_sums(table, curves.roc_auc)
         yield (
             f"ROC AUC is open by {auc.high - auc.low:.2g}: so many of the pairs of a positive "
             "and a negative share a cell of several scores."

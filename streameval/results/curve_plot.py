@@ -95,9 +95,10 @@ def _plot_score(axes: Axes, table: CellTable, label: str | None) -> None:
     ends = np.concatenate([table.lo, table.hi])
     finite = ends[np.isfinite(ends)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    edges = np.linspace(low, high if high > low else low + 1.0, _HISTOGRAM_BINS + 1)
+    halves = np.linspace(low / 2, high / 2 if high > low else low / 2 + 0.5, _HISTOGRAM_BINS + 1)
+    edges = 2 * halves  # the whole span might be infinite
     from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
-    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each])
+    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each], dtype=np.float64)
     totals = table.estimate.n_pos, table.estimate.n_neg
     for part, total, name in zip(outcomes.T, totals, ("positives", "negatives"), strict=True):
         share = -np.diff(part) / (total or 1.0)

@@ -10,13 +10,12 @@ import numpy as np
 
 from streameval._fixed_point import FixedPoint
 from streameval.configs.confusion import ConfusionConfig
-from streameval.configs.options import finite_number, real_number
+from streameval.configs.options import finite_number, one_of, real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics import curves
-from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.delong import auc_interval
 from streameval.metrics.intervals import normal_quantile, wilson
-from streameval.metrics.points import CellTable, Points
+from streameval.metrics.points import CellTable
 from streameval.metrics.thresholds import outcome_at
 from streameval.results.confusion import Confusion
 from streameval.results.confusion_reading import Reading
@@ -26,32 +25,10 @@ __all__ = [
     "beta_value",
     "confidence",
     "confusion_at",
-    "ks",
-    "of_areas",
-    "of_counts",
+    "false_positive_rate",
     "rate",
     "threshold_value",
 ]
-
-Metric = Callable[[Points], float]
-
-
-def of_areas(table: CellTable, metric: Metric) -> Bounded:
-    """Bound a metric that sums over the curve, and is rounded on the way."""
-    if table.is_exact:
-        return Bounded(metric(table.estimate))
-    return outward(metric(table.low), metric(table.estimate), metric(table.high))
-
-
-def of_counts(table: CellTable, metric: Metric) -> Bounded:
-    """Bound a metric of the counts at one threshold, whose rounding keeps the order."""
-    return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
-
-
-def ks(table: CellTable) -> Bounded:
-    """Bound the greater of two distances, of which one rises where the other falls."""
-    low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
-    return Bounded(max(middle), max(low[0], high[1]), max(high[0], low[1]))
 
 
 def confusion_at(
@@ -59,8 +36,8 @@ def confusion_at(
 ) -> Confusion:
     """Read the confusion matrix at a threshold; see `Curve.confusion_at`."""
     threshold = threshold_value(threshold)
-    if bound not in (None, "low", "high"):
-        raise InvalidInputError(f'`bound` must be "low", "high" or None, got {bound!r}.')
+    if bound is not None:
+        one_of(bound, ("low", "high"), name="bound")
     outcome = outcome_at(table, threshold)
     is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
     if not is_exact and bound is None:
@@ -125,7 +102,7 @@ def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[f
     outcome = outcome_at(table, threshold_value(threshold))
     return _hull(
         [
-            wilson(tp / (tp + fp), tp + fp, z) if tp + fp else (math.nan, math.nan)
+            wilson(float(tp / (tp + fp)), float(tp + fp), z) if tp + fp else (math.nan, math.nan)
             for tp, fp in (outcome.low, outcome.high)
         ]
     )
@@ -135,7 +112,7 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     outcome, n_pos = outcome_at(table, threshold_value(threshold)), table.estimate.n_pos
     if not n_pos:
         return math.nan, math.nan
-    return _hull([wilson(tp / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
+    return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
 _SAMPLED: dict[str, tuple[Callable[..., tuple[float, float]], int]] = {
@@ -161,12 +138,19 @@ def threshold_value(value: Any) -> float:
     return number
 
 
-def rate(value: Any, *, name: str, above_zero: bool = False) -> float:
+def rate(value: Any, *, name: str) -> float:
     """Check a share in [0, 1]."""
     number = finite_number(value, name=name)
-    if not 0.0 <= number <= 1.0 or (above_zero and not number):
-        span = "(0, 1]" if above_zero else "[0, 1]"
-        raise InvalidInputError(f"`{name}` must lie in {span}, got {number!r}.")
+    if not 0.0 <= number <= 1.0:
+        raise InvalidInputError(f"`{name}` must lie in [0, 1], got {number!r}.")
+    return number
+
+
+def false_positive_rate(value: Any) -> float:
+    """Check a rate above 0; of smaller ones than 2**-1000 the areas are no floats."""
+    number = finite_number(value, name="max_fpr")
+    if not 2.0**-1000 <= number <= 1.0:
+        raise InvalidInputError(f"`max_fpr` must lie in [2**-1000, 1], got {number!r}.")
     return number
 
 

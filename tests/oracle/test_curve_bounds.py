@@ -2,7 +2,9 @@
 
 Small data sets are enumerated: all that leave the same cells. Large numbers of others are drawn to
 be hard. A number is checked after one correct rounding of the fraction that it is by definition,
-with no tolerance. Faults planted into the formulas show that the data would find them.
+with no tolerance where the interval has a width; where it has none the number is claimed to be
+known, and is held to what exact numbers are held to, 1e-12. Faults planted into the formulas show
+that the data would find them.
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ import itertools
 import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from fractions import Fraction
 from functools import cache
 from typing import Any
@@ -46,8 +48,8 @@ from oracle.curve_oracles import (
 
 import streameval as se
 
-N_SAMPLES = 400
-N_SAMPLES_LONG = 20_000
+N_SAMPLES = 330
+N_SAMPLES_LONG = 4_000
 N_COARSENED = 100_000
 
 ENVELOPED = (
@@ -62,15 +64,22 @@ ENVELOPED = (
 )
 """Numbers that rise with true positives and fall with false ones: both ends are attained."""
 
+KNOWN = 1e-12
+"""How far, relative to it, a number may be off that is claimed to be known."""
+
 Interval = tuple[float, float]
 
 
-def is_kept(interval: Interval, truth: Value, *, may_be_undefined: bool = False) -> bool:
+def is_kept(
+    interval: Interval, truth: Value, *, may_be_undefined: bool = False, slack: float = 0.0
+) -> bool:
     """Whether an interval holds a value. Of undefined numbers the ends are undefined too."""
     low, high = interval
     if math.isnan(truth):
         return may_be_undefined or (math.isnan(low) and math.isnan(high))
-    return low <= float(truth) <= high
+    value = float(truth)
+    allowed = slack * abs(value) if slack else 0.0
+    return low <= value + allowed and value - allowed <= high
 
 
 def is_kept_unrounded(interval: Interval, truth: Value) -> bool:
@@ -88,60 +97,65 @@ def is_close(a: float, b: float, *, tolerance: float = 1e-15) -> bool:
 
 @dataclass
 class Tally:
-    """What many checks of intervals came to, by metric."""
+    """What many checks of intervals came to, by metric.
+
+    `broken` are intervals that are wrong, `missed` those that miss a value by its last digits.
+    """
 
     checked: Counter[str] = field(default_factory=Counter)
     coarsened: Counter[str] = field(default_factory=Counter)
     at_low: Counter[str] = field(default_factory=Counter)
     at_high: Counter[str] = field(default_factory=Counter)
-    off_by_rounding: Counter[str] = field(default_factory=Counter)
+    unrounded: Counter[str] = field(default_factory=Counter)
     broken: list[str] = field(default_factory=list)
-    n_broken: int = 0
+    missed: list[str] = field(default_factory=list)
 
-    def check(self, name: str, interval: Interval, truth: Value, source: Any) -> None:
+    def check(
+        self, name: str, interval: Interval, truth: Value, source: Any, *, counts: bool = True
+    ) -> None:
         low, high = interval
         kind = name.partition(" ")[0]
-        self.checked[kind] += 1
-        if not is_kept(interval, truth, may_be_undefined=name in SCORE_METRICS):
-            self.report(f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]: {source}")
-        if not low < high:
+        may_be_undefined = name in SCORE_METRICS
+        if not is_kept(interval, truth, may_be_undefined=may_be_undefined, slack=KNOWN):
+            text = f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]"
+            self.broken.append(f"{text}: {source}")
+        elif low < high and not is_kept(interval, truth, may_be_undefined=may_be_undefined):
+            self.missed.append(f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]: {source}")
+        if not counts:
             return
-        self.coarsened[kind] += 1
-        if not math.isnan(truth):
+        self.checked[kind] += 1
+        if low < high:
+            self.coarsened[kind] += 1
+        if low < high and not math.isnan(truth):
             self.at_low[kind] += is_close(low, float(truth), tolerance=1e-11)
             self.at_high[kind] += is_close(high, float(truth), tolerance=1e-11)
-            self.off_by_rounding[kind] += not is_kept_unrounded(interval, truth)
+            self.unrounded[kind] += not is_kept_unrounded(interval, truth)
 
     def check_estimate(self, name: str, ours: Any, source: Any) -> None:
         estimate, low, high = float(ours), ours.low, ours.high
         if not (low <= estimate <= high or all(map(math.isnan, (estimate, low, high)))):
-            self.report(f"{name}: estimate {estimate!r} is outside [{low!r}, {high!r}]: {source}")
-        if ours.exact is not (low == high or math.isnan(low)) and name not in SCORE_METRICS:
-            self.report(f"{name}: exact is {ours.exact} with [{low!r}, {high!r}]: {source}")
-
-    def report(self, text: str) -> None:
-        self.n_broken += 1
-        if len(self.broken) < 10:
-            self.broken.append(text)
+            text = f"{name}: estimate {estimate!r} is outside [{low!r}, {high!r}]"
+            self.broken.append(f"{text}: {source}")
 
     def summary(self) -> str:
         """One line for each metric."""
-        lines = [f"{'':40} checked coarsened  at low at high  off by rounding"]
+        lines = [f"{'':40} checked coarsened  at low at high  unrounded outside"]
         for kind in sorted(self.checked):
             n, of = self.coarsened[kind], max(self.coarsened[kind], 1)
             lines.append(
                 f"{kind:40} {self.checked[kind]:7} {n:9} {self.at_low[kind] / of:7.1%}"
-                f" {self.at_high[kind] / of:7.1%} {self.off_by_rounding[kind]:7}"
+                f" {self.at_high[kind] / of:7.1%} {self.unrounded[kind]:7}"
             )
         return "\n".join(lines)
 
     def __add__(self, other: Tally) -> Tally:
-        counters = ("checked", "coarsened", "at_low", "at_high", "off_by_rounding")
-        return Tally(
-            **{name: getattr(self, name) + getattr(other, name) for name in counters},
-            broken=self.broken + other.broken,
-            n_broken=self.n_broken + other.n_broken,
-        )
+        names = [each.name for each in fields(Tally)]
+        return Tally(**{name: getattr(self, name) + getattr(other, name) for name in names})
+
+
+def listed(failures: list[str]) -> str:
+    """A count and some failures, those of the smallest data first."""
+    return f"{len(failures)} failures\n" + "\n".join(sorted(failures, key=len)[:12])
 
 
 BASE = 0x3F80000000000000
@@ -274,12 +288,12 @@ def table_text(table: Table) -> str:
 
 @cache
 def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
-    """All patterns in a zone; in all but the first zone every third pattern."""
+    """All patterns in a zone; in all but the first zone every seventh pattern."""
     mode, _ = ZONES[zone]
     tally, found = Tally(), []
     chosen = list(patterns())
     if zone != next(iter(ZONES)):
-        chosen = chosen[list(ZONES).index(zone) % 3 :: 3]
+        chosen = chosen[list(ZONES).index(zone) :: 7]
     for blocks in chosen:
         cells = cells_in(zone, blocks)
         any_table = next(consistent_tables(cells, every_place=False), None)
@@ -306,8 +320,9 @@ def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
 def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
     tally, _ = enumerated(zone)
 
-    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
-    assert sum(tally.coarsened.values()) > 10_000
+    assert not tally.broken, listed(tally.broken)
+    assert not tally.missed, listed(tally.missed)
+    assert sum(tally.coarsened.values()) > 5_000
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -322,9 +337,10 @@ def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: 
 
     tight = [one for one in loose if one.name.startswith(ENVELOPED)]
     assert len(tight) > 100
-    assert [one for one in tight if one.is_attained != (True, True)] == []
+    wide = [str(one) for one in tight if one.is_attained != (True, True)]
     upper = [one for one in loose if one.name in {"ks", "average_precision"}]
-    assert [one for one in upper if not one.is_attained[1]] == []
+    wide += [str(one) for one in upper if not one.is_attained[1]]
+    assert not wide, listed(wide)
 
 
 def test_share_of_enumerated_intervals_that_attain_their_ends(
@@ -390,9 +406,8 @@ def run_campaign(name: str, seeds: range) -> Tally:
             tally.check(metric_name, interval_of(ours), metric.truth(one.table), source)
             if exact is not None:
                 number = float(metric.ours(exact))
-                undefined = metric_name in SCORE_METRICS
-                if not is_kept(interval_of(ours), number, may_be_undefined=undefined):
-                    tally.report(f"{metric_name}: {number!r} without a budget, {ours!r}: {source}")
+                origin = f"counted without a budget: {source}"
+                tally.check(metric_name, interval_of(ours), number, origin, counts=False)
     return tally
 
 
@@ -408,8 +423,15 @@ every_generator = pytest.mark.parametrize("name", GENERATORS)
 def test_interval_holds_the_exact_value(name: str) -> None:
     tally = campaign(name)
 
-    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
+    assert not tally.broken, listed(tally.broken)
     assert sum(tally.coarsened.values()) > N_COARSENED / len(GENERATORS) / 4
+
+
+@every_generator
+def test_interval_holds_the_exact_value_to_the_last_digit(name: str) -> None:
+    tally = campaign(name)
+
+    assert not tally.missed, listed(tally.missed)
 
 
 def test_enough_random_intervals_are_coarsened(capsys: pytest.CaptureFixture[str]) -> None:
@@ -424,10 +446,15 @@ def test_enough_random_intervals_are_coarsened(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.long
 @every_generator
-def test_interval_holds_the_exact_value_in_a_long_run(name: str) -> None:
+def test_interval_holds_the_exact_value_in_a_long_run(
+    name: str, request: pytest.FixtureRequest
+) -> None:
+    if "long" not in request.config.option.markexpr:
+        pytest.skip("takes minutes; run with -m long")
     tally = run_campaign(name, range(N_SAMPLES, N_SAMPLES_LONG))
 
-    assert not tally.broken, f"{tally.n_broken} broken\n" + "\n".join(tally.broken)
+    assert not tally.broken, listed(tally.broken)
+    assert not tally.missed, listed(tally.missed)
 
 
 def documented_interval(name: str, metric: Metric, one: Sample) -> Interval | None:
@@ -458,7 +485,7 @@ def test_interval_is_no_wider_than_documented(name: str) -> None:
                 ours.low >= expected[0] - 1e-11 and ours.high <= expected[1] + 1e-11
             ):
                 wider.append(f"{metric_name}: {ours!r}, documented {expected}: seed {seed}, {one}")
-    assert not wider, f"{len(wider)} wider\n" + "\n".join(wider[:10])
+    assert not wider, listed(wider)
 
 
 @every_generator
@@ -544,8 +571,8 @@ def violations_in_enumeration(formula: Formula) -> int:
         if sum(cell.pos for cell in cells) and sum(cell.neg for cell in cells):
             interval = formula.interval(cells, 1)
             for table in consistent_tables(cells, every_place=False):
-                tally.check("planted", interval, formula.metric(table), "")
-    return tally.n_broken
+                tally.check("planted", interval, formula.metric(table), blocks)
+    return len(tally.broken) + len(tally.missed)
 
 
 def violations_in_samples(formula: Formula) -> int:
@@ -556,7 +583,7 @@ def violations_in_samples(formula: Formula) -> int:
         if one.table.n_pos and one.table.n_neg:
             interval = formula.interval(one.cells, one.unit)
             tally.check("planted", interval, formula.metric(one.table), one)
-    return tally.n_broken
+    return len(tally.broken) + len(tally.missed)
 
 
 every_search = pytest.mark.parametrize(

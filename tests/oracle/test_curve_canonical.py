@@ -17,7 +17,7 @@ from oracle.curve_oracles import GENERATORS, Cell, Mode, Sample, Table, cells_of
 
 import streameval as se
 
-N_SAMPLES = 150
+N_SAMPLES = 49
 every_generator = pytest.mark.parametrize("name", GENERATORS)
 
 
@@ -96,9 +96,10 @@ def test_state_is_the_reference(name: str) -> None:
 
 
 @every_generator
-def test_state_is_the_reference_for_every_budget(name: str) -> None:
+def test_state_is_the_reference_for_budgets_of_1_to_300(name: str) -> None:
     one = sample(name, 99)
-    for budget in range(1, 301):
+    first = list(GENERATORS).index(name) % 5
+    for budget in [*range(1, 30), *range(30 + first, 301, 5)]:
         acc = se.PRCurveSketch(budget, scores=one.mode)
         curve = acc.update(one.y, one.scores, sample_weight=one.weights).compute()
         cells = cells_of(one.table, one.mode, budget)
@@ -135,7 +136,7 @@ ORDERS: Orders = {
 @every_generator
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_order_of_arrival_gives_the_same_bytes(name: str, order: str) -> None:
-    for seed in range(40):
+    for seed in range(30):
         one = sample(name, seed)
         rng = np.random.default_rng([4, seed])
         rows = ORDERS[order](rng, one.scores.astype(np.float64))

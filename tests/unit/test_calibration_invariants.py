@@ -38,7 +38,7 @@ ONE, SEVERAL, EMPTY = "calibration", "class_calibration", "empty_calibration"
 BROKEN = {
     "bins of nothing": Broken(ONE, "`bins` must be an integer of at least 1", {"config.bins": 0}),
     "bins without end": Broken(ONE, "`bins` must be at most 65536", {"config.bins": 2**62}),
-    "bins beyond the header": Broken(ONE, "`bins` and `classes` must", {"config.bins": 60_000}),
+    "bins beyond the header": Broken(ONE, "`bins` must", {"config.bins": 60_000}),
     "bins of another number": Broken(ONE, "weight has shape", {"config.bins": 4}),
     "one class": Broken(SEVERAL, "at least 2", {"config.classes": 1}),
     "classes met on the way": Broken(ONE, "`classes` must be None", {"config.classes": "auto"}),
@@ -260,7 +260,7 @@ def test_numbers_of_any_state_that_is_let_in_are_in_range() -> None:
 
 def test_largest_state_that_is_allowed_can_be_read() -> None:
     bins = (codec.MAX_HEADER - config._OTHER_BYTES - 2) // config._SUM_BYTES
-    with pytest.raises(se.InvalidInputError, match="`bins` and `classes` must keep"):
+    with pytest.raises(se.InvalidInputError, match="`bins` must keep"):
         se.CalibrationAccumulator(bins + 1)
     accumulator = se.CalibrationAccumulator(bins)
     places = (np.arange(bins) + 0.5) / bins
@@ -273,7 +273,7 @@ def test_labels_count_towards_the_room_in_the_header() -> None:
     labels = ["a" * 1000 + str(k) for k in range(1000)]
     assert se.CalibrationAccumulator(40_000, labels)._config.n_classes == 1000
     labels = ["\N{PILE OF POO}" * 1000 + str(k) for k in range(1000)]
-    with pytest.raises(se.InvalidInputError, match="`bins` and `classes` must keep"):
+    with pytest.raises(se.InvalidInputError, match="`bins` must keep"):
         se.CalibrationAccumulator(40_000, labels)
 
 

@@ -60,7 +60,7 @@ CURVES = {
     "unknown scores": Broken(ONE, "`scores` must be", {"config.scores": "logit"}),
     "unknown nan": Broken(ONE, "`nan` must be", {"config.nan": "zero"}),
     "one class": Broken(CLASSES, "at least 2", {"config.classes": 1}),
-    "classes met on the way": Broken(CLASSES, "`classes` must list", {"config.classes": "auto"}),
+    "classes met on the way": Broken(CLASSES, "`classes` must be None", {"config.classes": "auto"}),
     "multilabel without classes": Broken(
         ONE, "`classes` must be given", {"config.multilabel": True}
     ),

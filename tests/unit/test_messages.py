@@ -269,7 +269,7 @@ PAIR = [[0.5, 0.5]]
 PROBABILITIES = [
     calibrate("bins", "`bins` must be an integer of at least 1, got 0.", bins=0),
     calibrate("bins-many", "`bins` must be at most 65536, got 65537.", bins=2**16 + 1),
-    calibrate("bins-room", "`bins` and `classes` must keep the sums of a state", bins=2**16),
+    calibrate("bins-room", "`bins` must keep the sums of a state", bins=2**16),
     calibrate("bins-classes-room", "keep the sums", bins=2**15, classes=2**15),
     calibrate("calibration-auto", "`classes` must be None, a number or a seq", classes="auto"),
     calibrate("calibration-word", "`classes` must be None, a number or a seq", classes="cat"),
@@ -352,7 +352,7 @@ SCORES = [
     score("curve-flag", "`multilabel` must be True or False, got 1.", multilabel=1),
     score("curve-flag-classes", "`multilabel` must be True or", classes=3, multilabel="yes"),
     score("curve-several", "`classes` must be given with multilabel=True.", multilabel=True),
-    score("curve-auto", "`classes` must list the classes in the order of the", classes="auto"),
+    score("curve-auto", "`classes` must be None, a number, or the labels in the", classes="auto"),
     score("curve-classes", "`classes` must be at least 2, got 1.", classes=1),
     score("curve-pos-label", "`pos_label` names the positive one of", classes=2, pos_label=1),
     score("curve-pos-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
@@ -383,7 +383,7 @@ SCORES = [
     score("score-several", "`y_true` must have shape (n, 2), got", [1], PAIR, **SEVERAL),
     score("score-presence", "`y_true` must hold 0 and 1, got 2 at", [[0, 2]], PAIR, **SEVERAL),
     score("score-label", "`y_true` must hold 0 and 1, got 2 at position 0. Pass", [2], [0.5]),
-    score("score-label-hint", "Pass pos_label= for other labels.", [2], [0.5]),
+    score("score-label-hint", "Pass pos_label= to name the positive one of two", [2], [0.5]),
     score("score-words", "`y_true` must hold 0 and 1, got 'a' at position 0.", ["a"], [0.5]),
     score("score-words-hint", "Pass pos_label= to name the positive one", ["a"], [0.5]),
     score("score-class-words", "`y_true` holds strings, but", ["1"], PAIR, classes=2),
@@ -491,8 +491,8 @@ def of_classes(name: str, *arguments: Any, truth: Any = (0, 1), **keywords: Any)
 
 
 CURVES = [
-    ask("fpr", "`max_fpr` must lie in (0, 1], got 0.0.", "partial_roc_auc", 0),
-    ask("fpr-above", "`max_fpr` must lie in (0, 1], got 1.5.", "partial_roc_auc", 1.5),
+    ask("fpr", "`max_fpr` must lie in [2**-1000, 1], got 0.0.", "partial_roc_auc", 0),
+    ask("fpr-above", "`max_fpr` must lie in [2**-1000, 1], got 1.5.", "partial_roc_auc", 1.5),
     ask("fpr-nan", "`max_fpr` must be a finite number, got nan.", "partial_roc_auc", np.nan),
     ask("precision", "`p` must lie in [0, 1], got 1.5.", "recall_at_precision", 1.5),
     ask("precision-at", "`p` must lie in [0, 1], got -1.0.", "threshold_at_precision", -1),
@@ -508,7 +508,7 @@ CURVES = [
     ask("ece-bins-many", "`bins` must be at most 65536, got 65537.", "ece", 2**16 + 1),
     ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),
     ask("ece-real", '`ece` needs probabilities, and scores="real" are none.', "ece", scores="real"),
-    ask("bound", '`bound` must be "low", "high" or None, got 1.', "confusion_at", 0.5, bound=1),
+    ask("bound", '`bound` must be "low" or "high", got 1.', "confusion_at", 0.5, bound=1),
     ask(
         "divides",
         "`threshold` must not divide a cell, got 0.7. The nearest exact ones are 0.5 and inf; "
@@ -549,7 +549,7 @@ CURVES = [
         lambda: se.PRCurveSketch().update([1], [0.5]).compute().plot(),
         "`plot` needs examples of both classes.",
     ),
-    Case("average", lambda: of_classes("roc_auc", "mean"), '`average` must be "macro", "micro", '),
+    Case("average", lambda: of_classes("roc_auc", "mean"), '`average` must be "macro" or "micro" '),
     Case("most", lambda: of_classes("report", max_classes=-1), "`max_classes` must be an integer"),
     Case("most-text", lambda: of_classes("report", max_classes="9"), "`max_classes` must be an in"),
     Case("most-drawn", lambda: of_classes("plot", max_classes=0), "`max_classes` must be an inte"),

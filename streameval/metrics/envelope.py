@@ -1,0 +1,41 @@
+"""Bounds of metrics by their values on the two extreme data sets of a table of cells."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from streameval.metrics import curves
+from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.points import CellTable, Points
+
+__all__ = ["ks", "of_counts", "of_sums"]
+
+
+def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
+    """Bound a metric that is rounded more than once on its way."""
+    value = metric(table.estimate)
+    if table.is_exact:
+        return Bounded(value)
+    return outward(metric(table.low), value, metric(table.high))
+
+
+def of_counts(table: CellTable, metric: Callable[[Points, float], float], least: float) -> Bounded:
+    """Bound a share that is the best of those where another is at least `least`.
+
+    Both are rounded once, which keeps the order, as long as the counts are floats.
+    """
+    value = metric(table.estimate, least)
+    if table.is_exact:
+        return Bounded(value)
+    slack = table.slack
+    low = metric(table.low, least * (1.0 + slack))
+    high = metric(table.high, least * (1.0 - slack))
+    return outward(low, value, high) if slack else Bounded(value, low, high)
+
+
+def ks(table: CellTable) -> Bounded:
+    """Bound the greater of two distances, of which one rises where the other falls."""
+    low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
+    if table.is_exact:
+        return Bounded(max(middle))
+    return outward(max(low[0], high[1]), max(middle), max(high[0], low[1]))
