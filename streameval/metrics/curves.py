@@ -15,6 +15,7 @@ from bisect import bisect_left
 import numpy as np
 import numpy.typing as npt
 
+from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.points import Points
 
 __all__ = [
@@ -24,6 +25,7 @@ __all__ = [
     "best_f",
     "f_scores",
     "ks",
+    "last_at_precision",
     "partial_roc_auc",
     "pr_auc",
     "precision_at_recall",
@@ -150,14 +152,40 @@ def recall_at_precision(points: Points, least: float) -> float:
     """Find the highest recall with a precision of at least `least`; 0 where there is none."""
     if not points.n_pos:
         return math.nan
-    return float(points.recall[points.precision >= least].max(initial=0.0))
+    last = last_at_precision(points, least)
+    return 0.0 if last is None else float(points.recall[last])
+
+
+def last_at_precision(points: Points, least: float) -> int | None:
+    """Find the last place with a precision of at least `least`: recall is highest there.
+
+    Where counts were rounded, a precision next to `least` is computed anew, and rounded once.
+    """
+    precision = points.precision
+    if points.are_floats_exact:
+        return max(np.flatnonzero(precision >= least).tolist(), default=None)
+    for place in np.flatnonzero(precision >= least * (1.0 - ROUNDING))[::-1].tolist():
+        if precision[place] > least * (1.0 + ROUNDING) or _precision(points, place) >= least:
+            return int(place)
+    return None
 
 
 def precision_at_recall(points: Points, least: float) -> float:
     """Find the highest precision with a recall of at least `least`."""
     if not points.n_pos:
         return math.nan
-    return float(points.precision[points.recall >= least].max(initial=0.0))
+    n_pos = points.exact_tp[len(points.tp) - 1].to_fraction()
+    first = bisect_left(
+        range(len(points.tp)),
+        least,
+        key=lambda place: float(points.exact_tp[place].to_fraction() / n_pos),
+    )
+    return float(points.precision[first:].max())
+
+
+def _precision(points: Points, place: int) -> float:
+    tp, fp = (part[place].to_fraction() for part in (points.exact_tp, points.exact_fp))
+    return float(tp / (tp + fp))
 
 
 def best_from(values: Floats) -> Floats:

@@ -8,7 +8,7 @@ from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable, Points
 
-__all__ = ["ks", "of_counts", "of_sums"]
+__all__ = ["ks", "of_shares", "of_sums"]
 
 
 def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
@@ -19,18 +19,11 @@ def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
     return outward(metric(table.low), value, metric(table.high))
 
 
-def of_counts(table: CellTable, metric: Callable[[Points, float], float], least: float) -> Bounded:
-    """Bound a share that is the best of those where another is at least `least`.
-
-    Both are rounded once, which keeps the order, as long as the counts are floats.
-    """
-    value = metric(table.estimate, least)
-    if table.is_exact:
-        return Bounded(value)
-    slack = table.slack
-    low = metric(table.low, least * (1.0 + slack))
-    high = metric(table.high, least * (1.0 - slack))
-    return outward(low, value, high) if slack else Bounded(value, low, high)
+def of_shares(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
+    """Bound a share, which keeps the order if it is rounded once: where the counts were not."""
+    if not table.estimate.are_floats_exact:
+        return of_sums(table, metric)
+    return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
 
 
 def ks(table: CellTable) -> Bounded:

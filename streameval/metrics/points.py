@@ -10,7 +10,6 @@ import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Scale, scores_of
-from streameval.metrics.bounded import ROUNDING
 from streameval.states.cells import Cells
 
 __all__ = ["CellTable", "Points"]
@@ -28,16 +27,20 @@ class Points:
     ----------
     thresholds : float64 array, shape (m,)
         Distinct scores, the highest first.
-    exact_tp : FixedPoint, shape (m,)
-        The weight of the positives that score at least the threshold.
+    exact_tp, exact_fp : FixedPoint, shape (m,)
+        The weight of the positives and of the negatives that score at least the threshold.
     tp, fp : float64 array, shape (m,)
-        The same, and that of the negatives, rounded.
+        The same, rounded.
+    are_floats_exact : bool
+        Whether nothing was rounded: all counts are whole and at most 2**53.
     """
 
     thresholds: Floats
     exact_tp: FixedPoint
+    exact_fp: FixedPoint
     tp: Floats
     fp: Floats
+    are_floats_exact: bool
 
     @property
     def n_pos(self) -> float:
@@ -113,12 +116,6 @@ class CellTable:
             widths = self.hi[self.is_wide] - self.lo[self.is_wide]
         return float(widths.max(initial=0.0))
 
-    @property
-    def slack(self) -> float:
-        """How far shares may be off: 0 while all counts are whole and floats hold them."""
-        is_held = self.pos.is_whole and self.neg.is_whole and self.n <= 2**53
-        return 0.0 if is_held else ROUNDING
-
     @cached_property
     def is_wide(self) -> Mask:
         """Which cells hold several scores."""
@@ -163,8 +160,17 @@ class CellTable:
 
     def _points(self, thresholds: Floats, tp_at: Places, fp_at: Places) -> Points:
         """Read the outcomes after so many cells."""
+        exact_tp, exact_fp = self.cumulated
         tp, fp = self._rounded
-        return Points(thresholds, self.cumulated[0][tp_at], tp[tp_at], fp[fp_at])
+        is_whole = exact_tp.is_whole and exact_fp.is_whole
+        return Points(
+            thresholds,
+            exact_tp[tp_at],
+            exact_fp[fp_at],
+            tp[tp_at],
+            fp[fp_at],
+            are_floats_exact=bool(is_whole and tp[-1] + fp[-1] <= 2.0**53),
+        )
 
     def _ends(self, upper: FixedPoint) -> tuple[Places, Mask]:
         """List the cells, twice where the upper end of a wide one holds something."""

@@ -108,15 +108,15 @@ def threshold_at_precision(table: CellTable, least: float) -> Bounded:
 
     Of several the one of the highest precision, which is the highest of them; nan if none.
     """
-    points = table.estimate
-    best, slack = _best_precision(table), table.slack
-    surely = points.precision >= least * (1.0 + slack)
-    reached = float(points.tp[surely].max(initial=0.0))
+    points, best = table.estimate, _best_precision(table)
+    can_reach = best >= least * (1.0 - ROUNDING)
+    last = curves.last_at_precision(points, least)
+    if last is None:
+        return _hull(table, can_reach & table.pos.is_positive(), None, best)
     # every threshold that is the lower end of a cell is exact, so recall reaches that much
-    can_reach = best >= least * (1.0 - slack)
-    can_hold = can_reach & (points.tp >= reached) & table.pos.is_positive()
-    is_sure = (points.precision >= least) & (points.tp >= reached)
-    return _hull(table, can_hold, is_sure & can_hold, best)
+    has_recall = points.tp >= points.tp[last]
+    can_hold = can_reach & has_recall & table.pos.is_positive()
+    return _hull(table, can_hold, int(has_recall.argmax()), best)
 
 
 def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
@@ -128,25 +128,25 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     tp, fp = table.estimate.tp, table.estimate.fp
     best = curves.f_scores(tp, _least_fp(table), n_pos, beta)
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
-    is_sure = curves.f_scores(tp, fp, n_pos, beta) == value
+    likely = int(curves.f_scores(tp, fp, n_pos, beta).argmax())
     bounded = of_sums(table, lambda points: curves.best_f(points, beta))
-    return bounded, _hull(table, can_hold, is_sure & can_hold, best)
+    return bounded, _hull(table, can_hold, likely, best)
 
 
-def _hull(table: CellTable, can_hold: Mask, is_sure: Mask, best: Floats) -> Bounded:
+def _hull(table: CellTable, can_hold: Mask, likely: int | None, best: Floats) -> Bounded:
     """Give the range of the cells that can hold a threshold, and the likeliest one.
 
     That is the first cell at whose end the metric is as good as at any; without one, the cell
     in which it can be best.
     """
-    cells, sure = np.flatnonzero(can_hold), np.flatnonzero(is_sure)
-    if not len(cells):
+    cells = np.flatnonzero(can_hold)
+    if not len(cells) or (likely is None and table.is_exact):
         return Bounded(math.nan)
-    likely = sure[0] if len(sure) else cells[best[cells].argmax()]
+    likely = cells[best[cells].argmax()] if likely is None else likely
+    value = float(table.lo[likely])
     if table.is_exact:
-        return Bounded(float(table.lo[likely]))
-    value, low, high = table.lo[likely], table.lo[cells[-1]], table.hi[cells[0]]
-    return Bounded(float(value), float(low), float(high))
+        return Bounded(value)
+    return Bounded(value, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
 def _least_fp(table: CellTable) -> Floats:

@@ -209,12 +209,16 @@ class Curve:
         0 where no threshold reaches `p`, and nan without a positive.
         """
         least = values.rate(p, name="p")
-        return envelope.of_counts(self._table, curves.recall_at_precision, least)
+        return envelope.of_shares(
+            self._table, lambda points: curves.recall_at_precision(points, least)
+        )
 
     def precision_at_recall(self, r: float) -> Bounded:
         """Find the highest precision with a recall of at least `r`; nan without a positive."""
         least = values.rate(r, name="r")
-        return envelope.of_counts(self._table, curves.precision_at_recall, least)
+        return envelope.of_shares(
+            self._table, lambda points: curves.precision_at_recall(points, least)
+        )
 
     def threshold_at_precision(self, p: float) -> Bounded:
         """Find the threshold of `recall_at_precision`.

@@ -415,7 +415,7 @@ def test_binary_states_of_real_scores_have_no_reliability(call, evaluate):
     [
         ({"y_score": 3.5}, [], "`y_score` must lie in [0, 1], got 3.5. Pass --scores real for"),
         ({"y_score": float("nan")}, [], "`y_score` must not hold NaN, got NaN"),
-        ({"y_true": 2}, [], "`y_true` must hold 0 and 1, got 2. Pass --pos-label for other"),
+        ({"y_true": 2}, [], "`y_true` must hold 0 and 1, got 2. Pass --pos-label to name"),
         ({"y_true": 2}, ["--pos-label", "1"], "`y_true` must hold two labels, 1 and 0 as before"),
         ({"y_true": "x"}, [], "`y_true` must be an integer, got 'x'"),
     ],
