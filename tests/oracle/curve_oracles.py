@@ -683,8 +683,8 @@ def sample(name: str, seed: int) -> Sample:
     scores = draw(rng, n)
     most = len(np.unique(scores))
     budget = int(rng.integers(1, min(max(most, 2), 301)))
-    if rng.random() < 0.3:
-        budget = min(budget, int(rng.integers(1, 5)))
+    if rng.random() < 0.5:
+        budget = min(budget, int(rng.integers(1, 6)))
     rate = 0.1 if name == "click rates" else rng.choice([0.1, 0.3, 0.5, 0.8])
     y = rng.random(n) < rate
     if rng.random() < 0.4:

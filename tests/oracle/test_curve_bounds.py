@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import itertools
 import math
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -48,9 +49,10 @@ from oracle.curve_oracles import (
 
 import streameval as se
 
-N_SAMPLES = 330
+SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
+N_SAMPLES = round(340 * SHARE)
 N_SAMPLES_LONG = 4_000
-N_COARSENED = 100_000
+N_COARSENED = 100_000 * SHARE
 
 ENVELOPED = (
     "roc_auc",

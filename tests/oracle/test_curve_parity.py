@@ -7,6 +7,7 @@ within 1e-12. The definitions of `curve_oracles` are held to scikit-learn here t
 from __future__ import annotations
 
 import math
+import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -39,8 +40,8 @@ from sklearn import metrics
 
 import streameval as se
 
-N_CASES = 3_000
-N_WEIGHTED = 1_000
+N_WEIGHTED = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
+N_CASES = 3 * N_WEIGHTED
 N_TABLES = 300
 
 
