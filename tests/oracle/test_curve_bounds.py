@@ -50,7 +50,7 @@ from oracle.curve_oracles import (
 import streameval as se
 
 SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
-N_SAMPLES = round(340 * SHARE)
+N_SAMPLES = round(345 * SHARE)
 N_SAMPLES_LONG = 4_000
 N_COARSENED = 100_000 * SHARE
 
@@ -101,6 +101,7 @@ def is_close(a: float, b: float, *, tolerance: float = 1e-15) -> bool:
 class Tally:
     """What many checks of intervals came to, by metric.
 
+    Intervals no wider than the margin for rounding do not count as coarsened.
     `broken` are intervals that are wrong, `missed` those that miss a value by its last digits.
     """
 
@@ -112,26 +113,27 @@ class Tally:
     broken: list[str] = field(default_factory=list)
     missed: list[str] = field(default_factory=list)
 
-    def check(
-        self, name: str, interval: Interval, truth: Value, source: Any, *, counts: bool = True
-    ) -> None:
+    def check(self, name: str, interval: Interval, truth: Value, source: Any) -> None:
         low, high = interval
-        kind = name.partition(" ")[0]
-        may_be_undefined = name in SCORE_METRICS
-        if not is_kept(interval, truth, may_be_undefined=may_be_undefined, slack=KNOWN):
-            text = f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]"
-            self.broken.append(f"{text}: {source}")
-        elif low < high and not is_kept(interval, truth, may_be_undefined=may_be_undefined):
+        self.check_number(name, interval, truth, source)
+        if low < high and not is_kept(interval, truth, may_be_undefined=name in SCORE_METRICS):
             self.missed.append(f"{name}: {float(truth)!r} is outside [{low!r}, {high!r}]: {source}")
-        if not counts:
-            return
+
+        kind = name.partition(" ")[0]
         self.checked[kind] += 1
-        if low < high:
-            self.coarsened[kind] += 1
-        if low < high and not math.isnan(truth):
+        is_coarsened = low < high and not is_close(low, high, tolerance=1e-10)
+        self.coarsened[kind] += is_coarsened
+        if is_coarsened and not math.isnan(truth):
             self.at_low[kind] += is_close(low, float(truth), tolerance=1e-11)
             self.at_high[kind] += is_close(high, float(truth), tolerance=1e-11)
             self.unrounded[kind] += not is_kept_unrounded(interval, truth)
+
+    def check_number(self, name: str, interval: Interval, number: Value, source: Any) -> None:
+        """Check a value that may itself be rounded, as what a sketch without a budget says."""
+        low, high = interval
+        if not is_kept(interval, number, may_be_undefined=name in SCORE_METRICS, slack=KNOWN):
+            text = f"{name}: {float(number)!r} is outside [{low!r}, {high!r}]"
+            self.broken.append(f"{text}: {source}")
 
     def check_estimate(self, name: str, ours: Any, source: Any) -> None:
         estimate, low, high = float(ours), ours.low, ours.high
@@ -328,7 +330,7 @@ def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: st
 
     assert not tally.broken, listed(tally.broken)
     assert not tally.missed, listed(tally.missed)
-    assert sum(tally.coarsened.values()) > 5_000
+    assert sum(tally.coarsened.values()) > 3_000
 
 
 @pytest.mark.parametrize("zone", ZONES)
@@ -404,7 +406,7 @@ def run_campaign(name: str, seeds: range) -> Tally:
     for seed in seeds:
         one = sample(name, seed)
         curve = feed(one, one.budget)
-        exact = feed(one, None) if seed % 4 == 0 else None
+        exact = feed(one, None) if seed % 5 == 0 else None
         source = f"seed {seed}, {one}" if len(one.y) < 50 else f"{name!r}, seed {seed}"
         for metric_name, metric in metrics_for(one, seed).items():
             ours = metric.ours(curve)
@@ -413,7 +415,7 @@ def run_campaign(name: str, seeds: range) -> Tally:
             if exact is not None:
                 number = float(metric.ours(exact))
                 origin = f"counted without a budget: {source}"
-                tally.check(metric_name, interval_of(ours), number, origin, counts=False)
+                tally.check_number(metric_name, interval_of(ours), number, origin)
     return tally
 
 

@@ -245,3 +245,9 @@ def test_outward_of_nan_is_nan() -> None:
 def test_outward_keeps_to_the_range_that_is_given() -> None:
     number = outward(-1.0, 0.0, 36.0, least=-1.0, most=36.0)
     assert (number.low, number.high) == (-1.0, 36.0)
+
+
+@pytest.mark.parametrize(("low", "high"), [(0.6, 0.9), (0.1, 0.4), (0.9, 0.1)])
+def test_value_outside_its_interval_is_refused(low: float, high: float) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"^`value` must lie in \[low, high\], got 0.5 "):
+        se.Bounded(0.5, low, high)
