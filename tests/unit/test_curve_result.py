@@ -563,3 +563,16 @@ def test_f_of_a_huge_beta_is_recall() -> None:
         assert curve.f_at(0.38, beta) == curve.recall_at(0.38) == 0.5
         value, threshold = curve.best_f(beta)
         assert (value, threshold) == (1.0, 0.35)
+
+
+def test_precision_a_rounding_below_is_not_enough_where_weights_have_fractions() -> None:
+    sketch = se.PRCurveSketch().update([1, 0, 1], [0.9, 0.8, 0.7], sample_weight=[0.5, 1, 0.5])
+    curve, above_half = sketch.compute(), math.nextafter(0.5, 1)
+    assert (curve.recall_at_precision(0.5), curve.threshold_at_precision(0.5)) == (1.0, 0.7)
+    assert curve.recall_at_precision(above_half) == 0.5
+    assert curve.threshold_at_precision(above_half) == 0.9
+
+
+def test_partial_area_up_to_a_rate_of_one_is_the_area() -> None:
+    curve = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]).compute()
+    assert curve.partial_roc_auc(1.0) == curve.roc_auc
