@@ -109,13 +109,14 @@ def test_long_header_is_refused_in_linear_memory(claim: str) -> None:
     assert _peak_while_refused(data) <= 32 * len(data) + 65_536
 
 
-@pytest.mark.parametrize("claim", LONG_HEADERS)
-def test_long_header_is_refused_in_linear_time(claim: str) -> None:
-    data = LONG_HEADERS[claim]()
+@pytest.mark.parametrize("classes", [[*range(300_000), 299_999], [[]] * 300_000])
+def test_a_header_is_read_in_linear_time(classes: list[Any]) -> None:
+    """A guard against hanging, not a measurement: 0.3 s is usual, a search per item takes 450 s."""
+    data = seal(_header("empty", config__classes=classes), [0] * 7)
     start = time.process_time()
     with pytest.raises(se.CorruptStateError):
         se.from_bytes(data)
-    assert time.process_time() - start < 1.0
+    assert time.process_time() - start < 60.0
 
 
 def _peak_while_refused(data: bytes) -> int:
