@@ -26,7 +26,7 @@ def error_of(done):
         ("a.csv", b"", "a.csv: holds no rows."),
         ("a.csv", b"y_true,y_pred\n", "a.csv: holds no rows."),
         ("a.jsonl", b"\n\n \n", "a.jsonl: holds no rows."),
-        ("a.jsonl.gz", gzip.compress(b""), "a.jsonl.gz: holds no rows."),
+        ("a.jsonl.gz", gzip.compress(b"", mtime=0), "a.jsonl.gz: holds no rows."),
         ("a.jsonl", bytes(range(256)) * 9, "a.jsonl, line 1: not JSON (expecting value, at"),
         ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
         ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
@@ -45,7 +45,7 @@ def error_of(done):
         ("a.jsonl", b"\x1f\x8b" + b"junk" * 9, "a.jsonl: the gzip data is damaged."),
         (
             "a.jsonl.gz",
-            gzip.compress(GOOD.encode() * 99)[:-12],
+            gzip.compress(GOOD.encode() * 99, mtime=0)[:-12],
             "a.jsonl.gz: the gzip data is cut short.",
         ),
     ],
