@@ -13,6 +13,7 @@ ConfusionAccumulator(n=3)
 """
 
 from importlib.metadata import version
+from typing import TYPE_CHECKING, Any
 
 from streameval.accumulator import from_bytes, merge
 from streameval.calibration import CalibrationAccumulator
@@ -20,6 +21,7 @@ from streameval.checkpoint import load, save
 from streameval.confusion import ConfusionAccumulator
 from streameval.curve import PRCurveSketch
 from streameval.errors import (
+    BadDataError,
     CorruptStateError,
     CountOverflowError,
     IncompatibleStateError,
@@ -29,33 +31,45 @@ from streameval.errors import (
 )
 from streameval.grouped import GroupedAUC
 from streameval.metrics.bounded import Bounded
+from streameval.ranking import RankingAccumulator
 from streameval.regression import RegressionAccumulator
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
+from streameval.results.comparison import Comparison, Difference, compare
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
+from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 
+if TYPE_CHECKING:
+    from streameval import io as io
+
 __all__ = [
+    "BadDataError",
     "Bounded",
     "Calibration",
     "CalibrationAccumulator",
     "ClassCurves",
+    "Comparison",
     "Confusion",
     "ConfusionAccumulator",
     "CorruptStateError",
     "CountOverflowError",
     "Curve",
+    "Difference",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
     "PRCurveSketch",
+    "Ranking",
+    "RankingAccumulator",
     "Regression",
     "RegressionAccumulator",
     "StreamevalError",
     "UnsupportedVersionError",
+    "compare",
     "from_bytes",
     "load",
     "merge",
@@ -63,3 +77,16 @@ __all__ = [
 ]
 
 __version__ = version("streameval")
+
+if not TYPE_CHECKING:  # for a type checker, a module with `__getattr__` has any attribute
+
+    def __getattr__(name: str) -> Any:
+        """Import `streameval.io` when it is first used: most programs read no files."""
+        if name == "io":
+            import streameval.io  # noqa: PLC0415
+
+            return streameval.io
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+    def __dir__() -> list[str]:
+        return sorted({*globals(), "io"})

@@ -1,6 +1,7 @@
 """The errors of streameval, all under `StreamevalError`."""
 
 __all__ = [
+    "BadDataError",
     "CorruptStateError",
     "CountOverflowError",
     "IncompatibleStateError",
@@ -17,6 +18,10 @@ class StreamevalError(Exception):
 
 class InvalidInputError(StreamevalError, ValueError):
     """An argument breaks a rule; the message names argument, rule and value."""
+
+
+class BadDataError(StreamevalError, ValueError):
+    """A file cannot be read, or holds rows that cannot be counted; the message names it."""
 
 
 class IncompatibleStateError(StreamevalError, ValueError):

@@ -175,6 +175,55 @@ def coarse_groups() -> se.GroupedAUC:
     return accumulator.update(truth, score, group, sample_weight=[0.5, 2, 1.1, 1, 1])
 
 
+def ranking() -> se.RankingAccumulator:
+    """Complete queries: one with nothing to find, one with a document that was not retrieved."""
+    accumulator = se.RankingAccumulator(["map", "ndcg@2", "p@1"])
+    relevance = [[1, 0, 3], [0, 0, 0], [0, 2, 1]]
+    score = [[0.5, 0.5, 0.25], [0.5, 0.25, 0], [3, 2, 1]]
+    retrieved = [[True, True, True], [True, True, True], [True, True, False]]
+    return accumulator.update(relevance, score, retrieved=retrieved)
+
+
+def open_queries() -> se.RankingAccumulator:
+    """Rows of two queries that go on, one past the rows that are kept, and a complete query."""
+    accumulator = se.RankingAccumulator(
+        ["map", "ndcg", "hit@1", "bpref"], rows_per_query=2, max_open_queries=3
+    )
+    accumulator.update([[1.0, 0.0]], [[0.5, 0.25]])
+    relevance = [1, 0, 2, 1, float("nan"), 1]
+    score = [0.25, 0.75, 0.5, 0.125, 0.0625, 1.0]
+    return accumulator.update(relevance, score, query=[7, 7, 7, 7, 7, -3], partial=True)
+
+
+def open_documents() -> se.RankingAccumulator:
+    """The same of strings, with documents that break ties."""
+    accumulator = se.RankingAccumulator(
+        ["mrr", "dcg@1", "err@2", "rprec"], ties="docid_desc", gain="exp2", rows_per_query=1
+    )
+    return accumulator.update(
+        *([1, 0, 2, 4], [0.5, 0.5, 0.5, 2]),
+        query=["日本", "日本", "", "日本"],
+        doc=["b", "a", "日", "c, d"],
+        partial=True,
+    )
+
+
+def tracked_queries() -> se.RankingAccumulator:
+    """Queries whose ids are kept: two complete ones, one missing, one open."""
+    accumulator = se.RankingAccumulator(["mrr@2", "r@1", "set_f"], track_queries=True)
+    accumulator.update([1, 0, 0], [0.5, 0.25, 1], query=["b", "b", "a"]).add_missing(["日本"])
+    return accumulator.update([0, 1], [2, 1], query=["c", "c"], num_relevant={"c": 3}, partial=True)
+
+
+def query_values() -> se.RankingAccumulator:
+    """Queries whose values are kept too: one without an answer, one missing."""
+    accumulator = se.RankingAccumulator(
+        ["map@2", "gm_map", "lrap"], per_query=True, empty={"lrap": "one"}, missing="skip"
+    )
+    accumulator.update([[1, 0, 1], [0, 0, 0]], [[0.5, 0.5, 0.25], [2, 1, 0]], query=[9, -4])
+    return accumulator.add_missing([5])
+
+
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
@@ -191,12 +240,27 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "grouped": grouped,
     "coarse_groups": coarse_groups,
     "empty_grouped": se.GroupedAUC,
+    "ranking": ranking,
+    "open_queries": open_queries,
+    "open_documents": open_documents,
+    "tracked_queries": tracked_queries,
+    "query_values": query_values,
+    "empty_ranking": se.RankingAccumulator,
     "regression": regression,
     "empty_regression": se.RegressionAccumulator,
 }
 
+ONCE = ("open_documents", "tracked_queries", "query_values")
+"""States that are not merged with themselves: a query or a document would be counted twice."""
+
 CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
 GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
+RANKING_FIELDS = (
+    *("n", "missing", "nothing", "empty", "closed", "values"),
+    *("ids", "rows", "declared", "relevant", "found"),
+    *("ranked_sizes", "ranked_key", "ranked_document", "ranked_grade", "ranked_count"),
+    *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
+)
 FIELDS = {
     "binary": ("n", "matrix", "credit"),
     "met": ("n", "matrix"),
@@ -220,6 +284,12 @@ FIELDS = {
     "grouped": GROUPED_FIELDS,
     "coarse_groups": GROUPED_FIELDS,
     "empty_grouped": GROUPED_FIELDS,
+    "ranking": RANKING_FIELDS,
+    "open_queries": RANKING_FIELDS,
+    "open_documents": RANKING_FIELDS,
+    "tracked_queries": RANKING_FIELDS,
+    "query_values": RANKING_FIELDS,
+    "empty_ranking": RANKING_FIELDS,
     "regression": ("n",),
     "empty_regression": ("n",),
 }
@@ -231,6 +301,7 @@ KINDS = {
     se.PRCurveSketch: 3,
     se.CalibrationAccumulator: 4,
     se.GroupedAUC: 5,
+    se.RankingAccumulator: 6,
 }
 """The numbers of the kinds, for ever."""
 

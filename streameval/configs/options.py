@@ -14,6 +14,7 @@ from streameval.errors import InvalidInputError
 __all__ = [
     "finite_number",
     "flag",
+    "natural_number",
     "one_of",
     "optional_flag",
     "optional_positive_integer",
@@ -58,12 +59,21 @@ def real_number(value: Any, *, name: str) -> float:
 
 def positive_integer(value: Any, *, name: str) -> int:
     """Accept an integer of at least 1."""
+    return _integer_from(1, value, name=name)
+
+
+def natural_number(value: Any, *, name: str) -> int:
+    """Accept an integer of at least 0."""
+    return _integer_from(0, value, name=name)
+
+
+def _integer_from(least: int, value: Any, *, name: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise InvalidInputError(f"`{name}` must be an integer, got {value!r}.") from None
-    if isinstance(value, (bool, np.bool_)) or number < 1:
-        raise InvalidInputError(f"`{name}` must be an integer of at least 1, got {value!r}.")
+    if isinstance(value, (bool, np.bool_)) or number < least:
+        raise InvalidInputError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
     return number
 
 

@@ -1,18 +1,22 @@
-"""Readers: files of predictions cut into blocks that any process can parse."""
+"""Readers: runs and qrels of TREC, and files of predictions in blocks for any process."""
 
+from streameval.errors import BadDataError
 from streameval.io.blocks import Block
 from streameval.io.columns import (
     Column,
+    Flags,
     Kind,
     Labels,
+    Lists,
     Numbers,
     Vectors,
     integer_or_text,
 )
-from streameval.io.errors import BadDataError, BadRow
+from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.rows import Parsed
 from streameval.io.streams import STANDARD_INPUT, name_of, size_of
+from streameval.io.trec import Qrels, Run, iter_run, read_qrels, read_run
 
 __all__ = [
     "FORMATS",
@@ -21,14 +25,21 @@ __all__ = [
     "BadRow",
     "Block",
     "Column",
+    "Flags",
     "Kind",
     "Labels",
+    "Lists",
     "Numbers",
     "Parsed",
+    "Qrels",
+    "Run",
     "Vectors",
     "format_of",
     "integer_or_text",
+    "iter_run",
     "name_of",
     "read_blocks",
+    "read_qrels",
+    "read_run",
     "size_of",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
 import attrs
@@ -17,22 +17,24 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "Flags",
     "Kind",
     "Labels",
+    "Lists",
     "Numbers",
     "Vectors",
     "integer_or_text",
     "number_or_text",
+    "objects",
     "what_is_wrong",
 ]
 
 Array = npt.NDArray[Any]
 
-# A longer text is no label but a wrong column, and every label met is kept.
-_MAX_LABEL = 256
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _INT64 = range(-(2**63), 2**63)
+_TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
 class Kind(Protocol):
@@ -75,7 +77,19 @@ class Column:
 
 @attrs.frozen
 class Numbers:
-    """A number in every row, read as float64."""
+    """A number in every row, read as float64.
+
+    Parameters
+    ----------
+    gaps : bool
+        Whether the number may be missing; it is NaN then.
+    """
+
+    gaps: bool = False
+
+    @property
+    def _types(self) -> set[type]:
+        return {int, float, type(None)} if self.gaps else {int, float}
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into floats where they are numbers."""
@@ -88,11 +102,11 @@ class Numbers:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
-        return _array_of(values, {int, float}, np.float64)
+        return _array_of(values, self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
         """Accept integers and floats; true and false are no numbers."""
-        fits = type(value) in (int, float) and self.whole([value]) is not None
+        fits = type(value) in self._types and self.whole([value]) is not None
         return None if fits else "a number"
 
 
@@ -109,11 +123,15 @@ class Labels:
         that a column mixing integers and words is noticed.
     hint : str
         What the user can do about a label of the other kind.
+    longest : int
+        How many characters a label may have. A longer text is none but a wrong column, and
+        every label met is kept.
     """
 
     integers: bool
     listed: bool = True
     hint: str = ""
+    longest: int = 256
 
     @property
     def _text_types(self) -> set[type]:
@@ -132,7 +150,7 @@ class Labels:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
             return integers if integers is not None else self._from_floats(values)
-        if not set(map(type, values)) <= self._text_types or not all(map(_is_label, set(values))):
+        if not set(map(type, values)) <= self._text_types or not all(map(self._fits, set(values))):
             return None
         # Objects: an array of str would be as wide as its longest item.
         return np.array(list(map(str, values)), dtype=object)
@@ -148,9 +166,72 @@ class Labels:
         if self.integers:
             fits = type(value) in (int, bool, float) and _is_int64(value)
         else:
-            fits = type(value) in self._text_types and _is_label(value)
-        wanted = "an integer" if self.integers else f"text of at most {_MAX_LABEL} characters"
+            fits = type(value) in self._text_types and self._fits(value)
+        wanted = "an integer" if self.integers else f"text of at most {self.longest} characters"
         return None if fits else wanted + self.hint
+
+    def _fits(self, label: str | int) -> bool:
+        """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
+        text = str(label)
+        if len(text) > self.longest:
+            return False
+        return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+
+
+@attrs.frozen
+class Flags:
+    """True or false in every row, or 1 or 0; in a table of text the words do as well."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into what they say."""
+        return [_TRUTHS.get(cell.lower(), cell or None) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make a bool array if every value is true or false."""
+        numbers = _array_of(values, {bool, int, float}, np.float64)
+        if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
+            return None
+        return numbers.astype(bool)
+
+    def fault(self, value: Any) -> str | None:
+        """Accept true, false, 1 and 0."""
+        fits = type(value) in (bool, int, float) and value in (0, 1)
+        return None if fits else "true or false, or 1 or 0"
+
+
+@attrs.frozen
+class Lists:
+    """A list in every row, of any length.
+
+    Parameters
+    ----------
+    items : Kind
+        What the items are.
+    noun : str
+        What they are called.
+    """
+
+    items: Kind
+    noun: str
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells: a cell of a text table holds no list."""
+        return [_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an object array that holds an array for each row, if every value is a list."""
+        if not set(map(type, values)) <= {list}:
+            return None
+        flat = self.items.whole(list(chain.from_iterable(values)))
+        if flat is None:
+            return None
+        ends = accumulate(map(len, values), initial=0)
+        return objects([flat[start:end] for start, end in pairwise(ends)])
+
+    def fault(self, value: Any) -> str | None:
+        """Accept a list of such items."""
+        fits = type(value) is list and self.whole([value]) is not None
+        return None if fits else f"a list of {self.noun}"
 
 
 @attrs.frozen
@@ -209,14 +290,6 @@ def _is_int64(value: float) -> bool:
     return value == value // 1 and int(value) in _INT64
 
 
-def _is_label(label: str | int) -> bool:
-    """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
-    text = str(label)
-    if len(text) > _MAX_LABEL:
-        return False
-    return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
-
-
 def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | None:
     """Make an array unless a value has another type or does not fit into the dtype."""
     if not set(map(type, values)) <= types:
@@ -227,9 +300,18 @@ def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | No
         return None
 
 
+def objects(arrays: Sequence[Any]) -> Array:
+    """Make an array of anything, of arrays as well, as one object each."""
+    return np.fromiter(arrays, dtype=object, count=len(arrays))
+
+
 def what_is_wrong(name: str, kind: Kind, value: object) -> str | None:
     """Say what is wrong with one value of one field, or None."""
-    if value is None:
-        return f"`{name}` is missing"
     wanted = kind.fault(value)
-    return None if wanted is None else f"`{name}` must be {wanted}, got {shown(value)}"
+    if wanted is None:
+        return None
+    return (
+        f"`{name}` is missing"
+        if value is None
+        else f"`{name}` must be {wanted}, got {shown(value)}"
+    )

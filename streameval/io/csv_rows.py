@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.errors import BadDataError
 from streameval.io.columns import integer_or_text, number_or_text
-from streameval.io.errors import BadDataError, shown
+from streameval.io.errors import shown
 from streameval.io.lines import RowEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Parsed, assemble, fields_of
 

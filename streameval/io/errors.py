@@ -1,4 +1,4 @@
-"""The error of files: what cannot be read, and which row cannot be counted."""
+"""What errors of files say: which row cannot be counted, and what it holds."""
 
 from __future__ import annotations
 
@@ -6,19 +6,13 @@ import reprlib
 
 import attrs
 
-from streameval.errors import StreamevalError
-
-__all__ = ["BadDataError", "BadRow", "shown"]
+__all__ = ["BadRow", "shown"]
 
 _SHOWN = 40
 # Cut short in depth too: the plain repr of a deeply nested value can exceed the recursion limit.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
-
-
-class BadDataError(StreamevalError, ValueError):
-    """A file cannot be read, or holds rows that cannot be counted; the message names it."""
 
 
 @attrs.frozen
@@ -30,16 +24,16 @@ class BadRow:
     source : str
         The name of the file, as the user gave it.
     unit : str
-        What a place in it is called, "line" or "row".
-    place : int
-        The number of the line or row, counted from 1.
+        What a place in it is called, "line", "row" or "query".
+    place : int or str
+        The number of the line or row, counted from 1, or the name of the query.
     reason : str
         What is wrong, without a full stop.
     """
 
     source: str
     unit: str
-    place: int
+    place: int | str
     reason: str
 
     def __str__(self) -> str:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 import attrs
 
-from streameval.io.errors import BadDataError
+from streameval.errors import BadDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from streameval.errors import InvalidInputError
-from streameval.io.columns import Array, Kind, Labels, Numbers, Vectors
-from streameval.io.errors import BadDataError, shown
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.io.columns import Array, Flags, Kind, Labels, Lists, Numbers, Vectors
+from streameval.io.errors import shown
 from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
@@ -120,7 +120,7 @@ def _is_plain(kind: Any) -> bool:
 def _values(column: Any, kind: Kind) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
     array = None
-    if column.null_count == 0:
+    if column.null_count == 0 and not isinstance(kind, Lists):
         array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)
     return column.to_pylist() if array is None else array
 
@@ -131,6 +131,8 @@ def _scalars(column: Any, kind: Kind) -> Array | None:
         return values.astype(np.float64)
     if isinstance(kind, Labels) and kind.integers and values.dtype.kind in "ib":
         return values.astype(np.int64)
+    if isinstance(kind, Flags) and values.dtype.kind == "b":
+        return values
     return None
 
 

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
 
-# The number of a line or row, and what is wrong with it.
-Fault = tuple[int, str]
+# The number of a line or row, or the name of a query, and what is wrong with it.
+Fault = tuple[Any, str]
 # The name of a field and what it holds: one column of a file may serve two arguments.
 Field = tuple[str, Kind]
 
@@ -29,15 +29,20 @@ class Parsed:
     ----------
     batch : mapping from argument to array
         The good rows.
-    places : sequence of int
-        The number of the line or row that each of them comes from.
-    faults : list of (int, str)
+    places : sequence of int or str
+        The number of the line or row that each of them comes from, or its query.
+    faults : list of (int or str, str)
         The bad ones, in order.
+    n_rows : int, optional
+        How many rows of the file the good ones are; as many as there are places by default.
     """
 
     batch: Mapping[str, Array]
-    places: Sequence[int]
+    places: Sequence[Any]
     faults: list[Fault]
+    n_rows: int = attrs.field(
+        default=attrs.Factory(lambda parsed: len(parsed.places), takes_self=True)
+    )
 
 
 def fields_of(columns: Sequence[Column]) -> list[Field]:

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
 
-from streameval.io.errors import BadDataError
+from streameval.errors import BadDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from streameval._column import Column
 from streameval._fixed_point import FixedPoint
-from streameval._labels import distinct
+from streameval._labels import distinct, union
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.states.cells import Cells
@@ -113,7 +113,7 @@ class GroupTables(State):
             raise IncompatibleStateError(
                 "cannot merge: `group` holds strings in one and numbers in the other."
             )
-        groups, mine, theirs = _union(self.groups.values, other.groups.values)
+        groups, mine, theirs = union(self.groups.values, other.groups.values)
         level = max(int(self.level.values[0]), int(other.level.values[0]))
         cells = self.cells(mine).joined(other.cells(theirs), level)
         return self._of(self.n + other.n, level, groups, cells)
@@ -154,24 +154,6 @@ class GroupTables(State):
         require(sizes.kind == "int64" and len(sizes) == len(groups), "sizes")
         within = ((sizes.values >= 1) & (sizes.values <= len(self.lo))).all()
         require(within and sum(sizes.values.tolist()) == len(self.lo), "sizes of other cells")
-
-
-def _union(mine: Groups, theirs: Groups) -> tuple[Groups, Places, Places]:
-    """Sort the groups of both, and find the places of each side's among them."""
-    if mine.dtype != object:
-        both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # merges two runs
-        groups = both[np.append(True, both[1:] != both[:-1])]
-        return groups, np.searchsorted(groups, mine), np.searchsorted(groups, theirs)
-    known = set(mine.tolist())
-    # two runs in order: Python's sort merges them
-    ordered = sorted(mine.tolist() + [group for group in theirs.tolist() if group not in known])
-    places = {group: place for place, group in enumerate(ordered)}
-    groups = np.fromiter(ordered, dtype=object, count=len(ordered))
-    of_mine, of_theirs = (
-        np.fromiter(map(places.__getitem__, side.tolist()), dtype=np.int64, count=len(side))
-        for side in (mine, theirs)
-    )
-    return groups, of_mine, of_theirs
 
 
 def _ones(rows: int) -> FixedPoint:

@@ -23,6 +23,16 @@ def accumulators() -> dict[str, Any]:
     classes = se.CalibrationAccumulator(4, ["a", "日本"])
     named = se.PRCurveSketch(pos_label="日本", nan="skip")
     class_scores = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [1.0, 0.0, 0.0]]
+    documents = se.RankingAccumulator(
+        ["map", "bpref", "err@2", "rbp(p=0.5)"], ties="docid_desc", rows_per_query=2
+    )
+    numbers = se.RankingAccumulator(
+        ["mrr", "ndcg", "dcg@2", "p(rel=2)@1"], gain={1: 0.5, 2: 3}, nan="last", rows_per_query=1
+    )
+    tracked = se.RankingAccumulator(["map@5", "r@1"], track_queries=True, missing="skip")
+    values = se.RankingAccumulator(
+        ["ndcg@2", "gm_map", "lrap", "rprec"], per_query=True, empty={"lrap": "one"}
+    )
     names = se.GroupedAUC(4, scores="real", group_weight="positives", max_groups=3)
     return {
         "calibration": se.CalibrationAccumulator().update(
@@ -63,6 +73,30 @@ def accumulators() -> dict[str, Any]:
             *([0, 1, 1, 0, 1], [-1, 2, 3, 2.5, 4], ["日本", "", "日本", "日本", "a"]),
             sample_weight=[0.1, 2, 3, 1, 2**40],
         ),
+        "ranking": se.RankingAccumulator().update(
+            [[0, 1, 2, 0], [0, 0, 0, float("nan")], [1, 0, 1, 3]],
+            [[0.5, 0.5, 0.25, 1], [3, 2, 1, 0], [0.1, -0.0, 0, float("inf")]],
+            mask=[[True] * 4, [True] * 4, [True, True, True, False]],
+            retrieved=[[True] * 4, [True] * 4, [True, True, False, True]],
+        ),
+        "ranking-empty": se.RankingAccumulator(),
+        "ranking-open": numbers.update(
+            *([2, 0, 1, 1, float("nan")], [0.1, float("nan"), -1, 0.1, 7]),
+            query=[5, 5, 5, -(2**63), 5],
+            partial=True,
+        ),
+        "ranking-open-documents": documents.update(
+            *([1, 0, 4, 2, 1], [0.5, 0.5, 0.25, 0.125, 1]),
+            query=["日本", "日本", "日本", "日本", ""],
+            doc=["a", "b", "日", "d, e", "a"],
+            partial=True,
+        ),
+        "ranking-tracked": tracked.update([1, 0, 1], [2, 3, 1], query=[4, 4, 9])
+        .add_missing([2**62])
+        .update([1], [0], query=[-1], num_relevant={-1: 2}, partial=True),
+        "ranking-values": values.update(
+            [[1, 0, 2], [0, 0, 0]], [[0.5, 0.5, 0.25], [2, 1, 0]], query=["日本", "a"]
+        ).add_missing(["b"]),
         "regression": se.RegressionAccumulator().update(
             [0.1, -2.5, 1e100], [0.2, 2.5, 1e-100], sample_weight=[0.1, 3, 2**40]
         ),

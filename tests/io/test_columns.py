@@ -5,8 +5,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streameval.io import Labels, Numbers, Vectors, integer_or_text
-from streameval.io.columns import what_is_wrong
+from streameval.io import Flags, Labels, Lists, Numbers, Vectors, integer_or_text
+from streameval.io.columns import objects, what_is_wrong
 
 KINDS = [
     Numbers(),
@@ -15,9 +15,15 @@ KINDS = [
     Labels(integers=False, listed=False),
     Vectors(2),
     Vectors(2, integers=True),
+    Numbers(gaps=True),
+    Labels(integers=False, longest=2),
+    Flags(),
+    Lists(Numbers(gaps=True), "numbers"),
+    Lists(Labels(integers=False), "text"),
 ]
 scalars = (
-    st.booleans()
+    st.none()
+    | st.booleans()
     | st.integers()
     | st.integers(-3, 3)
     | st.floats()
@@ -44,6 +50,9 @@ def test_whole_is_none_exactly_when_a_value_has_a_fault(kind, items):
         (Vectors(2), [[1, 0.5], [2, 3]], np.array([[1.0, 0.5], [2.0, 3.0]])),
         (Vectors(2, integers=True), [[True, 0]], np.array([[1, 0]])),
         (Vectors(2), [], np.empty((0, 2))),
+        (Numbers(gaps=True), [1, None], np.array([1.0, math.nan])),
+        (Flags(), [True, 0, 1.0, False], np.array([True, False, True, False])),
+        (Flags(), [], np.array([], dtype=bool)),
     ],
 )
 def test_whole_makes_an_array_of_one_type(kind, items, expected):
@@ -67,6 +76,12 @@ def test_whole_makes_an_array_of_one_type(kind, items, expected):
         (Labels(integers=False), ["3", "1.0", "cat", ""], ["3", "1.0", "cat", None]),
         (Labels(integers=False, listed=False), ["3", "cat"], [3, "cat"]),
         (Vectors(2), ["[0, 1]", ""], ["[0, 1]", None]),
+        (Lists(Numbers(), "numbers"), ["[0, 1]", ""], ["[0, 1]", None]),
+        (
+            Flags(),
+            ["true", "False", "1", "0.0", "", "yes"],
+            [True, False, True, False, None, "yes"],
+        ),
     ],
 )
 def test_from_text_reads_what_fits_and_leaves_the_rest(kind, cells, expected):
@@ -99,6 +114,19 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Vectors(2, True), [0, 0.5], "`p` must be a list of 2 integers, got [0, 0.5]"),
         (Vectors(2), {"a": 1}, "`p` must be a list of 2 numbers, got {'a': 1}"),
         (Numbers(), 0.5, None),
+        (Numbers(gaps=True), None, None),
+        (Numbers(gaps=True), "x", "`p` must be a number, got 'x'"),
+        (Labels(False, longest=2), "abc", "`p` must be text of at most 2 characters, got 'abc'"),
+        (Flags(), None, "`p` is missing"),
+        (Flags(), 2, "`p` must be true or false, or 1 or 0, got 2"),
+        (
+            Flags(),
+            10**400,
+            "`p` must be true or false, or 1 or 0, got 1" + "0" * 17 + "..." + "0" * 19,
+        ),
+        (Lists(Numbers(), "numbers"), None, "`p` is missing"),
+        (Lists(Numbers(), "numbers"), 3, "`p` must be a list of numbers, got 3"),
+        (Lists(Numbers(), "numbers"), [1, None], "`p` must be a list of numbers, got [1, None]"),
     ],
     ids=lambda value: repr(value)[:30],
 )
@@ -124,3 +152,15 @@ def test_what_is_wrong_survives_deep_nesting():
     for _ in range(100_000):
         deep = [deep]
     assert what_is_wrong("p", Numbers(), deep).startswith("`p` must be a number, got [[[...")
+
+
+def test_lists_are_an_array_for_each_row():
+    array = Lists(Numbers(gaps=True), "numbers").whole([[1, None], [], [2.5]])
+    assert [part.tolist() for part in array[[0, 2]][1:]] == [[2.5]]
+    assert (array.dtype, [len(part) for part in array]) == (object, [2, 0, 1])
+    assert [part.dtype for part in array] == [np.float64] * 3
+    assert math.isnan(array[0][1])
+
+
+def test_objects_of_one_length_stay_apart():
+    assert objects([np.zeros(2), np.ones(2)]).shape == (2,)

@@ -7,7 +7,7 @@ import pytest
 from pyarrow import parquet
 
 from streameval import InvalidInputError
-from streameval.io import BadDataError, Column, Labels, Numbers, Vectors, read_blocks
+from streameval.io import BadDataError, Column, Flags, Labels, Lists, Numbers, Vectors, read_blocks
 
 INTEGER = Labels(integers=True)
 
@@ -56,6 +56,9 @@ def values(blocks, kind, name="t"):
             Vectors(2, integers=True),
             np.array([[1, 0], [0, 0]]),
         ),
+        (pa.array([True, False]), Flags(), np.array([True, False])),
+        (pa.array([1, 0], pa.int8()), Flags(), np.array([True, False])),
+        (pa.array([0.5, None]), Numbers(gaps=True), np.array([0.5, np.nan])),
     ],
     ids=lambda value: str(getattr(value, "type", "")),
 )
@@ -88,6 +91,16 @@ def test_block_sets_a_bad_row_apart(column, kind, faults, write):
     assert [place for place, _ in found] == [place for place, _ in faults]
     for (_, reason), (_, expected) in zip(found, faults, strict=True):
         assert expected in (None, reason)
+
+
+@pytest.mark.parametrize("kind", [pa.list_(pa.float32()), pa.large_list(pa.int16())], ids=str)
+def test_block_reads_lists_of_any_length(kind, write):
+    (block,) = write(t=pa.array([[1, None], [], [3]], kind))
+    column = Column("relevance", ("t",), Lists(Numbers(gaps=True), "numbers"))
+    parsed = block.parse([column])
+    found = [part.tolist() for part in parsed.batch["relevance"]]
+    assert (found[1:], found[0][0], np.isnan(found[0][1])) == ([[], [3.0]], 1.0, True)
+    assert not parsed.faults
 
 
 def test_block_drops_a_bad_row_from_every_column(write):

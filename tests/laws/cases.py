@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 from hypothesis import strategies as st
-from laws import curve_cases
+from laws import curve_cases, ranking_cases
 
 import streameval as se
 from streameval.accumulator import Accumulator
@@ -21,6 +21,8 @@ class Case:
     kind: type[Accumulator[Any, Any]]
     options: dict[str, Any]
     rows: dict[str, np.ndarray]
+    settings: dict[str, Any] = attrs.field(factory=dict)
+    """What `update` is told besides, such as that queries go on."""
 
     @property
     def size(self) -> int:
@@ -31,7 +33,12 @@ class Case:
 
     def of(self, index: Any = slice(None)) -> Any:
         """Count the rows of an index in one update."""
-        return self.empty().update({name: column[index] for name, column in self.rows.items()})
+        return self.add(self.empty(), index)
+
+    def add(self, accumulator: Any, index: Any) -> Any:
+        """Count the rows of an index in one update of an accumulator."""
+        batch = {name: column[index] for name, column in self.rows.items()}
+        return accumulator.update(batch, **self.settings)
 
     def weighted(self, weights: np.ndarray) -> Case:
         return attrs.evolve(self, rows=self.rows | {"sample_weight": weights})
@@ -254,7 +261,29 @@ def _large_grouped() -> Case:
     return Case(se.GroupedAUC, *curve_cases.large_grouped_rows())
 
 
+@st.composite
+def _ranking(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    return Case(se.RankingAccumulator, *ranking_cases.ranking_rows(draw, random, size))
+
+
+def _large_ranking() -> Case:
+    return Case(se.RankingAccumulator, *ranking_cases.large_block())
+
+
+def _large_open_queries() -> Case:
+    return Case(se.RankingAccumulator, *ranking_cases.large_open())
+
+
 LAWS: dict[str, Laws] = {
+    "RankingAccumulator": Laws(
+        cases=_ranking(),
+        changed_options=ranking_cases.CHANGED_OPTIONS,
+        bad_batches=ranking_cases.BAD_BATCHES,
+        good_batch=ranking_cases.good_batch,
+        large=_large_ranking,
+    ),
     "GroupedAUC": Laws(
         cases=_grouped(),
         changed_options=curve_cases.CHANGED_GROUPED_OPTIONS,
@@ -372,3 +401,13 @@ LAWS: dict[str, Laws] = {
         large=_large_confusion,
     ),
 }
+
+LARGE = {name: laws.large for name, laws in LAWS.items()} | {
+    "RankingAccumulator, open queries": _large_open_queries
+}
+"""Every large case, by name."""
+
+WITHOUT_WEIGHTS = {
+    "RankingAccumulator": "its means count each query once, and a document has no weight",
+}
+"""The accumulators that take no weights, and why: laws of weights do not apply to them."""

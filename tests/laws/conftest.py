@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 import pytest
+from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS
 
 import streameval._waiting_rows
 import streameval.grouped
+import streameval.metrics.ranking
 
 
 @pytest.fixture(autouse=True, scope="module")
@@ -17,4 +19,14 @@ def small_blocks() -> Iterator[None]:
         patch.setattr(streameval._waiting_rows, "_ENTRIES", 12)
         patch.setattr(streameval._waiting_rows, "_LEAST_ROWS", 4)
         patch.setattr(streameval.grouped, "_WAITING_ROWS", 12)
+        for module, name, size in RANKING_BLOCKS:
+            patch.setattr(module, name, size)
         yield
+
+
+@pytest.fixture
+def long_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let rankings of a large case take few blocks, but more than one."""
+    for module, name, size in USUAL_BLOCKS:
+        monkeypatch.setattr(module, name, size)
+    monkeypatch.setattr(streameval.metrics.ranking, "_BLOCK", 2**13)

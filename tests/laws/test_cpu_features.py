@@ -10,20 +10,27 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from laws.cases import LAWS
+from laws.cases import LARGE
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+import streameval as se
 
 DISPATCHED = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
 
 
 def fingerprint() -> str:
-    """Digest the bytes and numbers of every accumulator's large case."""
+    """Digest the bytes and numbers of every accumulator's large case, open queries closed too."""
     digest = hashlib.sha256()
-    for name in sorted(LAWS):
-        accumulator = LAWS[name].large().of()
+    accumulators = [LARGE[name]().of() for name in sorted(LARGE)]
+    rankings = [item for item in accumulators if isinstance(item, se.RankingAccumulator)]
+    for accumulator in (*accumulators, *(item.copy().close() for item in rankings)):
         digest.update(accumulator.to_bytes())
         digest.update(repr(accumulator.compute().as_dict()).encode())
         digest.update(accumulator.compute().report().encode())
+        if isinstance(accumulator, se.RankingAccumulator) and accumulator.compute().has_queries:
+            digest.update(repr(sorted(accumulator.compute().stderr.items())).encode())
+            for column in accumulator.compute().per_query().values():
+                digest.update(column.tobytes())
     return digest.hexdigest()
 
 
@@ -48,6 +55,7 @@ def without_vector_instructions(function: str) -> str:
 
 
 @pytest.mark.skipif(not DISPATCHED, reason="NumPy has one path only on this CPU")
+@pytest.mark.usefixtures("long_blocks")
 def test_bytes_and_numbers_are_the_same_without_vector_instructions() -> None:
     assert without_vector_instructions("fingerprint") == fingerprint()
 

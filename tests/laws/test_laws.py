@@ -13,12 +13,13 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
-from laws.cases import LAWS, Case
+from laws.cases import LARGE, LAWS, WITHOUT_WEIGHTS, Case
 
 import streameval as se
 from streameval.accumulator import Accumulator
 
 every = pytest.mark.parametrize("name", sorted(LAWS))
+every_weighted = pytest.mark.parametrize("name", sorted(set(LAWS) - set(WITHOUT_WEIGHTS)))
 CASES = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
 thousand = settings(
     max_examples=CASES,
@@ -43,7 +44,18 @@ def cut(data: st.DataObject, case: Case) -> list[Any]:
 
 def result_numbers(accumulator: Any) -> str:
     """Write every number of the result down to the last bit."""
+    if isinstance(accumulator, se.RankingAccumulator):
+        return ranking_numbers(accumulator) + ranking_numbers(accumulator.copy().close())
     return repr(accumulator.compute().as_dict())
+
+
+def ranking_numbers(accumulator: se.RankingAccumulator) -> str:
+    """The same of queries that are complete."""
+    result = accumulator.compute()
+    columns = result.per_query() if accumulator._config.per_query else {}
+    listed = {name: column.tolist() for name, column in columns.items()}
+    intervals = [result.confidence(name) for name in result]
+    return repr((result.as_dict(), result.stderr, result.empty, intervals, listed))
 
 
 def test_every_accumulator_has_laws() -> None:
@@ -57,8 +69,8 @@ def test_every_accumulator_has_laws() -> None:
 
 @every
 def test_every_field_of_the_configuration_is_changed_once(name: str) -> None:
-    config = getattr(se, name)()._config
-    assert {field.name for field in attrs.fields(type(config))} == set(LAWS[name].changed_options)
+    fields = attrs.fields(getattr(se, name)._config_type)
+    assert {field.name for field in fields} == set(LAWS[name].changed_options)
 
 
 @every
@@ -108,7 +120,7 @@ def test_any_cut_into_updates_gives_the_same_bytes(name: str, data: st.DataObjec
     ends = sorted(data.draw(st.lists(st.integers(0, case.size), max_size=4)))
     accumulator = case.empty()
     for rows in np.split(order, ends):
-        accumulator.update({name: column[rows] for name, column in case.rows.items()})
+        case.add(accumulator, rows)
     assert accumulator.to_bytes() == case.of().to_bytes()
 
 
@@ -124,7 +136,7 @@ def test_any_tree_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
     assert parts[0].to_bytes() == case.of().to_bytes()
 
 
-@every
+@every_weighted
 @given(data=st.data())
 @thousand
 def test_a_whole_weight_is_that_many_repeats_and_zero_is_absence(
@@ -138,6 +150,13 @@ def test_a_whole_weight_is_that_many_repeats_and_zero_is_absence(
     repeated = case.of(np.repeat(np.arange(case.size), repeats))
     assert case.weighted(repeats).of().to_bytes() == repeated.to_bytes()
     assert case.weighted(repeats.astype(np.float32)).of().to_bytes() == repeated.to_bytes()
+
+
+@pytest.mark.parametrize("name", sorted(WITHOUT_WEIGHTS))
+def test_weights_are_refused_where_they_have_no_meaning(name: str) -> None:
+    case = LAWS[name].large()
+    with pytest.raises(TypeError, match="unexpected keyword argument 'sample_weight'"):
+        case.empty().update(case.rows, sample_weight=np.ones(case.size))
 
 
 @every
@@ -161,7 +180,7 @@ def test_stopping_and_going_on_equals_never_stopping(name: str, data: st.DataObj
     half = case.size // 2
     stopped = pickle.loads(pickle.dumps(case.of(slice(0, half))))
     stopped = se.from_bytes(stopped.to_bytes()).copy()
-    stopped.update({name: column[half:] for name, column in case.rows.items()})
+    case.add(stopped, slice(half, None))
     assert stopped == case.of()
     assert stopped.to_bytes() == case.of().to_bytes()
 
@@ -210,9 +229,10 @@ def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> 
     assert one != other
 
 
-@every
+@pytest.mark.parametrize("name", sorted(LARGE))
+@pytest.mark.usefixtures("long_blocks")
 def test_shuffles_shards_and_trees_of_a_large_case_give_one_result(name: str) -> None:
-    case = LAWS[name].large()
+    case = LARGE[name]()
     expected = case.of().to_bytes()
     for seed in range(20):
         order = np.random.default_rng(seed).permutation(case.size)

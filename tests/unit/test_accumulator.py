@@ -8,13 +8,15 @@ from typing import Any
 
 import numpy as np
 import pytest
-from small_states import EVERY
+from small_states import EVERY, ONCE
 
 import streameval as se
 from streameval.accumulator import Accumulator
 
 every_state = pytest.mark.parametrize("name", EVERY)
-counted = pytest.mark.parametrize("name", [name for name in EVERY if "empty" not in name])
+COUNTED = [name for name in EVERY if "empty" not in name]
+counted = pytest.mark.parametrize("name", COUNTED)
+doubled = pytest.mark.parametrize("name", [name for name in COUNTED if name not in ONCE])
 
 
 def ones(*truth: int) -> se.ConfusionAccumulator:
@@ -67,12 +69,23 @@ def test_merge_with_itself_twice_triples() -> None:
     assert cells(accumulator.merge(accumulator, accumulator)) == [[0, 3], [0, 3]]
 
 
-@counted
+@doubled
 def test_merge_leaves_the_others_alone(name: str) -> None:
     other = EVERY[name]()
     before = other.to_bytes()
     other.copy().reset().merge(other, other).merge(other)
     assert other.to_bytes() == before
+
+
+@pytest.mark.parametrize("name", ONCE)
+def test_merge_of_the_same_twice_is_refused_and_changes_nothing(name: str) -> None:
+    one, other = EVERY[name](), EVERY[name]()
+    with pytest.raises(se.StreamevalError):
+        one.merge(other)
+    assert one.to_bytes() == other.to_bytes() == EVERY[name]().to_bytes()
+    total = one.copy().reset().merge(other)
+    assert total is not other
+    assert total + one.copy().reset() == one
 
 
 def test_merge_counts_the_same_two_once_each_time() -> None:
@@ -140,7 +153,7 @@ def test_merge_past_the_largest_count_is_refused_and_changes_nothing(weight: flo
     assert accumulator.n == 2**62
 
 
-@counted
+@doubled
 def test_plus_makes_a_new_accumulator(name: str) -> None:
     one, other = EVERY[name](), EVERY[name]()
     total = one + other
@@ -148,7 +161,7 @@ def test_plus_makes_a_new_accumulator(name: str) -> None:
     assert total is not other
 
 
-@counted
+@doubled
 def test_plus_changes_neither_side(name: str) -> None:
     one, other = EVERY[name](), EVERY[name]()
     (one + other).merge(one)

@@ -150,10 +150,46 @@ def use(accumulator: Any) -> None:
         assert result.explain()
         for curve in (*result.values(), result.micro):
             use_curve(curve, has_intervals=accumulator._state.n.is_whole)
+    elif isinstance(result, se.Ranking):
+        use_ranking(accumulator)
     elif isinstance(result, se.GroupedCurves):
         assert len({len(column) for column in result.per_group().values()}) == 1
         assert math.isnan(result.coverage) or 0.0 <= result.coverage <= 1.0
         check_bounds(result.gauc)
+
+
+def use_ranking(accumulator: se.RankingAccumulator) -> None:
+    """Read every number, before and after open queries are closed, and merge it with itself."""
+    closed = accumulator.copy().close()
+    assert closed.n == accumulator.n + accumulator.compute().n_open
+    assert closed.compute().n_open == 0
+    for held in (accumulator, closed):
+        assert se.from_bytes(held.to_bytes()) == held
+        for empty in (None, "zero", "skip", "one", "nan"):
+            use_ranking_result(held.compute(empty=empty))
+        if held._config.per_query:
+            columns = held.compute().per_query()
+            assert {len(column) for column in columns.values()} == {len(columns["query"])}
+        try:
+            twice = held + held
+        except (se.InvalidInputError, se.IncompatibleStateError, se.CountOverflowError):
+            continue
+        assert twice.n == 2 * held.n
+        assert se.from_bytes(twice.to_bytes()) == twice
+        twice.close().compute()
+
+
+def use_ranking_result(result: se.Ranking) -> None:
+    """Compute every mean, error and interval; a value lies in its range and in its bounds."""
+    assert result.report()
+    assert json.dumps(result.as_dict())
+    assert set(result.stderr) == set(result.empty) == set(result)
+    for name, value in result.items():
+        most = math.inf if name.startswith("dcg") else 1.0
+        assert math.isnan(value) or 0.0 <= value.low <= value <= value.high <= most, name
+        low, high = result.confidence(name)
+        assert math.isnan(low) or 0.0 <= low <= high <= most, name
+        assert math.isnan(result.stderr[name]) or result.stderr[name] >= 0.0
 
 
 def use_metrics(result: se.Confusion, *, has_intervals: bool) -> None:

@@ -3,6 +3,7 @@
 import ast
 import importlib
 import re
+import tempfile
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,7 +29,7 @@ MODULES = [
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
     *("results.curve", "results.curve_values", "results.curve_text", "results.curve_plot"),
     *("results.class_curves", "results.class_curves_text", "results.class_curves_plot"),
-    "results.grouped",
+    *("results.grouped", "io.trec", "io.trec_rows"),
 ]
 
 LARGEST = 2**63 - 1
@@ -597,6 +598,39 @@ OPTIONS = [
     make("top-k-labels-option", "`top_k` needs scores", classes=3, top_k=2, from_scores=False),
 ]
 
+
+def read(id: str, says: str, text: str, name: str = "read_run") -> Case:  # noqa: A002
+    """Fail in reading a file."""
+
+    def provoke() -> object:
+        with tempfile.TemporaryDirectory() as folder:
+            path = Path(folder, "file")
+            path.write_text(text, encoding="utf-8")
+            return list(getattr(se.io, name)(path))
+
+    return Case(id, provoke, says, se.BadDataError)
+
+
+FILES = [
+    Case("run-path", lambda: se.io.read_run([]), "`path` must be the path of a file, got list."),  # type: ignore[arg-type]
+    Case("run-rows", lambda: se.io.iter_run("a", rows=0), "`rows` must be an integer of at least"),
+    read("run-fields", "file, line 2: a run has 6 fields (qid Q0", "\nq1 Q0 d1"),
+    read("qrels-fields", "file, line 1: qrels have 4 fields (qid iter", "q1", "read_qrels"),
+    read("run-score", "file, line 1: `score` must be a number, got 'x'.", "q1 Q0 d1 1 x tag"),
+    read("qrels-rel", "`rel` must be a finite number, got 'inf'.", "q1 0 d1 inf", "read_qrels"),
+    read(
+        "run-twice",
+        "file, line 2: document 'd1' of query 'q1' stands on line 1 already.",
+        "q1 Q0 d1 1 3 tag\n" * 2,
+    ),
+    read(
+        "run-back",
+        "file, line 3: query 'q1' comes back after another; `read_run` reads queries in any order.",
+        "q1 Q0 d1 1 3 tag\nq2 Q0 d1 1 3 tag\nq1 Q0 d2 2 2 tag\n",
+        "iter_run",
+    ),
+]
+
 TWICE = pa.table([[1], [1], [1]], names=["y_true", "y_true", "y_pred"])
 
 OVERFLOW = "`sample_weight` would bring the total past 2**63 - 1."
@@ -693,6 +727,7 @@ CASES = [
     *OPTIONS,
     *TOTALS,
     *MERGES,
+    *FILES,
 ]
 
 Site = tuple[str, int]
@@ -719,8 +754,7 @@ def provoked_site(case: Case) -> Site | None:
     return None
 
 
-@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
-def test_message_is_whole_and_names_the_argument(case: Case) -> None:
+def check_message(case: Case) -> None:
     with pytest.raises(case.kind) as caught:
         case.provoke()
 
@@ -728,22 +762,32 @@ def test_message_is_whole_and_names_the_argument(case: Case) -> None:
     assert type(caught.value) is case.kind
     assert isinstance(caught.value, se.StreamevalError)
     assert case.says in message
-    assert re.match(r"`[a-z_]+(=\S+)?` |cannot merge: ", message)
+    subject = re.sub(r"^member '[^']+': ", "", message)
+    assert re.match(r"`[a-z_]+(=\S+)?` |cannot merge: |\S+, line \d+: ", subject)
     assert re.search(r"[^.]\.$", message)
     assert not set(message) & set("{}\n")
     assert "np." not in message
 
 
-def test_every_raise_statement_is_provoked() -> None:
-    provoked = {provoked_site(case) for case in CASES}
-    modules = [importlib.import_module(f"streameval.{name}") for name in MODULES]
-    missed = [
+def missed_raises(names: list[str], cases: list[Case]) -> list[str]:
+    """The raise statements of some modules that no case reaches."""
+    provoked = {provoked_site(case) for case in cases}
+    modules = [importlib.import_module(f"streameval.{name}") for name in names]
+    return [
         f"{path}:{lines.start}"
         for module in modules
         for path, lines in raise_sites(module)
         if not any((path, line) in provoked for line in lines)
     ]
-    assert missed == []
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.id)
+def test_message_is_whole_and_names_the_argument(case: Case) -> None:
+    check_message(case)
+
+
+def test_every_raise_statement_is_provoked() -> None:
+    assert missed_raises(MODULES, CASES) == []
 
 
 def test_cases_have_distinct_ids() -> None:

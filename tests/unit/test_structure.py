@@ -19,7 +19,7 @@ SOURCES = {path.relative_to(PACKAGE).as_posix(): path for path in sorted(PACKAGE
 
 LAYERS = [
     {"errors"},
-    {"_column", "_fixed_point", "_log"},
+    {"_column", "_fixed_point", "_judged_runs", "_log", "_row_order"},
     {"_arrays", "_exact_sum"},
     {"_batches", "_cell_sums", "_labels", "_score_keys"},
     {"configs"},
@@ -27,12 +27,21 @@ LAYERS = [
     {"metrics"},
     {"_highest_scores"},
     {"_decisions", "_plain_batches", "codec"},
-    {"_scored_rows", "_waiting_rows"},
+    {"_query_ids", "_ranked_rows", "_scored_rows", "_waiting_rows"},
     {"results"},
+    {"_completed_queries"},
     {"accumulator"},
-    {"calibration", "checkpoint", "confusion", "curve", "grouped", "regression"},
-    {"__init__"},
+    {
+        "calibration",
+        "checkpoint",
+        "confusion",
+        "curve",
+        "grouped",
+        "ranking",
+        "regression",
+    },
     {"io"},
+    {"__init__"},
     {"cli"},
     {"__main__"},
 ]
@@ -132,6 +141,21 @@ def test_nothing_that_runs_foreign_code_is_called(source: str) -> None:
 def test_import_of_streameval_loads_no(module: str) -> None:
     code = f"import sys, streameval; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_import_of_streameval_leaves_the_readers_of_files() -> None:
+    code = "import sys, streameval as se; sys.exit('streameval.io' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_readers_of_files_are_there_after_an_import_of_streameval() -> None:
+    code = "import streameval as se; assert 'io' in dir(se); assert se.io.read_run"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_unknown_name_is_named() -> None:
+    with pytest.raises(AttributeError, match=r"^module 'streameval' has no attribute 'oi'$"):
+        _ = se.oi  # type: ignore[attr-defined]
 
 
 def test_types_are_announced() -> None:

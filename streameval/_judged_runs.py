@@ -1,0 +1,80 @@
+"""From a run and its judgements to rows of documents."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from streameval.errors import InvalidInputError
+
+__all__ = ["judged_rows", "missing_queries"]
+
+_BLOCK = 2**18  # rows: so many are worth a sort
+
+
+def judged_rows(run: Any, qrels: Any) -> Iterator[dict[str, Any]]:
+    """Give blocks of rows, as `read_queries` takes them, of the queries that are in both.
+
+    Judged documents that the run lacks are rows that were not retrieved.
+    """
+    _check(run, "run", "scores")
+    _check(qrels, "qrels", "relevances")
+    block: list[tuple[Any, list[Any], list[float], list[Any]]] = []
+    size = 0
+    for query in run:
+        judged = _documents(qrels, query, "qrels") if query in qrels else {}
+        if not judged:
+            continue
+        scores = _documents(run, query, "run")
+        documents = [*scores, *(document for document in judged if document not in scores)]
+        relevances = [judged.get(document, np.nan) for document in documents]
+        block.append((query, documents, relevances, list(scores.values())))
+        size += len(documents)
+        if size >= _BLOCK:
+            yield _columns(block)
+            block, size = [], 0
+    if size:
+        yield _columns(block)
+
+
+def missing_queries(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> list[Any]:
+    """List the judged queries that the run lacks."""
+    return [query for query in qrels if query not in run and qrels[query]]
+
+
+def _columns(block: list[tuple[Any, list[Any], list[float], list[Any]]]) -> dict[str, Any]:
+    sizes = [len(documents) for _, documents, _, _ in block]
+    queries = [query for query, *_ in block]
+    n_scores = [len(scores) for *_, scores in block]
+    padded = (
+        [*scores, *([0.0] * (size - len(scores)))]
+        for size, (*_, scores) in zip(sizes, block, strict=True)
+    )
+    retrieved = ([True] * n + [False] * (size - n) for n, size in zip(n_scores, sizes, strict=True))
+    return {
+        "relevance": list(chain.from_iterable(relevances for _, _, relevances, _ in block)),
+        "score": list(chain.from_iterable(padded)),
+        "query": list(chain.from_iterable([q] * n for q, n in zip(queries, sizes, strict=True))),
+        "doc": list(chain.from_iterable(documents for _, documents, _, _ in block)),
+        "retrieved": list(chain.from_iterable(retrieved)),
+    }
+
+
+def _check(value: Any, name: str, what: str) -> None:
+    if not isinstance(value, Mapping):
+        raise InvalidInputError(
+            f"`{name}` must map queries to documents with {what}, got {type(value).__name__}."
+        )
+
+
+def _documents(value: Mapping[Any, Any], query: Any, name: str) -> Mapping[Any, Any]:
+    documents = value[query]
+    if not isinstance(documents, Mapping):
+        raise InvalidInputError(
+            f"`{name}` must map each query to a mapping of documents, "
+            f"got {type(documents).__name__} for {query!r}."
+        )
+    return documents

@@ -1,0 +1,26 @@
+"""The conventions of other tools, as options of `RankingAccumulator`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.configs.measures import canonical_measures, measure
+from streameval.configs.options import one_of
+
+__all__ = ["preset"]
+
+_PRESETS: dict[str, dict[str, Any]] = {
+    "trec_eval": {"ties": "docid_desc", "missing": "skip", "negative": "zero"},
+    "sklearn": {"empty": {"lrap": "one"}},
+    "recsys": {"ap_norm": "min", "empty": "skip"},
+    "ltr": {"gain": "exp2", "ap_norm": "min", "empty": "one"},
+}
+
+
+def preset(name: Any, measures: Any) -> dict[str, Any]:
+    """Give the options of a tool; policies by measure are of those asked for."""
+    options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
+    kinds, empty = map(measure, canonical_measures(measures)), options.get("empty")
+    if isinstance(empty, dict):
+        options["empty"] = {item.name: empty[item.kind] for item in kinds if item.kind in empty}
+    return options

@@ -1,0 +1,206 @@
+"""The options of `RankingAccumulator`, checked and in one canonical form."""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import attrs
+
+from streameval.configs.measures import Measure, canonical_measures, measure
+from streameval.configs.options import (
+    finite_number,
+    flag,
+    one_of,
+    optional_positive_integer,
+    positive_integer,
+)
+from streameval.errors import InvalidInputError
+
+__all__ = ["JUDGED", "Gain", "RankingConfig", "policies"]
+
+JUDGED = -math.inf
+"""The relevance level that every judged document reaches."""
+
+Policies = str | tuple[str, ...]
+Gain = Literal["linear", "exp2"] | tuple[tuple[float, float], ...]
+
+EMPTY = ("zero", "skip", "one", "nan")
+MISSING = ("zero", "skip")
+_TIES = ("expected", "docid_desc", "pessimistic", "optimistic")
+_MOST_GAIN = 2.0**400
+
+
+@attrs.frozen(kw_only=True)
+class RankingConfig:
+    """Every option that changes what a ranking state holds; equal ones can merge. Made by `of`.
+
+    A policy is one word for all measures, or a word for each.
+    """
+
+    measures: tuple[str, ...]
+    relevance_level: float
+    gain: Gain
+    ties: str
+    ap_norm: str
+    unjudged: str
+    negative: str
+    nan: str
+    empty: Policies
+    missing: Policies
+    track_queries: bool
+    rows_per_query: int
+    max_open_queries: int | None
+    per_query: bool
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        measures: Any,
+        relevance_level: Any,
+        gain: Any,
+        ties: Any,
+        ap_norm: Any,
+        unjudged: Any,
+        negative: Any,
+        nan: Any,
+        empty: Any,
+        missing: Any,
+        track_queries: Any,
+        rows_per_query: Any,
+        max_open_queries: Any,
+        per_query: Any,
+    ) -> Self:
+        """Check the options."""
+        names = canonical_measures(measures)
+        return cls(
+            measures=names,
+            relevance_level=finite_number(relevance_level, name="relevance_level"),
+            gain=_gain(gain),
+            ties=one_of(ties, _TIES, name="ties"),
+            ap_norm=one_of(ap_norm, ("R", "min"), name="ap_norm"),
+            unjudged=one_of(unjudged, ("nonrelevant", "drop"), name="unjudged"),
+            negative=one_of(negative, ("raise", "zero"), name="negative"),
+            nan=one_of(nan, ("raise", "last"), name="nan"),
+            empty=_brief(policies(empty, names, EMPTY, name="empty")),
+            missing=_brief(policies(missing, names, MISSING, name="missing")),
+            track_queries=flag(track_queries, name="track_queries"),
+            rows_per_query=positive_integer(rows_per_query, name="rows_per_query"),
+            max_open_queries=optional_positive_integer(max_open_queries, name="max_open_queries"),
+            per_query=flag(per_query, name="per_query"),
+        )
+
+    @property
+    def keeps_ids(self) -> bool:
+        """Whether the ids of counted queries are kept."""
+        return self.track_queries or self.per_query
+
+    @property
+    def parsed(self) -> tuple[Measure, ...]:
+        """The measures, taken apart."""
+        return tuple(map(measure, self.measures))
+
+    @property
+    def levels(self) -> tuple[float, ...]:
+        """The relevance levels at which documents are counted, lowest first."""
+        return _levels(self)
+
+    @property
+    def uses_gains(self) -> bool:
+        """Whether a measure adds up gains."""
+        return any(item.uses_gains for item in self.parsed)
+
+    @property
+    def most_grade(self) -> float:
+        """The highest relevance that "err" allows; infinite without it."""
+        return min(
+            (item.parameter for item in self.parsed if item.kind == "err" and item.parameter),
+            default=math.inf,
+        )
+
+    @property
+    def kept_rows(self) -> int:
+        """How many rows of an open query are kept, with those tied with the last."""
+        cutoffs = [item.cutoff for item in self.parsed if item.cutoff is not None]
+        if any(item.is_uncut for item in self.parsed):
+            cutoffs.append(self.rows_per_query)
+        return max(cutoffs, default=0)
+
+    @property
+    def kept_gains(self) -> int | None:
+        """How many of the highest gains of an open query are kept; None for all."""
+        cutoffs = [item.cutoff for item in self.parsed if item.uses_gains]
+        return None if None in cutoffs else max(filter(None, cutoffs), default=0)
+
+    @property
+    def keeps_documents(self) -> bool:
+        """Whether rows of one score are told apart by document."""
+        return self.ties == "docid_desc"
+
+    @property
+    def keeps_whole_ties(self) -> bool:
+        """Whether all rows of the last score are kept, though documents order them."""
+        return any(item.kind == "lrap" for item in self.parsed)
+
+    def level_of(self, item: Measure) -> float:
+        """Give the relevance from which on a document counts for a measure."""
+        if item.kind == "judged":
+            return JUDGED
+        if item.kind == "err":
+            return 1.0
+        return self.relevance_level if item.level is None else item.level
+
+
+def policies(
+    value: Any, measures: tuple[str, ...], allowed: tuple[str, ...], *, name: str
+) -> tuple[str, ...]:
+    """Give the policy of each measure: one word for all, or a mapping, where others are "zero"."""
+    if isinstance(value, tuple) and len(value) == len(measures):
+        return tuple(one_of(word, allowed, name=name) for word in value)
+    if not isinstance(value, Mapping):
+        return (one_of(value, allowed, name=name),) * len(measures)
+    given = {measure(key).name: one_of(word, allowed, name=name) for key, word in value.items()}
+    unknown = next((key for key in given if key not in measures), None)
+    if unknown is not None:
+        raise InvalidInputError(
+            f"`{name}` must name measures among {', '.join(measures)}, got {unknown!r}."
+        )
+    return tuple(given.get(key, "zero") for key in measures)
+
+
+def _brief(words: tuple[str, ...]) -> Policies:
+    return words[0] if len(set(words)) == 1 else words
+
+
+@functools.lru_cache(maxsize=64)
+def _levels(config: RankingConfig) -> tuple[float, ...]:
+    levels = {config.relevance_level}
+    for item in config.parsed:
+        if not item.uses_gains:
+            levels.add(config.level_of(item))
+        if item.kind == "bpref":
+            levels.add(JUDGED)
+    return tuple(sorted(levels))
+
+
+def _gain(value: Any) -> Gain:
+    if isinstance(value, tuple):  # as the canonical form has it
+        value = dict(value)
+    if not isinstance(value, Mapping):
+        word: Literal["linear", "exp2"] = one_of(value, ("linear", "exp2"), name="gain")
+        return word
+    pairs = {
+        finite_number(level, name="gain"): finite_number(gain, name="gain")
+        for level, gain in value.items()
+    }
+    for level, gain in pairs.items():
+        if not 0.0 <= gain <= _MOST_GAIN:
+            raise InvalidInputError(
+                f"`gain` must map to numbers of 0 to 2**400, got {gain!r} for {level!r}."
+            )
+    if not pairs:
+        raise InvalidInputError("`gain` must map at least one level.")
+    return tuple(sorted(({0.0: 0.0} | pairs).items()))

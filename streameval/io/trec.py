@@ -1,0 +1,338 @@
+"""TREC files: runs, which rank documents for queries, and qrels, which judge them."""
+
+from __future__ import annotations
+
+import os
+from abc import abstractmethod
+from collections.abc import Mapping
+from functools import cached_property
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.options import positive_integer
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.io.errors import BadRow, shown
+from streameval.io.streams import name_of, opened
+from streameval.io.trec_rows import QRELS, RUN, Table, Texts, Values, tables, whole_queries
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streameval.io.trec_rows import Form
+
+__all__ = ["Qrels", "Run", "iter_run", "read_qrels", "read_run", "sized_runs"]
+
+Path = str | os.PathLike[str]
+
+
+@attrs.frozen(eq=False)
+class _Index:
+    """Where the rows of every query are.
+
+    Parameters
+    ----------
+    order : ndarray of int, shape (n,)
+        The positions of all rows, those of a query together and in their order.
+    bounds : ndarray of int, shape (n_queries + 1,)
+        Where in `order` each query begins, and the last one ends.
+    places : mapping from query to int
+        The number of each query, by its first row.
+    """
+
+    order: npt.NDArray[np.intp]
+    bounds: npt.NDArray[np.intp]
+    places: dict[str, int]
+
+    @classmethod
+    def of(cls, query: Texts) -> _Index:
+        """Give each query a number, and sort the rows by it."""
+        places = {name: place for place, name in enumerate(dict.fromkeys(query))}
+        codes = np.fromiter(map(places.__getitem__, query), dtype=np.intp, count=len(query))
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(places)))])
+        return cls(np.argsort(codes, kind="stable"), bounds, places)
+
+    def rows(self, query: str) -> npt.NDArray[np.intp]:
+        """Give the positions of the rows of one query."""
+        place = self.places[query]
+        return self.order[self.bounds[place] : self.bounds[place + 1]]
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class _ByQuery(Mapping[str, dict[str, float]]):
+    """Columns of queries, documents and a number for each, which can be looked up by query."""
+
+    query: Texts
+    doc: Texts
+
+    @property
+    @abstractmethod
+    def _values(self) -> Values:
+        """The number of each row."""
+
+    @cached_property
+    def _index(self) -> _Index:
+        return _Index.of(self.query)
+
+    def __getitem__(self, query: str) -> dict[str, float]:
+        rows = self._index.rows(query)
+        return dict(zip(self.doc[rows].tolist(), self._values[rows].tolist(), strict=True))
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._index.places
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._index.places)
+
+    def __len__(self) -> int:
+        return len(self._index.places)
+
+    def __repr__(self) -> str:
+        """Show the size."""
+        return f"{type(self).__name__}(queries={len(self)}, rows={len(self.doc)})"
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Run(_ByQuery):
+    """What a system returned: documents with scores, for every query.
+
+    Made by `read_run` and `iter_run`. It holds the rows as columns, in the order of the file,
+    and it is a mapping from query to ``{doc: score}`` as well: its length is the number of
+    queries, and they come in the order in which they first appear. Two runs are equal as
+    mappings are, whatever the order of their rows.
+
+    Parameters
+    ----------
+    query : ndarray of object, shape (n,)
+        The query of each row, a str.
+    doc : ndarray of object, shape (n,)
+        The document, a str; no query has one twice.
+    score : ndarray of float64, shape (n,)
+        The score by which it is ranked, higher first; infinite perhaps, never NaN.
+
+    Notes
+    -----
+    A look-up makes a new dict, in time proportional to the rows of its query.
+    """
+
+    score: Values
+
+    @property
+    def _values(self) -> Values:
+        return self.score
+
+
+@attrs.frozen(eq=False, repr=False, slots=False)
+class Qrels(_ByQuery):
+    """What is known about documents: their relevance, for every query.
+
+    Made by `read_qrels`. It holds the rows as columns, in the order of the file, and it is a
+    mapping from query to ``{doc: relevance}`` as well, as `Run` is for scores.
+
+    Parameters
+    ----------
+    query : ndarray of object, shape (n,)
+        The query of each row, a str.
+    doc : ndarray of object, shape (n,)
+        The document, a str; no query has one twice.
+    relevance : ndarray of float64, shape (n,)
+        How relevant it was judged, finite; most often a whole number.
+    """
+
+    relevance: Values
+
+    @property
+    def _values(self) -> Values:
+        return self.relevance
+
+
+def read_run(path: Path) -> Run:
+    r"""Read a run: what a system returned for every query.
+
+    A row is a line ``qid Q0 docid rank score tag``, its fields apart by spaces or tabs. The
+    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and the tag, which may
+    be left out in all lines. Queries may stand in any order. Blank lines are skipped, and so
+    are lines that begin with ``#``.
+
+    Parameters
+    ----------
+    path : path
+        A file of UTF-8 text, gzipped or not; "-" is standard input.
+
+    Returns
+    -------
+    Run
+        The columns, and a mapping from query to ``{doc: score}``. Empty if the file is.
+
+    Raises
+    ------
+    BadDataError
+        When the file cannot be read, a line is not such a row, a score is NaN, or a query has
+        a document twice; the message names file and line.
+    InvalidInputError
+        When `path` is none.
+
+    Notes
+    -----
+    All rows are held in memory; `iter_run` reads a run that is too large for that.
+
+    References
+    ----------
+    The README of trec_eval, https://github.com/usnistgov/trec_eval.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, streameval as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "bm25.run")
+    ...     n = path.write_text("q1 Q0 d7 1 3.5 bm25\nq1 Q0 d2 2 1.25 bm25\n")
+    ...     run = se.io.read_run(path)
+    >>> run
+    Run(queries=1, rows=2)
+    >>> run["q1"]
+    {'d7': 3.5, 'd2': 1.25}
+    """
+    source = _source(path)
+    return _run(_read(source, RUN), name_of(source))
+
+
+def read_qrels(path: Path) -> Qrels:
+    r"""Read qrels: the judged documents of every query.
+
+    A row is a line ``qid iter docid rel``, its fields apart by spaces or tabs; the second one
+    is ignored. Blank lines are skipped, and so are lines that begin with ``#``.
+
+    Parameters
+    ----------
+    path : path
+        A file of UTF-8 text, gzipped or not; "-" is standard input.
+
+    Returns
+    -------
+    Qrels
+        The columns, and a mapping from query to ``{doc: relevance}``. Empty if the file is.
+
+    Raises
+    ------
+    BadDataError
+        When the file cannot be read, a line is not such a row, a relevance is not finite, or a
+        query has a document twice; the message names file and line.
+    InvalidInputError
+        When `path` is none.
+
+    References
+    ----------
+    The README of trec_eval, https://github.com/usnistgov/trec_eval.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, streameval as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "test.qrels")
+    ...     n = path.write_text("q1 0 d2 1\nq1 0 d5 2\nq2 0 d7 0\n")
+    ...     qrels = se.io.read_qrels(path)
+    >>> dict(qrels)
+    {'q1': {'d2': 1.0, 'd5': 2.0}, 'q2': {'d7': 0.0}}
+    """
+    source = _source(path)
+    table = _read(source, QRELS)
+    qrels = Qrels(table.query, table.doc, table.value)
+    _check_documents(qrels, table.line, name_of(source))
+    return qrels
+
+
+def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
+    r"""Read a run in pieces of whole queries, in memory that does not grow with its rows.
+
+    The rows of a query must stand together. The pieces joined are what `read_run` reads.
+
+    Parameters
+    ----------
+    path : path
+        As for `read_run`.
+    rows : int, default 262144
+        The least number of rows of a piece, except for the last one. A query with more rows
+        is held whole.
+
+    Yields
+    ------
+    Run
+        The rows of one or more queries; none at all from an empty file.
+
+    Raises
+    ------
+    BadDataError
+        As `read_run`, when it comes to the line, and when a query comes back after another.
+    InvalidInputError
+        When `path` is none, or `rows` is no integer of at least 1.
+
+    Notes
+    -----
+    The identifiers of the queries met are kept, to notice one that comes back.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile, streameval as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "bm25.run")
+    ...     n = path.write_text("q1 Q0 d7 1 3.5 bm25\nq2 Q0 d2 1 1.25 bm25\n")
+    ...     [list(run) for run in se.io.iter_run(path, rows=1)]
+    [['q1'], ['q2']]
+    """
+    return (run for run, _ in sized_runs(_source(path), positive_integer(rows, name="rows")))
+
+
+def sized_runs(source: str, rows: int) -> Iterator[tuple[Run, int]]:
+    """Give the pieces of a run, each with how many bytes of the file were read for it."""
+    taken = 0
+    with opened(source) as stream:
+        for table in whole_queries(tables(stream, RUN), rows, stream.name):
+            yield _run(table, stream.name), stream.taken - taken
+            taken = stream.taken
+
+
+def _source(path: Path) -> str:
+    try:
+        return os.fsdecode(path)
+    except TypeError:
+        kind = type(path).__name__
+        raise InvalidInputError(f"`path` must be the path of a file, got {kind}.") from None
+
+
+def _read(source: str, form: Form) -> Table:
+    """Read all rows of a file."""
+    none = Table.of([], [], np.empty(0), [])
+    with opened(source) as stream:
+        return Table.joined([none, *tables(stream, form)])
+
+
+def _run(table: Table, name: str) -> Run:
+    run = Run(table.query, table.doc, table.value)
+    _check_documents(run, table.line, name)
+    return run
+
+
+def _check_documents(held: _ByQuery, line: npt.NDArray[np.int64], name: str) -> None:
+    """Refuse a document that a query has twice, as trec_eval does; name its second line."""
+    order, bounds = held._index.order, held._index.bounds.tolist()
+    docs = held.doc[order].tolist()
+    repeats = [
+        _first_repeat(docs[start:end], order[start:end].tolist())
+        for start, end in pairwise(bounds)
+        if len(set(docs[start:end])) < end - start
+    ]
+    if repeats:
+        again, before = min(repeats)
+        pair = f"document {shown(held.doc[again])} of query {shown(held.query[again])}"
+        reason = f"{pair} stands on line {line[before]} already"
+        raise BadDataError(str(BadRow(name, "line", int(line[again]), reason)))
+
+
+def _first_repeat(docs: list[str], rows: list[int]) -> tuple[int, int]:
+    """Find the first row whose document an earlier one has, and that one."""
+    first = dict(zip(reversed(docs), reversed(rows), strict=True))
+    again = min(set(rows) - set(first.values()))
+    return again, first[docs[rows.index(again)]]

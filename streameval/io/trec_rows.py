@@ -1,0 +1,258 @@
+"""Rows of TREC files: lines split into columns, many at a time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import BadDataError
+from streameval.io.columns import Numbers
+from streameval.io.errors import BadRow, shown
+from streameval.io.lines import LineEnds, is_text, pieces, text_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from streameval.io.streams import ByteStream
+
+__all__ = ["QRELS", "RUN", "Form", "Table", "Texts", "Values", "tables", "whole_queries"]
+
+Texts = npt.NDArray[np.object_]
+Values = npt.NDArray[np.float64]
+
+# It stands between two lines while a text is split into fields; no line may hold it.
+_END = "\0"
+_COMMENT = "#"
+_NUMBERS = Numbers()
+
+
+@attrs.frozen
+class Form:
+    """What a line of one kind of file holds; the query is its first field, the document its third.
+
+    Parameters
+    ----------
+    widths : tuple of int
+        How many fields it may have.
+    layout : str
+        What they are, for people.
+    number : str
+        The name of the number among them.
+    at : int
+        Where the number stands.
+    is_finite : bool
+        Whether it has to be finite; if not, it may be infinite, but never NaN.
+    """
+
+    widths: tuple[int, ...]
+    layout: str
+    number: str
+    at: int
+    is_finite: bool
+
+    def numbers(self, cells: Sequence[str]) -> Values | None:
+        """Read the numbers, or give None if one of them does not fit."""
+        values = _NUMBERS.whole(_NUMBERS.from_text(cells))
+        if values is None:
+            return None
+        fits = np.isfinite(values) if self.is_finite else ~np.isnan(values)
+        return values if fits.all() else None
+
+    def reason(self, line: str, width: int) -> str:
+        """Say what is wrong with a line that does not fit below a first row of `width` fields."""
+        if not is_text(line):
+            return "not UTF-8"
+        if _END in line:
+            return "holds a NUL byte"
+        fields = _fields(line)
+        if len(fields) not in self.widths:
+            return f"{self.layout}, and this row has {len(fields)}"
+        if len(fields) != width:
+            return f"the first row has {width} fields, and this row has {len(fields)}"
+        wanted = "a finite number" if self.is_finite else "a number"
+        return f"`{self.number}` must be {wanted}, got {shown(fields[self.at])}"
+
+
+RUN = Form(
+    widths=(6, 5),
+    layout="a run has 6 fields (qid Q0 docid rank score tag)",
+    number="score",
+    at=4,
+    is_finite=False,
+)
+QRELS = Form(
+    widths=(4,),
+    layout="qrels have 4 fields (qid iter docid rel)",
+    number="rel",
+    at=3,
+    is_finite=True,
+)
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """Rows as columns, with the number of the line that each comes from."""
+
+    query: Texts
+    doc: Texts
+    value: Values
+    line: npt.NDArray[np.int64]
+
+    @classmethod
+    def of(cls, query: Sequence[str], doc: Sequence[str], value: Values, line: Any) -> Table:
+        """Make arrays of what is none yet."""
+        texts = np.array(query, dtype=object), np.array(doc, dtype=object)
+        return cls(*texts, value, np.array(line, dtype=np.int64))
+
+    @classmethod
+    def joined(cls, parts: Iterable[Table]) -> Table:
+        """Put one or more tables below each other."""
+        columns = zip(*(part.columns() for part in parts), strict=True)
+        return cls(*map(np.concatenate, columns))
+
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """Give the columns in the order of the constructor."""
+        return self.query, self.doc, self.value, self.line
+
+    def cut(self, at: int) -> list[Table]:
+        """Make two tables, copies that do not keep each other in memory."""
+        halves = (slice(None, at), slice(at, None))
+        return [Table(*(column[half].copy() for column in self.columns())) for half in halves]
+
+
+def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
+    """Read the rows of a stream, piece by piece; equal queries are one object.
+
+    The first row settles how many fields all of them have.
+
+    Raises
+    ------
+    BadDataError
+        If a line that is no comment and not blank does not fit the form.
+    """
+    known: dict[str, str] = {}
+    width = 0
+    for piece in pieces(stream, LineEnds()):
+        text = text_of(piece.data)
+        width = width or _width_of_first_row(text)
+        if width:
+            columns, line = _parsed(text, piece.first_line, form, width, stream.name)
+            query = list(map(known.setdefault, columns.query, columns.query))
+            yield Table.of(query, columns.doc, columns.value, line)
+
+
+def whole_queries(parts: Iterable[Table], least: int, source: str) -> Iterator[Table]:
+    """Cut tables anew, each between two queries and after at least so many rows.
+
+    Raises
+    ------
+    BadDataError
+        If a query comes back after another.
+    """
+    seen: set[str] = set()
+    last: str | None = None
+    waiting: list[Table] = []
+    n_rows = cut = 0
+    for part in parts:
+        starts = _starts(part.query, last)
+        _meet(part, starts, seen, source)
+        if len(starts):
+            cut, last = n_rows + int(starts[-1]), part.query[-1]
+        waiting.append(part)
+        n_rows += len(part.line)
+        if cut >= least:
+            waiting = Table.joined(waiting).cut(cut)
+            n_rows, cut = n_rows - cut, 0
+            yield waiting.pop(0)
+    if waiting:
+        yield Table.joined(waiting)
+
+
+@attrs.frozen(eq=False)
+class _Columns:
+    """The fields that are read."""
+
+    query: list[str]
+    doc: list[str]
+    value: Values
+
+
+def _parsed(
+    text: str, first_line: int, form: Form, width: int, source: str
+) -> tuple[_Columns, Sequence[int]]:
+    """Read whole lines, and give the number of each row's line."""
+    columns = _columns(text, form, width)
+    if columns is not None:
+        return columns, range(first_line, first_line + text.count("\n"))
+    lines = enumerate(text.split("\n"), first_line)
+    rows = {number: line for number, line in lines if _holds_a_row(line)}
+    columns = _columns("".join(f"{row}\n" for row in rows.values()), form, width)
+    if columns is not None:
+        return columns, list(rows)
+    bad = next(number for number in rows if _columns(f"{rows[number]}\n", form, width) is None)
+    raise BadDataError(str(BadRow(source, "line", bad, form.reason(rows[bad], width))))
+
+
+def _columns(text: str, form: Form, width: int) -> _Columns | None:
+    """Split lines that all end, or give None if one of them is no good row of `width` fields.
+
+    All at once: a list for each line would keep the garbage collector busy, for a time five
+    times as long as this takes.
+    """
+    if width not in form.widths or _END in text or not is_text(text):
+        return None
+    fields = _fields(text.replace("\n", f" {_END} "))
+    step, n_lines = width + 1, text.count("\n")
+    if len(fields) != step * n_lines or fields[width::step].count(_END) != n_lines:
+        return None
+    query, doc, cells = (fields[at::step] for at in (0, 2, form.at))
+    values = form.numbers(cells)
+    if values is None or (_COMMENT in text and any(map(_is_comment, query))):
+        return None
+    return _Columns(query, doc, values)
+
+
+def _fields(text: str) -> list[str]:
+    r"""Split at spaces and tabs, and at the carriage returns of line ends ``\r\n``.
+
+    Nothing else is blank: `str.split` would cut an identifier at U+3000, and at U+001F.
+    """
+    spaced = text.replace("\t", " ").replace("\r", " ").strip(" ")
+    fields = spaced.split(" ")
+    return list(filter(None, fields)) if "  " in spaced or not spaced else fields
+
+
+def _holds_a_row(line: str) -> bool:
+    """Tell rows from blank lines and comments."""
+    fields = _fields(line)
+    return bool(fields) and not _is_comment(fields[0])
+
+
+def _is_comment(first_field: str) -> bool:
+    return first_field.startswith(_COMMENT)
+
+
+def _width_of_first_row(text: str) -> int:
+    """Count the fields of the first row, 0 if there is none."""
+    return next((len(_fields(line)) for line in text.split("\n") if _holds_a_row(line)), 0)
+
+
+def _starts(query: Texts, last: str | None) -> npt.NDArray[np.intp]:
+    """Find the rows at which another query begins than the one before."""
+    before = np.empty_like(query)
+    before[:1], before[1:] = last, query[:-1]
+    return np.flatnonzero(query != before)
+
+
+def _meet(table: Table, starts: Iterable[int], seen: set[str], source: str) -> None:
+    """Note the queries that begin, and refuse one that has been there before."""
+    for start in starts:
+        name = table.query[start]
+        if name in seen:
+            advice = "`read_run` reads queries in any order"
+            reason = f"query {shown(name)} comes back after another; {advice}"
+            raise BadDataError(str(BadRow(source, "line", int(table.line[start]), reason)))
+        seen.add(name)

@@ -1,0 +1,346 @@
+"""The measures of `RankingAccumulator` for many queries at once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cached_property
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._log import log
+from streameval._score_keys import keys_of, scores_of
+from streameval.configs.gains import gains_of
+from streameval.configs.measures import Measure
+from streameval.configs.ranking import JUDGED, RankingConfig
+from streameval.metrics import rank_measures as formulas
+from streameval.metrics.bounded import ROUNDING
+from streameval.metrics.cascades import expected_reciprocal_rank
+from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties, counts_of
+from streameval.states.queries import Gained, Queries, runs_above
+from streameval.states.ranking import QueryValues
+
+__all__ = ["LEAST_LOG", "evaluate"]
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
+
+_LEAST_PRECISION = 1e-5  # what trec_eval puts in place of an average precision below it
+_ABSOLUTE = 2.0**-50
+LEAST_LOG = float(log(_LEAST_PRECISION))
+"""The logarithm of the least average precision that a geometric mean takes."""
+_BLOCK = 2**20
+
+
+def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
+    """Compute every measure of every query.
+
+    Where rows have not been kept, a value is the mean over all ways in which these could be
+    ranked, and its bounds are the least and the greatest of them.
+    """
+    parts = [_evaluate(part, config) for part in _blocks(queries)]
+    return parts[0] if len(parts) == 1 else QueryValues.concatenate(parts)
+
+
+def _blocks(queries: Queries) -> list[Queries]:
+    """Cut queries into blocks of some million rows, so that little memory is needed."""
+    gained = counts_of(queries.gained.place, queries.gained.count, len(queries))
+    sizes = np.maximum(queries.rows, np.maximum(gained, queries.declared))
+    ends = np.cumsum(sizes)
+    if not len(ends) or ends[-1] <= _BLOCK:
+        return [queries]
+    block = (ends - sizes) // _BLOCK
+    starts = np.flatnonzero(np.diff(block, prepend=-1))
+    return [queries.select(places) for places in np.split(np.arange(len(ends)), starts[1:])]
+
+
+def _evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
+    sheet = _Sheet(queries, config)
+    is_empty = np.array([sheet.is_empty(item) for item in config.parsed])
+    own = config.levels.index(config.relevance_level)
+    value = sheet.values("random")
+    low = high = value
+    if sheet.has_outside:
+        low, high = _outward(sheet, sheet.values("worst"), sheet.values("best"))
+        value = np.clip(value, low, high)
+    return QueryValues(low, value, high, is_empty, sheet.known(own) == 0)
+
+
+def _outward(sheet: _Sheet, low: Floats, high: Floats) -> tuple[Floats, Floats]:
+    """Move bounds outward by more than they can be off, where something lies outside."""
+    for place, item in enumerate(sheet.config.parsed):
+        is_open = sheet.left_out(item)
+        if item.kind == "mrr":  # one term, which is the same bits however it was found
+            is_open &= low[place] != high[place]
+        some = np.flatnonzero(is_open)
+        least = LEAST_LOG if item.kind == "gm_map" else 0.0
+        most = 0.0 if item.kind == "gm_map" else item.most
+        ends = low[place, some], high[place, some]
+        low[place, some] = np.maximum(ends[0] - np.abs(ends[0]) * ROUNDING - _ABSOLUTE, least)
+        high[place, some] = np.minimum(ends[1] + np.abs(ends[1]) * ROUNDING + _ABSOLUTE, most)
+    return low, high
+
+
+@attrs.frozen(eq=False, slots=False)
+class _Sheet:
+    """What the measures of a block of queries share."""
+
+    queries: Queries
+    config: RankingConfig
+
+    def values(self, arrangement: Arrangement) -> Floats:
+        """Compute each measure, shape (M, Q), with the rows outside arranged in a way."""
+        rows = [self._value(item, arrangement) for item in self.config.parsed]
+        return np.array(rows).reshape(len(rows), len(self.queries))
+
+    @cached_property
+    def has_outside(self) -> bool:
+        """Whether rows have not been kept, and a measure asks for them."""
+        if self.queries.ranked.above is not None:
+            return False
+        kept = counts_of(self.queries.ranked.place, self.queries.ranked.count, len(self.queries))
+        is_asked = any(item.is_uncut for item in self.config.parsed)
+        return is_asked and bool((kept < self.queries.rows).any())
+
+    def left_out(self, item: Measure) -> Mask:
+        """Tell of which queries something that the measure asks for has not been kept."""
+        n = len(self.queries)
+        if not item.is_uncut:
+            return np.zeros(n, dtype=bool)
+        if item.uses_gains:
+            return np.asarray(counts_of(self._outside.place, self._outside.count, n) > 0)
+        ranked, level = self.queries.ranked, self._level(item)
+        inside = counts_of(ranked.place, self._reaching(level), n)
+        return np.asarray(inside < self.queries.found[:, level])
+
+    def known(self, level: int) -> Ints:
+        """Count the relevant documents that there are at a relevance level."""
+        declared = self.queries.declared
+        return np.where(declared >= 0, declared, self.queries.relevant[:, level])
+
+    def is_empty(self, item: Measure) -> Mask:
+        """Tell for which queries there is nothing to find."""
+        if item.kind == "judged":
+            return np.zeros(len(self.queries), dtype=bool)
+        if item.uses_gains:
+            cells, declared = self.queries.gained, self.queries.declared
+            gained = counts_of(cells.place, cells.count, len(self.queries))
+            return np.asarray(np.where(declared >= 0, declared, gained) == 0)
+        return np.asarray(self.known(self._level(item)) == 0)
+
+    def _level(self, item: Measure) -> int:
+        return self.config.levels.index(self.config.level_of(item))
+
+    def _value(self, item: Measure, arrangement: Arrangement) -> Floats:
+        if item.kind in ("set_p", "set_r", "set_f"):
+            value = self._of_set(item)
+        elif item.uses_gains:
+            value = self._of_gains(item, arrangement)
+        elif item.kind == "err":
+            value = self._err(item)
+        elif item.kind == "bpref":
+            value = self._bpref(item, arrangement)
+        else:
+            value = self._of_relevant(item, arrangement)
+        return np.minimum(value, item.most)
+
+    def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
+        """Compute a measure that asks where the relevant documents are."""
+        levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
+        return _FORMULAS[item.kind](levels, item, relevant, self.config.ap_norm)
+
+    def _of_set(self, item: Measure) -> Floats:
+        """Compute a measure of what was retrieved, in whatever order."""
+        place = self._level(item)
+        found, known = self.queries.found[:, place], self.known(place)
+        if item.kind == "set_p":
+            return _ratio(found, self.queries.rows)
+        if item.kind == "set_r":
+            return _ratio(found, known)
+        return _ratio(2 * found, self.queries.rows + known)
+
+    def _of_gains(self, item: Measure, arrangement: Arrangement) -> Floats:
+        n = len(self.queries)
+        spans = self._spans
+        if item.cutoff is None and self.has_outside:
+            spans = spans.joined(self._outside_spans(arrangement))
+        gain = spans.discounted(item.cutoff, n)
+        return gain if item.kind == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
+
+    def _err(self, item: Measure) -> Floats:
+        grade = _relevances(self.queries.ranked.grade)
+        is_graded = grade >= 1.0
+        power = np.ldexp(1.0, np.where(is_graded, grade, 0.0).astype(np.int64)) - 1.0
+        stops = np.where(is_graded, power * 2.0**-item.number, 0.0)
+        counts, cutoff = self.queries.ranked.count, item.ranks
+        return expected_reciprocal_rank(
+            self._ties, stops, counts, self.config.ties, cutoff, len(self.queries)
+        )
+
+    def _bpref(self, item: Measure, arrangement: Arrangement) -> Floats:
+        n, place, judged = len(self.queries), self._level(item), self.config.levels.index(JUDGED)
+        ties = self._ties
+        relevant = ties.count(self._reaching(place))
+        others = ties.count(self._reaching(judged)) - relevant
+        above, beside = runs_above(others, ties.place)[relevant > 0], others[relevant > 0]
+        if self.config.ties in ("pessimistic", "optimistic"):
+            above = above + beside if self.config.ties == "pessimistic" else above
+            beside = np.zeros_like(beside)
+        levels = Levels.of(ties, relevant)
+        if self.has_outside:
+            outside = levels.outside(self.queries, self.queries.found[:, place], arrangement)
+            inside = counts_of(ties.place, others, n)
+            left = self.queries.found[:, judged] - self.queries.found[:, place] - inside
+            before = inside + left if arrangement == "worst" else inside
+            among = left if arrangement == "random" else np.zeros_like(left)
+            above = np.concatenate([above, before[outside.place]])
+            beside = np.concatenate([beside, among[outside.place]])
+            levels = levels.joined(outside, in_order=False)
+        known = self.known(place)
+        nonrelevant = self.queries.relevant[:, judged] - self.queries.relevant[:, place]
+        return _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
+
+    def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
+        """Find where the relevant documents of a measure stand."""
+        place = self._level(item)
+        is_whole = item.kind == "lrap"
+        ties = self._whole_ties if is_whole else self._ties
+        levels = Levels.of(ties, ties.count(self._reaching(place)))
+        if not is_whole:
+            levels = levels.arranged(self.config.ties)
+        if self.has_outside:
+            found = self.queries.found[:, place]
+            levels = levels.joined(levels.outside(self.queries, found, arrangement))
+        return levels
+
+    def _reaching(self, level: int) -> Ints:
+        """Count the documents of each cell that reach a relevance level."""
+        ranked = self.queries.ranked
+        least = np.uint64(keys_of(np.array([self.config.levels[level]]), "real")[0])
+        return np.where(ranked.grade >= least, ranked.count, 0)
+
+    @cached_property
+    def _ties(self) -> Ties:
+        return Ties.of(self.queries.ranked, by_document=True)
+
+    @cached_property
+    def _whole_ties(self) -> Ties:
+        return Ties.of(self.queries.ranked, by_document=False)
+
+    @cached_property
+    def _gains(self) -> Floats:
+        return gains_of(_relevances(self.queries.ranked.grade), self.config)
+
+    @cached_property
+    def _spans(self) -> Spans:
+        """Lay out the gains of the documents that have been kept."""
+        ties, ranked, gain = self._ties, self.queries.ranked, self._gains
+        if self.config.ties in ("expected", "docid_desc"):
+            terms = gain * ranked.count
+            total = np.bincount(ties.of_cell, weights=terms, minlength=len(ties.starts))
+            mean = total / ties.size
+            is_whole = ranked.count == ties.size[ties.of_cell]  # one gain is its own mean
+            mean[ties.of_cell[is_whole]] = gain[is_whole]
+            kept = np.flatnonzero(mean > 0.0)
+            return Spans(ties.place[kept], ties.above[kept], ties.size[kept], mean[kept])
+        is_first = self.config.ties == "optimistic"
+        kept = np.flatnonzero(gain > 0.0)
+        kept = kept[np.lexsort((-gain[kept] if is_first else gain[kept], ties.of_cell[kept]))]
+        level, count = ties.of_cell[kept], ranked.count[kept]
+        above = ties.above[level] + runs_above(count, level)
+        if not is_first:  # what has a gain stands last in its level
+            above += (ties.size - ties.count(np.where(gain > 0.0, ranked.count, 0)))[level]
+        return Spans(ranked.place[kept], above, count, gain[kept])
+
+    @cached_property
+    def _ideal(self) -> Spans:
+        """Lay out all gains that there are, the highest first."""
+        gained, declared = self.queries.gained, self.queries.declared
+        own = declared[gained.place] < 0
+        place, count = gained.place[own], gained.count[own]
+        gain = scores_of(gained.gain[own], "real")
+        given = np.flatnonzero(declared > 0)
+        ones = Spans(given, np.zeros_like(given), declared[given], np.ones(len(given)))
+        return Spans(place, runs_above(count, place), count, gain).joined(ones)
+
+    @cached_property
+    def _outside(self) -> Gained:
+        """Count the gains of the rows that have not been kept."""
+        queries, ranked = self.queries, self.queries.ranked
+        inside = np.flatnonzero(self._gains > 0.0)
+        keys = keys_of(self._gains[inside], "real")
+        place = np.concatenate([queries.gained.place, ranked.place[inside]])
+        left = np.concatenate([queries.gained.found, -ranked.count[inside]])
+        gains = np.concatenate([queries.gained.gain, keys])
+        outside = Gained.of(place, gains, left, left)
+        return outside.select(np.flatnonzero(outside.count))
+
+    def _outside_spans(self, arrangement: Arrangement) -> Spans:
+        """Lay out the gains of the rows that have not been kept."""
+        queries, ranked = self.queries, self.queries.ranked
+        place, count = self._outside.place, self._outside.count
+        gain = scores_of(self._outside.gain, "real")
+        kept = counts_of(ranked.place, ranked.count, len(queries))
+        if arrangement == "best":
+            return Spans(place, kept[place] + runs_above(count, place), count, gain)
+        if arrangement == "worst":
+            above = queries.rows[place] - runs_above(count, place) - count
+            return Spans(place, above, count, gain)
+        total = np.bincount(place, weights=gain * count, minlength=len(queries))
+        some = np.flatnonzero(total > 0.0)
+        size = queries.rows[some] - kept[some]
+        return Spans(some, kept[some], size, total[some] / size)
+
+
+def _average_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
+    most = relevant
+    if norm == "min" and item.cutoff is not None:
+        most = np.minimum(relevant, item.cutoff)
+    return _ratio(formulas.average_precision(levels, item.cutoff, len(relevant)), most)
+
+
+def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
+    precision = _average_precision(levels, item, relevant, norm)
+    return log(np.clip(precision, _LEAST_PRECISION, 1.0))
+
+
+def _share_found(levels: Levels, item: Measure, relevant: Ints, _: str) -> Floats:
+    return formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
+
+
+_FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
+    "map": _average_precision,
+    "gm_map": _log_precision,
+    "p": _share_found,
+    "judged": _share_found,
+    "r": lambda levels, item, relevant, _: _ratio(
+        formulas.found_at(levels, item.ranks, len(relevant)), relevant
+    ),
+    "rprec": lambda levels, _item, relevant, _: _ratio(
+        formulas.found_at(levels, relevant, len(relevant)), relevant
+    ),
+    "hit": lambda levels, item, relevant, _: formulas.hit(levels, item.ranks, len(relevant)),
+    "mrr": lambda levels, item, relevant, _: formulas.reciprocal_rank(
+        levels, item.cutoff, len(relevant)
+    ),
+    "lrap": lambda levels, _item, relevant, _: _ratio(
+        formulas.label_ranking_precision(levels, len(relevant)), relevant
+    ),
+    "rbp": lambda levels, item, relevant, _: formulas.rank_biased_precision(
+        levels, item.number, len(relevant)
+    ),
+}
+"""The measures that ask where the relevant documents are."""
+
+
+def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
+    zeros = np.zeros(len(denominator))
+    return np.asarray(np.divide(numerator, denominator, out=zeros, where=denominator != 0))
+
+
+def _relevances(grades: npt.NDArray[np.uint64]) -> Floats:
+    """Give the relevance of each grade; -inf where no measure asks for it."""
+    known = scores_of(np.maximum(grades, np.uint64(1)), "real")
+    return np.where(grades == 0, -np.inf, known)

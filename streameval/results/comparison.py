@@ -1,0 +1,298 @@
+"""Two rankings of the same queries, compared query by query."""
+
+from __future__ import annotations
+
+import html as escaping
+import math
+from collections.abc import Iterator, Mapping
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.measures import measure
+from streameval.configs.options import natural_number, positive_integer
+from streameval.errors import InvalidInputError
+from streameval.results.ranking import Ranking
+
+__all__ = ["Comparison", "Difference", "compare"]
+
+Floats = npt.NDArray[np.float64]
+
+_BLOCK = 2**20
+_MOST_PATTERNS = 2**16
+_EQUAL = 1e-12  # sums of the same numbers with other signs may differ in their last bits
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Difference:
+    """What one measure says of two systems, over the queries that both have.
+
+    Made by `compare`. Queries that a policy leaves out of either mean are left out here.
+    """
+
+    _a: Floats
+    _b: Floats
+    _permutations: int
+    _seed: int
+
+    @property
+    def n(self) -> int:
+        """The number of queries compared."""
+        return len(self._a)
+
+    @property
+    def a(self) -> float:
+        """The mean of the first system; nan of no query."""
+        return _mean(self._a)
+
+    @property
+    def b(self) -> float:
+        """The mean of the second system; nan of no query."""
+        return _mean(self._b)
+
+    @property
+    def difference(self) -> float:
+        """The mean of first minus second."""
+        return _mean(self._a - self._b)
+
+    @property
+    def wins(self) -> int:
+        """The number of queries in which the first system is better."""
+        return int(np.count_nonzero(self._a > self._b))
+
+    @property
+    def ties(self) -> int:
+        """The number of queries in which both are equal."""
+        return int(np.count_nonzero(self._a == self._b))
+
+    @property
+    def losses(self) -> int:
+        """The number of queries in which the second system is better."""
+        return int(np.count_nonzero(self._a < self._b))
+
+    @property
+    def t(self) -> float:
+        """The paired t statistic: the mean difference over its standard error.
+
+        nan of fewer than two queries, and where all differences are 0.
+        """
+        differences = self._a - self._b
+        if self.n < 2 or not differences.any():
+            return math.nan
+        mean = self.difference
+        spread = math.fsum((differences - mean) ** 2) / (self.n - 1)
+        return mean / math.sqrt(spread / self.n) if spread > 0.0 else math.copysign(math.inf, mean)
+
+    @property
+    def t_pvalue(self) -> float:
+        """The two-sided p-value of Student's paired t-test, with n - 1 degrees of freedom.
+
+        Needs scipy (``pip install "streameval[stats]"``). nan where `t` is.
+        """
+        t = self.t
+        if math.isnan(t):
+            return math.nan
+        return float(2.0 * _student().sf(abs(t), self.n - 1))
+
+    @cached_property
+    def randomization_pvalue(self) -> float:
+        """The two-sided p-value of Fisher's randomisation test.
+
+        If the systems were equal, each difference could as well have the other sign. The share
+        of sign patterns whose mean is at least as far from 0: of all of them where there are no
+        more than the permutations asked for, else of random ones and the one observed. 1.0 of
+        no query.
+        """
+        differences = self._a - self._b
+        observed = abs(float(differences.sum())) * (1.0 - _EQUAL)
+        kept = differences[differences != 0.0]
+        if 2 ** len(kept) <= min(self._permutations, _MOST_PATTERNS):
+            patterns = np.arange(2 ** len(kept))[:, None] >> np.arange(len(kept)) & 1
+            return float(np.mean(np.abs(_signed(patterns == 1, kept)) >= observed))
+        random = np.random.default_rng(self._seed)
+        as_far, left = 1, self._permutations
+        while left:
+            rows = min(left, max(_BLOCK // len(kept), 1))
+            flips = random.integers(0, 2, size=(rows, len(kept)), dtype=np.int8) == 1
+            as_far += int(np.count_nonzero(np.abs(_signed(flips, kept)) >= observed))
+            left -= rows
+        return as_far / (self._permutations + 1)
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Flatten to plain numbers, without what needs scipy."""
+        names = ("n", "a", "b", "difference", "wins", "ties", "losses", "t", "randomization_pvalue")
+        return {name: getattr(self, name) for name in names}
+
+    def __repr__(self) -> str:
+        """Show the means and how the queries went."""
+        return (
+            f"Difference({self.difference:+.6g}, n={self.n}, wins={self.wins}, ties={self.ties}, "
+            f"losses={self.losses}, randomization_pvalue={self.randomization_pvalue:.3g})"
+        )
+
+
+@attrs.frozen(repr=False, eq=False)
+class Comparison(Mapping[str, Difference]):
+    """A `Difference` for each measure, by any of its names.
+
+    Made by `compare`.
+
+    Parameters
+    ----------
+    differences : mapping
+        By measure.
+    n_only_a, n_only_b : int
+        How many queries one system has and the other has not; they are left out.
+    """
+
+    _differences: Mapping[str, Difference]
+    n_only_a: int
+    n_only_b: int
+
+    def __getitem__(self, name: str) -> Difference:
+        """Give the difference in a measure."""
+        return self._differences[measure(name).name]
+
+    def __iter__(self) -> Iterator[str]:
+        """List the measures."""
+        return iter(self._differences)
+
+    def __len__(self) -> int:
+        """Give the number of measures."""
+        return len(self._differences)
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Flatten to plain numbers, by ``measure/number``."""
+        flat: dict[str, int | float] = {"n_only_a": self.n_only_a, "n_only_b": self.n_only_b}
+        for name, difference in self.items():
+            flat |= {f"{name}/{key}": value for key, value in difference.as_dict().items()}
+        return flat
+
+    def report(self) -> str:
+        """Lay the numbers out as a text table."""
+        head = ("measure", "a", "b", "a - b", "wins", "ties", "losses", "p")
+        rows = [head]
+        rows += [
+            (
+                name,
+                f"{item.a:.6f}",
+                f"{item.b:.6f}",
+                f"{item.difference:+.6f}",
+                f"{item.wins:,}",
+                f"{item.ties:,}",
+                f"{item.losses:,}",
+                f"{item.randomization_pvalue:.4f}",
+            )
+            for name, item in self.items()
+        ]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        lines = [
+            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
+            for row in rows
+        ]
+        left_out = self.n_only_a + self.n_only_b
+        if left_out:
+            lines.append(f"{left_out:,} queries are in one only, and left out")
+        lines.append("p of the randomisation test, two-sided")
+        return "\n".join(lines)
+
+    def __repr__(self) -> str:
+        """Show the differences on one line."""
+        parts = ", ".join(f"{name}={item.difference:+.6g}" for name, item in self.items())
+        return f"Comparison({parts})"
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escaping.escape(self.report())}</pre>"
+
+
+def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0) -> Comparison:
+    """Compare two systems on the queries that both have.
+
+    Parameters
+    ----------
+    a, b : Ranking
+        Of accumulators made with ``per_query=True``.
+    permutations : int
+        How many random sign patterns the randomisation test draws.
+    seed : int
+        Of the generator that draws them: the same seed gives the same p-value.
+
+    Returns
+    -------
+    Comparison
+        For each measure of both: means, wins, ties and losses, the paired t-test, and Fisher's
+        randomisation test (Smucker, Allan and Carterette, 2007).
+
+    Raises
+    ------
+    InvalidInputError
+        When an argument is no such result, or there is no measure or no query that both have.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> def evaluate(scores):
+    ...     acc = se.RankingAccumulator(["mrr"], per_query=True)
+    ...     return acc.update([[0, 1], [1, 0], [0, 1]], scores, query=[1, 2, 3]).compute()
+    >>> a = evaluate([[0.1, 0.9], [0.8, 0.3], [0.2, 0.4]])
+    >>> b = evaluate([[0.9, 0.1], [0.8, 0.3], [0.4, 0.2]])
+    >>> se.compare(a, b)["mrr"]
+    Difference(+0.333333, n=3, wins=2, ties=1, losses=0, randomization_pvalue=0.5)
+    """
+    columns = []
+    for name, result in (("a", a), ("b", b)):
+        if not isinstance(result, Ranking) or not result.has_queries:
+            raise InvalidInputError(
+                f"`{name}` must be the Ranking of an accumulator made with per_query=True."
+            )
+        columns.append(result.per_query())
+    permutations = positive_integer(permutations, name="permutations")
+    seed = natural_number(seed, name="seed")
+    shared = [name for name in a if name in b]
+    if not shared:
+        raise InvalidInputError("`b` must have a measure that `a` has too.")
+    mine, theirs = _pairs(columns[0]["query"], columns[1]["query"])
+    differences = {}
+    for name in shared:
+        x, y = columns[0][name][mine], columns[1][name][theirs]
+        known = ~(np.isnan(x) | np.isnan(y))
+        differences[name] = Difference(x[known], y[known], permutations, seed)
+    only = [len(column["query"]) - len(mine) for column in columns]
+    return Comparison(differences, *only)
+
+
+def _pairs(
+    a: npt.NDArray[Any], b: npt.NDArray[Any]
+) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
+    """Find the places of the queries that both have; each side is sorted."""
+    if len(a) and len(b) and a.dtype != b.dtype:
+        raise InvalidInputError("`b` must have queries of the type of those of `a`.")
+    places = {label: place for place, label in enumerate(b.tolist())}
+    found = [(place, places[label]) for place, label in enumerate(a.tolist()) if label in places]
+    if not found:
+        raise InvalidInputError("`b` must have a query that `a` has too.")
+    mine, theirs = np.array(found).T
+    return mine, theirs
+
+
+def _signed(flips: npt.NDArray[np.bool_], differences: Floats) -> Floats:
+    return np.asarray(np.where(flips, -differences, differences).sum(axis=1))
+
+
+def _mean(values: Floats) -> float:
+    return math.fsum(values) / len(values) if len(values) else math.nan
+
+
+def _student() -> Any:
+    try:
+        from scipy.stats import t  # noqa: PLC0415
+    except ImportError as error:
+        raise ImportError('t_pvalue needs scipy: pip install "streameval[stats]".') from error
+    return t

@@ -1,0 +1,363 @@
+"""The result of `RankingAccumulator`."""
+
+from __future__ import annotations
+
+import html as escaping
+import math
+from collections.abc import Iterator, Mapping
+from fractions import Fraction
+from functools import cached_property
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._exact_sum import ExactSum
+from streameval.configs.measures import measure
+from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
+from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.ranking import LEAST_LOG
+from streameval.results.curve_text import interval_text, number
+from streameval.states.ranking import ABSENT, RankingState
+
+__all__ = ["Ranking"]
+
+Interval = tuple[float, float]
+_CREDIT = {"zero": 0, "one": 1}
+
+
+@attrs.frozen
+class _Tally:
+    """The queries that enter a mean, and the values that stand for them all."""
+
+    n: int
+    total: Fraction
+    squares: Fraction
+    low: Fraction
+    high: Fraction
+    is_undefined: bool
+
+    def mean(self, total: Fraction) -> float:
+        return float(total / self.n) if self.n and not self.is_undefined else math.nan
+
+    @property
+    def variance(self) -> float:
+        """The sample variance of the values."""
+        if self.n < 2 or self.is_undefined:
+            return math.nan
+        return float((self.squares - self.total * self.total / self.n) / (self.n - 1))
+
+
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Ranking(Mapping[str, Bounded]):
+    """Means of rank measures over queries, by name of the measure.
+
+    Made by `RankingAccumulator.compute`. A measure is looked up by any of its names:
+    ``result["ndcg@10"]`` is ``result["nDCG@10"]``. Values are `Bounded`: exact, but for measures
+    without a cutoff of queries that went on past `rows_per_query` rows.
+
+    Notes
+    -----
+    ``R`` is the number of relevant documents known for a query, retrieved or not, and
+    ``r_1 < r_2 < ...`` are the ranks of those retrieved:
+
+    * ``p@k = #{r_i <= k} / k``, ``r@k = #{r_i <= k} / R``, ``hit@k = [r_1 <= k]``
+    * ``mrr``: the mean of ``1 / r_1``; ``map``: the mean of ``(1/R) sum of i / r_i``
+    * ``dcg``: the sum of ``gain / log2(rank + 1)``; ``ndcg``: over that of the best ranking of
+      all judged documents
+    * ``rprec = #{r_i <= R} / R``
+    * ``lrap = (1/R) sum of the share of relevant documents among those retrieved with a score of
+      at least that of i``; ``rbp``: the sum of ``(1 - p) p**(r_i - 1)``
+    * ``err@k``: the mean of 1 / rank of the stop, if a document stops a reader with probability
+      ``(2**relevance - 1) / 2**max``
+    * ``bpref``: the mean over relevant documents of ``1 - min(N_i, R) / min(R, N)``, where N judged
+      documents are not relevant, N_i of them above
+    * ``gm_map``: ``exp`` of the mean of ``log(max(AP, 1e-5))``
+
+    Tied documents have closed forms (McSherry and Najork, 2008).
+    """
+
+    _state: RankingState
+    _config: RankingConfig
+    _empty: tuple[str, ...]
+    _missing: tuple[str, ...]
+
+    @classmethod
+    def of(cls, state: RankingState, config: RankingConfig, *, empty: Any, missing: Any) -> Self:
+        """Choose what empty and missing queries count as."""
+        names = config.measures
+        chosen = config.empty if empty is None else empty
+        absent = config.missing if missing is None else missing
+        return cls(
+            state,
+            config,
+            policies(chosen, names, EMPTY, name="empty"),
+            policies(absent, names, MISSING, name="missing"),
+        )
+
+    def __getitem__(self, name: str) -> Bounded:
+        """Give the mean of a measure."""
+        return self._values[self._place(name)]
+
+    def __iter__(self) -> Iterator[str]:
+        """List the names of the measures."""
+        return iter(self._config.measures)
+
+    def __len__(self) -> int:
+        """Give the number of measures."""
+        return len(self._config.measures)
+
+    @property
+    def map(self) -> Bounded:
+        """The mean average precision, in [0, 1]."""
+        return self._attribute("map")
+
+    @property
+    def mrr(self) -> Bounded:
+        """The mean reciprocal rank of the first relevant document, in [0, 1]."""
+        return self._attribute("mrr")
+
+    @property
+    def ndcg(self) -> Mapping[int, Bounded]:
+        """The mean normalised discounted cumulative gain, by cutoff."""
+        return self._by_cutoff("ndcg")
+
+    @property
+    def precision(self) -> Mapping[int, Bounded]:
+        """The mean precision, by cutoff."""
+        return self._by_cutoff("p")
+
+    @property
+    def recall(self) -> Mapping[int, Bounded]:
+        """The mean recall, by cutoff."""
+        return self._by_cutoff("r")
+
+    @property
+    def hit(self) -> Mapping[int, Bounded]:
+        """The share of queries with a relevant document, by cutoff."""
+        return self._by_cutoff("hit")
+
+    @property
+    def n_queries(self) -> int:
+        """The number of queries that have been counted, missing and open ones apart."""
+        return int(self._state.n.whole)
+
+    @property
+    def n_empty(self) -> int:
+        """The number of these in which nothing is relevant at `relevance_level`."""
+        return int(self._state.nothing.whole)
+
+    @property
+    def n_missing(self) -> int:
+        """The number of judged queries that are absent from the run."""
+        return int(self._state.missing.whole)
+
+    @property
+    def n_open(self) -> int:
+        """The number of queries that go on, and do not count yet."""
+        return len(self._state.ids)
+
+    @property
+    def empty(self) -> dict[str, int]:
+        """The number of queries in which each measure had nothing to find."""
+        return dict(zip(self, self._state.empty.whole.tolist(), strict=True))
+
+    @property
+    def stderr(self) -> dict[str, float]:
+        """The standard error of each mean: the deviation of the queries over sqrt(n).
+
+        nan of fewer than two queries. Of "gm_map", by the delta method.
+        """
+        errors = {}
+        for name, tally in zip(self, self._tallies, strict=True):
+            error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
+            if measure(name).kind == "gm_map":
+                error *= math.exp(tally.mean(tally.total))
+            errors[name] = error if not tally.is_undefined else math.nan
+        return errors
+
+    def confidence(self, name: str, level: float = 0.95) -> Interval:
+        """Compute the interval in which the mean over all such queries lies.
+
+        How far the mean of these queries may be from that of the population they are drawn
+        from; another thing than the bounds of a value, which are about these queries. Wilson's
+        interval for as many draws of 0 and 1 as would have this variance; of "dcg" and
+        "gm_map" the normal one.
+
+        Parameters
+        ----------
+        name : str
+            A measure.
+        level : float
+            The probability, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan of fewer than two queries. While the value has bounds, the hull over both.
+        """
+        z, place = normal_quantile(level), self._place(name)
+        tally = self._tallies[place]
+        if not tally.n > 1 or tally.is_undefined:
+            return math.nan, math.nan
+        ends = [self._interval(place, total, z) for total in (tally.low, tally.total, tally.high)]
+        return min(low for low, _ in ends), max(high for _, high in ends)
+
+    @property
+    def has_queries(self) -> bool:
+        """Whether the value of each query has been kept."""
+        return self._config.per_query
+
+    def per_query(self) -> dict[str, npt.NDArray[Any]]:
+        """List the queries in order, as columns that a data frame takes.
+
+        Returns
+        -------
+        dict of arrays, shape (n,)
+            ``query`` and each measure. A query in which a measure has nothing to find is what
+            `empty` says: 0, 1, or nan where it is left out. Missing queries are listed where
+            `missing` counts them.
+
+        Raises
+        ------
+        InvalidInputError
+            When the accumulator was not made with ``per_query=True``.
+        """
+        if not self.has_queries:
+            raise InvalidInputError("`per_query` must be True when the accumulator is made.")
+        ids = self._state.closed.values
+        bits = self._state.values.values.reshape(len(ids), len(self))
+        if "zero" not in self._missing:
+            listed = np.flatnonzero(bits[:, 0] != ABSENT)
+            ids, bits = ids[listed], bits[listed]
+        columns = {"query": ids.copy()}
+        for place, name in enumerate(self):
+            column, is_absent = bits[:, place].view(np.float64), bits[:, place] == ABSENT
+            if measure(name).kind == "gm_map":
+                column = np.exp(column)
+            empty, missing = (_CREDIT.get(words[place], math.nan) for words in self._policies)
+            column = np.where(np.isnan(column), empty, column)
+            columns[name] = np.where(is_absent, missing, column)
+        return columns
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` where there are bounds."""
+        flat: dict[str, int | float] = {
+            "n_queries": self.n_queries,
+            "n_empty": self.n_empty,
+            "n_missing": self.n_missing,
+            "n_open": self.n_open,
+        }
+        for name, value in self.items():
+            flat[name] = float(value)
+            if not value.exact:
+                flat[f"{name}_low"], flat[f"{name}_high"] = value.low, value.high
+        return flat
+
+    def report(self) -> str:
+        """Lay the numbers out as a text table."""
+        width = max(map(len, self))
+        lines = []
+        for name, value in self.items():
+            low, high = self.confidence(name)
+            sampling = "" if math.isnan(low) else f"  95% {interval_text(low, high)}"
+            certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
+            lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
+        counts = [f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"]
+        for count, what in (
+            (self.n_empty, "with nothing relevant"),
+            (self.n_missing, "judged but missing"),
+            (self.n_open, "still open"),
+        ):
+            counts += [f"{count:,} {what}"] if count else []
+        return "\n".join([*lines, ", ".join(counts)])
+
+    def __repr__(self) -> str:
+        """Show size and measures on one line."""
+        values = ", ".join(f"{name}={value:.6g}" for name, value in self.items())
+        return f"Ranking(n_queries={self.n_queries}, {values})"
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return f"<pre>{escaping.escape(self.report())}</pre>"
+
+    @property
+    def _policies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
+        return self._empty, self._missing
+
+    def _place(self, name: str) -> int:
+        try:
+            return self._config.measures.index(measure(name).name)
+        except ValueError:  # no such measure, or not among these
+            raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
+
+    def _attribute(self, name: str) -> Bounded:
+        if name not in self._config.measures:
+            raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
+        return self[name]
+
+    def _by_cutoff(self, kind: str) -> Mapping[int, Bounded]:
+        parsed = zip(self._config.parsed, self.values(), strict=True)
+        return {
+            item.cutoff: value
+            for item, value in parsed
+            if item.kind == kind and item.cutoff is not None and item.level is None
+        }
+
+    def _interval(self, place: int, total: Fraction, z: float) -> Interval:
+        tally, item = self._tallies[place], self._config.parsed[place]
+        mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
+        if item.kind in ("dcg", "gm_map"):
+            reach = z * math.sqrt(variance)
+            if item.kind == "dcg":
+                return max(mean - reach, 0.0), mean + reach
+            return math.exp(mean - reach), min(math.exp(mean + reach), 1.0)
+        draws = effective_draws(mean, variance, float(tally.n))
+        return wilson(mean, draws, z)
+
+    @cached_property
+    def _values(self) -> list[Bounded]:
+        return [self._bounded(tally, name) for tally, name in zip(self._tallies, self, strict=True)]
+
+    @staticmethod
+    def _bounded(tally: _Tally, name: str) -> Bounded:
+        item = measure(name)
+        low, value, high = (tally.mean(total) for total in (tally.low, tally.total, tally.high))
+        if item.kind == "gm_map":
+            low, value, high = math.exp(low), math.exp(value), math.exp(high)
+        if tally.low == tally.high or math.isnan(value):
+            return Bounded(value)
+        return outward(low, value, high, most=item.most)
+
+    @cached_property
+    def _tallies(self) -> list[_Tally]:
+        return [self._tally(place) for place in range(len(self))]
+
+    def _tally(self, place: int) -> _Tally:
+        """Add what empty and missing queries count as to the sums."""
+        state, empty, missing = self._state, self._empty[place], self._missing[place]
+        is_log = measure(self._config.measures[place]).kind == "gm_map"
+        n_empty = int(state.empty.whole[place])
+        worths = []
+        if empty in _CREDIT:
+            worths.append((n_empty, _CREDIT[empty]))
+        if missing in _CREDIT:
+            worths.append((int(state.missing.whole), _CREDIT[missing]))
+        n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
+        for count, credit in worths:
+            worth = Fraction(LEAST_LOG * (1 - credit)) if is_log else Fraction(credit)
+            n, total, squares = n + count, total + count * worth, squares + count * worth**2
+        sums = (state.sums[place], state.lows[place], state.highs[place])
+        own, low, high = (total + part.to_fraction() for part in sums)
+        squares += _fraction(state.squares[place])
+        return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
+
+
+def _fraction(part: ExactSum) -> Fraction:
+    return part.to_fraction()

@@ -1,0 +1,165 @@
+"""The names of rank measures: what is accepted, what it is called, what presets choose."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.configs.measures import Measure
+
+CANONICAL = [
+    *("map", "map@100", "mrr", "mrr@10", "ndcg", "ndcg@10", "dcg", "dcg@3", "p@5", "r@5", "hit@5"),
+    *("rprec", "lrap", "rbp(p=0.8)", "bpref", "judged@10", "err@20", "set_p", "set_r", "set_f"),
+    *("gm_map", "p(rel=2)@5", "map(rel=2)", "map(rel=0.5)@3", "rbp(p=0.5,rel=2)", "lrap(rel=3)"),
+    *("err(max=5)@20", "set_f(rel=2)", "bpref(rel=2)", "hit(rel=-1)@1", "p@2147483647"),
+]
+
+ALIASES = {
+    "AP": "map",
+    "AP@100": "map@100",
+    "AP(rel=2)": "map(rel=2)",
+    "RR": "mrr",
+    "RR@10": "mrr@10",
+    "nDCG": "ndcg",
+    "nDCG@10": "ndcg@10",
+    "P@5": "p@5",
+    "P(rel=2)@5": "p(rel=2)@5",
+    "R@10": "r@10",
+    "Success@5": "hit@5",
+    "Rprec": "rprec",
+    "Bpref": "bpref",
+    "Judged@10": "judged@10",
+    "ERR@20": "err@20",
+    "RBP(p=0.8)": "rbp(p=0.8)",
+    "RBP": "rbp(p=0.8)",
+    "SetP": "set_p",
+    "SetR": "set_r",
+    "SetF": "set_f",
+    "recip_rank": "mrr",
+    "ndcg_cut_10": "ndcg@10",
+    "map_cut_10": "map@10",
+    "P_10": "p@10",
+    "recall_10": "r@10",
+    "success_10": "hit@10",
+    "set_P": "set_p",
+    "set_recall": "set_r",
+    "set_F": "set_f",
+    "precision@3": "p@3",
+    "recall@3": "r@3",
+    " nDCG @ 10 ": "ndcg@10",
+    "p(rel=2.0)@5": "p(rel=2)@5",
+    "p(rel=-0)@5": "p(rel=0)@5",
+    "p(rel=1e300)@5": "p(rel=1e+300)@5",
+    "rbp(rel=2, p=0.50)": "rbp(p=0.5,rel=2)",
+    "rbp(p=1e-3)": "rbp(p=0.001)",
+    "err(max=4)@20": "err@20",
+    "err(max=4.0)@20": "err@20",
+    "p()@5": "p@5",
+    "p@05": "p@5",
+}
+
+BAD = [
+    *("", "auc", "ndcg@", "@10", "p@-1", "p@1.5", "p@1e1", "p@٣", "map@0", "p_10_20", "P-10"),
+    *("ndcg_cut", "ndcg_cut@10", "ndcg_10", "map_10", "mrr_10", "hit_5", "p(rel=2)", "p(2)@5"),
+    *("p(rel=2@5", "p rel=2)@5", "p(rel=)@5", "p(=2)@5", "p(rel=nan)@5", "p((rel=2))@5"),
+    *("rprec@5", "lrap@5", "bpref@5", "set_p@5", "gm_map@5", "rbp@5", "err", "judged", "hit", "r"),
+    *("rbp(p=0)", "rbp(p=-1)", "rbp(p=x)", "err(max=0)@3", "err(rel=1)@3", "judged(rel=1)@3"),
+    *("ndcg(rel=1)", "dcg(rel=2)@3", "map(p=0.5)", "p(rel=2,rel=2)@5", "p@99999999999999999999"),
+]
+
+
+def names(*measures: Any) -> tuple[str, ...]:
+    return tuple(se.RankingAccumulator(measures).compute())
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_canonical_name_stays(name: str) -> None:
+    assert names(name) == (name,)
+
+
+@pytest.mark.parametrize("name", ALIASES)
+def test_other_name_becomes_canonical(name: str) -> None:
+    assert names(name) == (ALIASES[name],)
+
+
+@pytest.mark.parametrize("name", CANONICAL)
+def test_canonical_name_in_upper_case_is_the_same(name: str) -> None:
+    assert names(name.upper()) == (name,)
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_name_is_refused(name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"^`measures` "):
+        names(name)
+
+
+def test_order_of_the_measures_is_kept() -> None:
+    assert names("r@5", "map", "p@5") == ("r@5", "map", "p@5")
+
+
+def test_one_measure_may_stand_alone() -> None:
+    assert se.RankingAccumulator("AP") == se.RankingAccumulator(["map"])
+
+
+def test_measures_may_come_from_an_iterator() -> None:
+    assert se.RankingAccumulator(iter(["map", "mrr"])) == se.RankingAccumulator(["map", "mrr"])
+
+
+def test_spellings_of_one_configuration_merge() -> None:
+    one = se.RankingAccumulator(["AP", "nDCG@10"], empty={"AP": "one", "ndcg_cut_10": "skip"})
+    other = se.RankingAccumulator(["map", "ndcg@10"], empty={"map": "one", "ndcg@10": "skip"})
+    assert one == other
+    assert one.to_bytes() == other.to_bytes()
+
+
+@pytest.mark.parametrize("empty", [{"map": "zero", "mrr": "zero"}, {}, "zero"], ids=str)
+def test_one_word_for_all_measures_is_that_word(empty: Any) -> None:
+    made = se.RankingAccumulator(["map", "mrr"], empty=empty)
+    assert made.to_bytes() == se.RankingAccumulator(["map", "mrr"]).to_bytes()
+
+
+def test_mapping_of_gains_has_one_form() -> None:
+    one = se.RankingAccumulator("ndcg", gain={2: 3, 1: 1, 0: 0})
+    assert one == se.RankingAccumulator("ndcg", gain={1.0: 1.0, 2.0: 3.0})
+
+
+@pytest.mark.parametrize("measure", [Measure("p", 3), Measure("rbp", None, 2.0, 0.5)], ids=str)
+def test_name_of_a_measure_is_read_back(measure: Measure) -> None:
+    assert Measure.of(measure.name) == measure
+
+
+PRESETS = {
+    "trec_eval": {"ties": "docid_desc", "missing": "skip", "negative": "zero"},
+    "sklearn": {},
+    "recsys": {"ap_norm": "min", "empty": "skip"},
+    "ltr": {"gain": "exp2", "ap_norm": "min", "empty": "one"},
+}
+
+
+@pytest.mark.parametrize("name", PRESETS)
+def test_preset_is_its_options(name: Any) -> None:
+    assert se.RankingAccumulator.like(name) == se.RankingAccumulator(**PRESETS[name])
+
+
+def test_preset_of_scikit_learn_counts_an_empty_ranking_precision_as_one() -> None:
+    made = se.RankingAccumulator.like("sklearn", ["lrap", "ndcg"])
+    assert made == se.RankingAccumulator(["lrap", "ndcg"], empty={"lrap": "one"})
+
+
+def test_options_stand_above_those_of_a_preset() -> None:
+    made = se.RankingAccumulator.like("trec_eval", "AP", ties="expected", per_query=True)
+    options = {"missing": "skip", "negative": "zero", "per_query": True}
+    assert made == se.RankingAccumulator("map", **options)
+
+
+def test_policies_stand_above_those_of_a_preset() -> None:
+    made = se.RankingAccumulator.like("sklearn", ["lrap"], empty="skip")
+    assert made == se.RankingAccumulator(["lrap"], empty="skip")
+
+
+def test_repr_shows_the_options_that_are_not_usual() -> None:
+    made = se.RankingAccumulator(["AP"], ties="optimistic", max_open_queries=3)
+    expected = "RankingAccumulator(measures=('map',), ties='optimistic', max_open_queries=3, n=0)"
+    assert repr(made) == expected
