@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from streameval.cli import states
@@ -19,7 +20,7 @@ from streameval.errors import InvalidInputError, StreamevalError
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
 __all__ = ["main", "run"]
 
@@ -50,9 +51,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
-    trouble = _write(sys.stdout, outcome.text)
+    trouble = _write(sys.stdout, chain(outcome.before, [outcome.text]))
     notes = (*outcome.notes, *trouble)
-    _write(sys.stderr, "".join(line_of(note, sys.stderr) for note in notes))
+    _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
     return BAD_DATA if trouble else outcome.code
 
 
@@ -69,10 +70,10 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     return evaluate(Options(reporting=reporting, **arguments))
 
 
-def _write(stream: TextIO, text: str) -> list[Note]:
+def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
     """Write and flush; a reader that has left is no error, a full disk is one."""
     try:
-        stream.write(text)
+        stream.writelines(texts)
         stream.flush()
     except OSError as error:
         # As Python's note on SIGPIPE advises: what is buffered must not raise again at exit.

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Literal
 
@@ -11,7 +12,20 @@ from streameval.io import integer_or_text
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
 
-__all__ = ["budget", "classes", "columns", "count", "level", "number", "positive"]
+__all__ = [
+    "budget",
+    "classes",
+    "columns",
+    "count",
+    "gain",
+    "level",
+    "measures",
+    "number",
+    "policy",
+    "positive",
+]
+
+_COMMA = re.compile(r",(?![^()]*\))")  # none inside of brackets
 
 
 def count(text: str) -> int:
@@ -82,3 +96,41 @@ def classes(text: str) -> Classes:
         return "auto"
     value = integer_or_text(text)
     return value if isinstance(value, int) else tuple(text.split(","))
+
+
+def measures(text: str) -> tuple[str, ...]:
+    """Read the names of measures; commas in brackets are part of a name.
+
+    >>> measures("map,rbp(p=0.8,rel=2),ndcg@10")
+    ('map', 'rbp(p=0.8,rel=2)', 'ndcg@10')
+    """
+    return tuple(_COMMA.split(text))
+
+
+def gain(text: str) -> str | dict[float, float]:
+    """Read a word, or the gain of each relevance.
+
+    >>> gain("exp2"), gain("1=1,2=3")
+    ('exp2', {1.0: 1.0, 2.0: 3.0})
+    """
+    if "=" not in text:
+        return text
+    return {number(level): number(worth) for level, worth in _pairs(text)}
+
+
+def policy(text: str) -> str | dict[str, str]:
+    """Read a word, or the word of each measure.
+
+    >>> policy("skip"), policy("map=skip,rbp(p=0.8)=one")
+    ('skip', {'map': 'skip', 'rbp(p=0.8)': 'one'})
+    """
+    return dict(_pairs(text)) if "=" in text else text
+
+
+def _pairs(text: str) -> list[tuple[str, str]]:
+    """Take ``a=1,b=2`` apart."""
+    parts = [part.rpartition("=") for part in _COMMA.split(text)]
+    keys = [key for key, _, _ in parts]
+    if "" in keys or len(set(keys)) < len(keys):
+        raise ArgumentTypeError(f"must be a word, or pairs such as a=1,b=2, got {text!r}")
+    return [(key, value) for key, _, value in parts]

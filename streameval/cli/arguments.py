@@ -8,6 +8,7 @@ from typing import Any
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.gates import parse_gate
+from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
 from streameval.cli.tasks import TASKS
 from streameval.io import FORMATS
 
@@ -21,6 +22,7 @@ examples:
   streameval merge monday.state tuesday.state -o week.state
   streameval show week.state --fail-under 'recall[macro]>=0.8'
   streameval plot week.state -o week.png
+  streameval eval bm25.run --task ranking --qrels test.qrels
 
 exit codes:
   0  fine                   3  bad data: the file and the line are named
@@ -37,6 +39,9 @@ examples:
   streameval eval clicks.csv --task binary --fail-under 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --score p_click -o clicks.state
+  streameval eval bm25.run --task ranking --qrels test.qrels --like trec_eval
+  streameval eval bm25.run --task ranking --qrels test.qrels --per-query
+  streameval eval searches.jsonl --task ranking --measures 'ndcg@10,rbp(p=0.8)'
 
 A gate passes only if the whole interval of its metric keeps the bound, and is
 undecided if a part of it does. That is the sampling interval, for metrics of
@@ -114,7 +119,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
+    add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
+    add_ranking_output(output)
     output.add_argument("-o", dest="output", metavar="STATE", help="save the state to this file")
 
 
@@ -123,7 +130,6 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
         "--label",
         type=names,
-        default=("y_true",),
         metavar="COLUMN",
         help="the truth, default y_true",
     )
@@ -184,7 +190,9 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         help="probabilities (default), or any numbers, as logits are",
     )
     group.add_argument(
-        "--nan", choices=("raise", "skip"), help="a score of NaN is bad (default) or left out"
+        "--nan",
+        choices=("raise", "skip", "last"),
+        help="a score of NaN is bad (default), left out of curves, or ranked last",
     )
     group.add_argument(
         "--group", metavar="COLUMN", help="average the AUC within groups, such as users"

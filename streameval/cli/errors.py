@@ -6,13 +6,13 @@ import difflib
 from typing import TYPE_CHECKING
 
 from streameval.errors import (
+    BadDataError,
     CorruptStateError,
     CountOverflowError,
     IncompatibleStateError,
     InvalidInputError,
     StreamevalError,
 )
-from streameval.io import BadDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

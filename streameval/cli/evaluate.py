@@ -3,21 +3,25 @@
 from __future__ import annotations
 
 import sys
-from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO
+
+import attrs
 
 from streameval.cli.first_rows import look_ahead
 from streameval.cli.outcome import Outcome, plural, reported
 from streameval.cli.progress import Progress
+from streameval.cli.sources import source_of
+from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_output, save_state
 from streameval.cli.tally import Tally
 from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.workers import count_all
-from streameval.io import BadDataError, name_of, read_blocks, size_of
+from streameval.errors import BadDataError
+from streameval.io import name_of, size_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from streameval.cli.options import Options
     from streameval.cli.plan import Plan
@@ -36,34 +40,44 @@ def evaluate(options: Options) -> Outcome:
     """
     task = task_asked_for(options)
     if options.output is not None:
-        check_output(options.output, options.files)
-    files = (read_blocks(source, options.format) for source in options.files)
-    rows, blocks = look_ahead(chain.from_iterable(files), options.max_bad)
+        inputs = options.files if options.qrels is None else (*options.files, options.qrels)
+        check_output(options.output, inputs)
+    source = source_of(options)
+    rows, blocks = look_ahead(source.blocks(), options.max_bad)
     if not rows:
         raise _no_rows(options)
     plan = TASKS[task].plan(options, rows)
     for gate in options.reporting.gates:  # a slip in a name, before hours of reading
         TASKS[task].check(plan.make().compute(), gate)
-    tally = _tallied(blocks, plan, options)
-    if not tally.n_good.total():
-        raise _no_rows(options)
-    total = tally.total()
-    if options.output is not None:
-        save_state(total, options.output)
-    heading, origin, notes = _told(tally, plan, options)
-    return reported(total, task, options.reporting, heading, origin, notes)
+    with Spool() as spool:
+        tally = _tallied(blocks, plan, options, spool)
+        if not tally.n_good.total():
+            raise _no_rows(options)
+        total = tally.total()
+        remarks = (*plan.notes, *source.finish(total))
+        for text in plan.finish(total):
+            spool.write(text)
+        if options.output is not None:
+            save_state(total, options.output)
+        heading, origin, notes = _told(tally, remarks, options)
+        origin |= source.origin()
+        outcome = reported(total, task, options.reporting, heading, origin, notes, plan.text)
+    return attrs.evolve(outcome, before=spool.read())
 
 
-def _tallied(blocks: Iterator[Block], plan: Plan, options: Options) -> Tally:
+def _tallied(blocks: Iterator[Block], plan: Plan, options: Options, spool: Spool) -> Tally:
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
             tally.add(counted)
+            spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)
     return tally
 
 
-def _told(tally: Tally, plan: Plan, options: Options) -> tuple[str, dict[str, Any], list[Note]]:
+def _told(
+    tally: Tally, remarks: Iterable[str], options: Options
+) -> tuple[str, dict[str, Any], list[Note]]:
     """Say what was read: a heading, the entries of the JSON object, and notes."""
     n_rows = tally.n_good.total() + tally.bad.n
     heading = f"{plural(n_rows, 'row')} of {plural(len(options.files), 'file')}"
@@ -72,7 +86,7 @@ def _told(tally: Tally, plan: Plan, options: Options) -> tuple[str, dict[str, An
     origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
     empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
     notes = [
-        *(Note("note", text) for text in plan.notes),
+        *(Note("note", text) for text in remarks),
         *(Note("warning", f"{name}: holds no rows.") for name in empty),
         *tally.bad.notes(),
     ]

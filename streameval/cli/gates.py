@@ -25,7 +25,8 @@ __all__ = [
     "refuse_brackets",
 ]
 
-_GATE = re.compile(r"\s*([A-Za-z]\w*)(?:\[(.+)\])?\s*(>=|<=|>|<)\s*(\S+)\s*")
+_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?"  # recall, ndcg@10, rbp(p=0.8)
+_GATE = re.compile(rf"\s*({_METRIC})(?:\[(.+)\])?\s*(>=|<=|>|<)\s*(\S+)\s*")
 
 
 @attrs.frozen

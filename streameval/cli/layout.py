@@ -76,10 +76,11 @@ def lay_out(
         If the first row lacks one.
     """
     others = [name for name in (options.weight, options.group) if name is not None]
-    names = (*options.label, *prediction, *others)
+    label = options.label or ("y_true",)
+    names = (*label, *prediction, *others)
     check_columns(names, rows[0])
     row = typical_row(rows, names)
-    return Layout(options.label, prediction, of_scores, bool(options.multilabel), row)
+    return Layout(label, prediction, of_scores, bool(options.multilabel), row)
 
 
 def check_one_column(options: Options, *names: str, unless: str = "") -> None:

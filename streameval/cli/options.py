@@ -36,7 +36,7 @@ class Options:
     output: str | None = None
     max_bad: int = 0
     reporting: Reporting = Reporting()
-    label: tuple[str, ...] = ("y_true",)
+    label: tuple[str, ...] | None = None
     weight: str | None = None
     pred: tuple[str, ...] | None = None
     score: tuple[str, ...] | None = None
@@ -53,12 +53,37 @@ class Options:
     group_weight: str | None = None
     max_groups: int | None = None
     bins: int | None = None
+    qrels: str | None = None
+    count_missing: bool | None = None
+    query: str | None = None
+    relevance: str | None = None
+    doc: str | None = None
+    retrieved: str | None = None
+    num_relevant: str | None = None
+    like: str | None = None
+    measures: tuple[str, ...] | None = attrs.field(
+        default=None, converter=attrs.converters.optional(tuple)
+    )
+    relevance_level: float | None = None
+    gain: str | dict[float, float] | None = None
+    ties: str | None = None
+    ap_norm: str | None = None
+    unjudged: str | None = None
+    negative: str | None = None
+    empty: str | dict[str, str] | None = None
+    missing: str | dict[str, str] | None = None
+    track_queries: bool | None = None
+    rows_per_query: int | None = None
+    max_open_queries: int | None = None
+    per_query: bool | None = None
+    trec: bool | None = None
 
 
 def option_text(name: str) -> str:
     """Write an option as it is typed.
 
-    >>> option_text("top_k")
-    '--top-k'
+    >>> option_text("top_k"), option_text("count_missing")
+    ('--top-k', '--no-count-missing')
     """
-    return f"--{name.replace('_', '-')}"
+    negated = "no_" if name == "count_missing" else ""
+    return f"--{negated}{name}".replace("_", "-")

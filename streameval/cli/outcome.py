@@ -2,23 +2,22 @@
 
 from __future__ import annotations
 
-import json
-import math
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.gates import judge
+from streameval.cli.json_text import json_line
 from streameval.cli.tasks import TASKS
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
 
-__all__ = ["Outcome", "json_line", "plural", "reported"]
+__all__ = ["Outcome", "plural", "reported"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -32,6 +31,8 @@ class Outcome:
     ----------
     text : str
         For standard output.
+    before : iterable of str
+        What goes there first, in pieces, since it may be long.
     notes : tuple of Note
         For standard error.
     code : int
@@ -41,6 +42,7 @@ class Outcome:
     text: str
     notes: tuple[Note, ...] = ()
     code: int = OK
+    before: Iterable[str] = ()
 
 
 def reported(
@@ -50,6 +52,7 @@ def reported(
     heading: str,
     origin: dict[str, Any],
     notes: Iterable[Note] = (),
+    write: Callable[[Any], str] | None = None,
 ) -> Outcome:
     """Compute a result, write it as it was asked for, and decide the gates.
 
@@ -67,22 +70,21 @@ def reported(
         The entries of the JSON object that say where the numbers come from.
     notes : iterable of Note
         What was noticed on the way.
+    write : callable, optional
+        Lays the result out as text, in place of heading and report.
     """
     result = accumulator.compute()
     verbs, level = TASKS[task], reporting.level
     verdicts = [judge(gate, verbs.measure(result, gate, level)) for gate in reporting.gates]
     if reporting.json:
         text = json_line({"task": task, **origin, **verbs.describe(result, level)})
+    elif write is not None:
+        text = write(result)
     else:
         text = f"{heading}\n\n{verbs.report(result, level)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
     said = [note for note in (*notes, *verdicts) if not (reporting.quiet and note.kind in _QUIET)]
     return Outcome(text, tuple(said), OK if passed else GATE_FAILED)
-
-
-def json_line(entries: dict[str, Any]) -> str:
-    """Write strict JSON; nan and infinities, which it cannot say, become null."""
-    return json.dumps(_strict(entries), allow_nan=False) + "\n"
 
 
 def plural(number: int, noun: str) -> str:
@@ -92,11 +94,3 @@ def plural(number: int, noun: str) -> str:
     ('1 row', '1,797 rows')
     """
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _strict(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {key: _strict(item) for key, item in value.items()}
-    if isinstance(value, (list, tuple)):
-        return [_strict(item) for item in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

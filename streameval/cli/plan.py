@@ -7,11 +7,20 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable, Mapping
 
     from streameval.io import Column
 
 __all__ = ["Plan"]
+
+
+def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
+    accumulator.update(batch)
+    return ""
+
+
+def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - nothing is left to do
+    return ()
 
 
 @attrs.frozen
@@ -28,9 +37,23 @@ class Plan:
         How many bad rows are tolerated in the whole run.
     notes : tuple of str
         What was chosen because the user left it open.
+    update : callable
+        From an accumulator and a batch: counts it, all or nothing, and gives what is to be
+        printed of its rows.
+    unique : str, optional
+        The argument in which no two rows of the whole run may be equal.
+    finish : callable
+        From the accumulator of everything: counts what is left to count, and gives what is to
+        be printed of it.
+    text : callable, optional
+        From a result: what is printed in place of the report.
     """
 
     make: Callable[[], Any]
     columns: tuple[Column, ...]
     max_bad: int
     notes: tuple[str, ...] = ()
+    update: Callable[[Any, Mapping[str, Any]], str] = _update
+    unique: str | None = None
+    finish: Callable[[Any], Iterable[str]] = _finish
+    text: Callable[[Any], str] | None = None

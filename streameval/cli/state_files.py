@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.errors import CorruptStateError, IncompatibleStateError
-from streameval.io import STANDARD_INPUT, BadDataError
+from streameval.errors import BadDataError, CorruptStateError, IncompatibleStateError
+from streameval.io import STANDARD_INPUT
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli.seen import Seen
 from streameval.cli.terminal import Note
 from streameval.cli.wording import in_words_of_the_user
-from streameval.errors import IncompatibleStateError, InvalidInputError
-from streameval.io import BadDataError, BadRow
+from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
+from streameval.io import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -75,6 +76,7 @@ class Tally:
         self._columns = plan.columns
         self._parts: list[tuple[int, Any]] = [(0, plan.make())]
         self._source = ""
+        self._seen = Seen()
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
 
@@ -84,9 +86,11 @@ class Tally:
         Raises
         ------
         BadDataError
-            If there are more bad rows than are tolerated, or blocks that do not fit together.
+            If there are more bad rows than are tolerated, or blocks that do not fit together, or
+            a row comes again that may not.
         """
         self.bad.add(counted.bad)
+        self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
         self._source = counted.source
         self._parts.append((1, counted.accumulator))

@@ -8,13 +8,23 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.calibration import CalibrationAccumulator
-from streameval.cli import binary, calibration, classification, curves, grouped, regression
+from streameval.cli import (
+    binary,
+    calibration,
+    classification,
+    curves,
+    grouped,
+    ranking,
+    ranking_results,
+    regression,
+)
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.confusion import ConfusionAccumulator
 from streameval.curve import PRCurveSketch
 from streameval.errors import InvalidInputError
 from streameval.grouped import GroupedAUC
+from streameval.ranking import RankingAccumulator
 from streameval.regression import RegressionAccumulator
 
 if TYPE_CHECKING:
@@ -66,7 +76,7 @@ TASKS = {
     "classification": Task(
         accumulator=ConfusionAccumulator,
         options=(
-            *("pred", "score", "classes", "multilabel"),
+            *("label", "weight", "pred", "score", "classes", "multilabel"),
             *("threshold", "pos_label", "top_k", "ignore_label"),
         ),
         plan=classification.plan,
@@ -78,7 +88,7 @@ TASKS = {
     ),
     "regression": Task(
         accumulator=RegressionAccumulator,
-        options=("pred",),
+        options=("label", "weight", "pred"),
         plan=regression.plan,
         check=regression.check,
         measure=regression.measure,
@@ -88,7 +98,7 @@ TASKS = {
     "binary": Task(
         accumulator=PRCurveSketch,
         options=(
-            *("score", "classes", "multilabel", "pos_label"),
+            *("label", "weight", "score", "classes", "multilabel", "pos_label"),
             *("budget", "scores", "nan", "group"),
         ),
         plan=binary.plan,
@@ -100,7 +110,10 @@ TASKS = {
     ),
     "grouped": Task(
         accumulator=GroupedAUC,
-        options=("score", "budget", "scores", "group", "group_weight", "max_groups"),
+        options=(
+            *("label", "weight", "score", "budget", "scores"),
+            *("group", "group_weight", "max_groups"),
+        ),
         plan=grouped.plan,
         check=grouped.check,
         measure=grouped.measure,
@@ -109,13 +122,22 @@ TASKS = {
     ),
     "calibration": Task(
         accumulator=CalibrationAccumulator,
-        options=("score", "classes", "bins"),
+        options=("label", "weight", "score", "classes", "bins"),
         plan=calibration.plan,
         check=calibration.check,
         measure=calibration.measure,
         describe=calibration.describe,
         report=calibration.report,
         pictures={"reliability": calibration.draw},
+    ),
+    "ranking": Task(
+        accumulator=RankingAccumulator,
+        options=ranking.OPTIONS,
+        plan=ranking.plan,
+        check=ranking_results.check,
+        measure=ranking_results.measure,
+        describe=ranking_results.describe,
+        report=ranking_results.report,
     ),
 }
 

@@ -11,7 +11,7 @@ from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
 from streameval.cli.count import Counted, count
-from streameval.io import BadDataError
+from streameval.errors import BadDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator

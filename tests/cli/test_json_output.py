@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from sklearn import metrics as sk
 
-from streameval.cli.outcome import json_line
+from streameval.cli.json_text import json_line
 
 rng = np.random.default_rng(3)
 WORDS = np.array(["cat", "dog", "owl"])

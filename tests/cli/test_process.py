@@ -8,6 +8,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cli.memory import peak
 
 SCRIPT = [sys.executable, "-m", "streameval"]
 FULL = Path("/dev/full")
@@ -81,31 +82,16 @@ def test_script_ends_quietly_on_an_interrupt(jobs, labels, folder):
     assert (process.returncode, error) == (130, b"")
 
 
-# Not getrusage: its maximum includes that of the parent before exec.
-MEASURE = """
-import pathlib, sys
-from streameval.cli import main
-assert main(sys.argv[1:]) == 0
-status = pathlib.Path("/proc/self/status").read_text()
-print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
-"""
-
-
-def peak(name):
-    """Measure the most memory that an evaluation takes, in kB."""
-    command = [sys.executable, "-c", MEASURE, "eval", name, "--quiet"]
-    return int(subprocess.run(command, capture_output=True, text=True, check=True).stderr)
-
-
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])
 def test_memory_does_not_grow_with_the_file(name, write, folder):
     rows = [{"id": n, "y_true": n % 7, "y_pred": n % 5, "note": "x" * 40} for n in range(40_000)]
     small = (folder / write(name, rows)).read_bytes()
-    before = peak(name)
+    before, _ = peak(name)
     body = small.partition(b"\n")[2] if name.endswith(".csv") else small
     with (folder / name).open("ab") as file:
         for _ in range(29):
             file.write(body)
+    after, _ = peak(name)
     # The large file is 110 MB; the difference is what the allocator does not give back.
-    assert peak(name) - before < 12_000
+    assert after - before < 12_000

@@ -160,6 +160,8 @@ def test_eval_names_the_option_of_a_format_that_cannot_be_read(call, stdin):
 
 
 OPTIONS = {
+    "--label": "y_true",
+    "--weight": "w",
     "--pred": "y_pred",
     "--score": "y_score",
     "--classes": "auto",
@@ -175,19 +177,50 @@ OPTIONS = {
     "--group-weight": "impressions",
     "--max-groups": "9",
     "--bins": "15",
+    "--qrels": "a.qrels",
+    "--no-count-missing": None,
+    "--like": "trec_eval",
+    "--measures": "map",
+    "--relevance-level": "2",
+    "--gain": "exp2",
+    "--ties": "expected",
+    "--ap-norm": "R",
+    "--unjudged": "drop",
+    "--negative": "zero",
+    "--empty": "zero",
+    "--missing": "zero",
+    "--track-queries": None,
+    "--rows-per-query": "9",
+    "--max-open-queries": "9",
+    "--per-query": None,
+    "--trec": None,
+    "--query": "q",
+    "--relevance": "r",
+    "--doc": "d",
+    "--retrieved": "t",
+    "--num-relevant": "n",
 }
 TAKEN = {
     "classification": {
-        *("--pred", "--score", "--classes", "--multilabel"),
+        *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
         *("--threshold", "--pos-label", "--top-k", "--ignore-label"),
     },
-    "regression": {"--pred"},
+    "regression": {"--label", "--weight", "--pred"},
     "binary": {
-        *("--score", "--classes", "--multilabel", "--pos-label"),
+        *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
         *("--budget", "--scores", "--nan", "--group"),
     },
-    "grouped": {"--score", "--budget", "--scores", "--group", "--group-weight", "--max-groups"},
-    "calibration": {"--score", "--classes", "--bins"},
+    "grouped": {
+        *("--label", "--weight", "--score", "--budget", "--scores"),
+        *("--group", "--group-weight", "--max-groups"),
+    },
+    "calibration": {"--label", "--weight", "--score", "--classes", "--bins"},
+    "ranking": {
+        *("--qrels", "--no-count-missing", "--like", "--measures", "--relevance-level", "--gain"),
+        *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
+        *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
+        *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
+    },
 }
 
 
@@ -228,7 +261,7 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
         (["eval", "a", "--level", "high"], "--level: must be a number, got 'high'"),
         (["eval", "a", "--threshold", "inf"], "--threshold: must be a number, got 'inf'"),
         (["eval", "a", "--format", "xml"], "--format: invalid choice: 'xml'"),
-        (["eval", "a", "--task", "ranking"], "--task: invalid choice: 'ranking'"),
+        (["eval", "a", "--task", "rank"], "--task: invalid choice: 'rank'"),
         (["eval", "a", "--pred", "p", "--score", "s"], "not allowed with argument --pred"),
         (["eval", "a", "--labels", "x"], "unrecognized arguments: --labels x"),
         (["merge", "a"], "the following arguments are required: -o"),

@@ -1,0 +1,95 @@
+"""Values of rank measures as text: in the layout of trec_eval, as JSON lines, and as a table."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.json_text import json_line
+from streameval.configs.measures import measure
+from streameval.results.curve_text import interval_text, number
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streameval.results.ranking import Ranking
+
+__all__ = ["json_lines", "table", "trec_lines", "trec_name", "trec_totals"]
+
+# What trec_eval calls a measure, and one with a cutoff.
+_NAMES: dict[str, tuple[str | None, str | None]] = {
+    "map": ("map", "map_cut_{}"),
+    "mrr": ("recip_rank", None),
+    "ndcg": ("ndcg", "ndcg_cut_{}"),
+    "p": (None, "P_{}"),
+    "r": (None, "recall_{}"),
+    "hit": (None, "success_{}"),
+    "rprec": ("Rprec", None),
+    "bpref": ("bpref", None),
+    "gm_map": ("gm_map", None),
+    "set_p": ("set_P", None),
+    "set_r": ("set_recall", None),
+    "set_f": ("set_F", None),
+}
+
+
+def trec_name(name: str) -> str:
+    """Give the name that trec_eval has for a measure, or its own if it has none.
+
+    >>> trec_name("p@5"), trec_name("map"), trec_name("p(rel=2)@5")
+    ('P_5', 'map', 'p(rel=2)@5')
+    """
+    item = measure(name)
+    whole, cut = _NAMES.get(item.kind, (None, None))
+    form = whole if item.cutoff is None else cut
+    return name if form is None or item.level is not None else form.format(item.cutoff)
+
+
+def trec_lines(columns: Mapping[str, Any]) -> str:
+    """Lay the values of queries out as trec_eval does, a line for each query and measure."""
+    names, rows = _rows(columns)
+    return "".join(
+        _trec_line(name, _printable(str(query)), value)
+        for query, *values in rows
+        for name, value in zip(names, values, strict=True)
+    )
+
+
+def trec_totals(result: Ranking) -> str:
+    """Lay the means out as trec_eval does."""
+    return "".join(_trec_line(name, "all", float(value)) for name, value in result.items())
+
+
+def json_lines(columns: Mapping[str, Any]) -> str:
+    """Write the values of each query as a line of JSON."""
+    names, rows = _rows(columns)
+    return "".join(json_line(dict(zip(("query", *names), row, strict=True))) for row in rows)
+
+
+def table(result: Ranking, level: float) -> str:
+    """Lay the means out with their sampling and certified intervals, and the counts below."""
+    width = max(map(len, result))
+    lines = []
+    for name, value in result.items():
+        low, high = result.confidence(name, level) if level else (math.nan, math.nan)
+        sampling = "" if math.isnan(low) else f"  {level * 100:g}% {interval_text(low, high)}"
+        certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
+        lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
+    counts = result.report().rpartition("\n")[2]
+    return "\n".join([*lines, counts])
+
+
+def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
+    """Give the measures, and a row for each query: its id and its values."""
+    names = [name for name in columns if name != "query"]
+    values = (columns[name].tolist() for name in ("query", *names))
+    return names, zip(*values, strict=True)
+
+
+def _trec_line(name: str, query: str, value: float) -> str:
+    return f"{trec_name(name):<22}\t{query}\t{value:6.4f}\n"
+
+
+def _printable(text: str) -> str:
+    """Keep an id on its line."""
+    return text if text.isprintable() else repr(text)[1:-1]

@@ -1,0 +1,66 @@
+"""Text that is printed once all has gone well, and may be long."""
+
+from __future__ import annotations
+
+from contextlib import contextmanager
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Self
+
+from streameval.errors import BadDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Spool"]
+
+_IN_MEMORY = 2**20
+_PIECE = 2**16
+
+
+class Spool:
+    """Keep text in a temporary file, past the first megabyte.
+
+    What is read closes it, and so does an exception inside of the block.
+    """
+
+    def __init__(self) -> None:
+        # Newlines and characters that no encoding has come out as they went in.
+        self._file = SpooledTemporaryFile(  # noqa: SIM115 - read after the block
+            _IN_MEMORY, "w+", encoding="utf-8", errors="surrogatepass", newline=""
+        )
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(self, kind: object, *exception: object) -> None:
+        """Forget the text if nobody will read it."""
+        if kind is not None:
+            self._file.close()
+
+    def write(self, text: str) -> None:
+        """Keep some more text.
+
+        Raises
+        ------
+        BadDataError
+            If there is no room for it.
+        """
+        with _room():
+            self._file.write(text)
+
+    def read(self) -> Iterator[str]:
+        """Give all text in pieces, once."""
+        with self._file as file:
+            file.seek(0)
+            while piece := file.read(_PIECE):
+                yield piece
+
+
+@contextmanager
+def _room() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        reason = str(error.strerror or error).lower()
+        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None

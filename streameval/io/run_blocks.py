@@ -1,0 +1,69 @@
+"""Runs of TREC beside their judgements, in blocks of whole queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import attrs
+import numpy as np
+
+from streameval._judged_runs import judged_rows
+from streameval.io.columns import objects
+from streameval.io.rows import Parsed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from streameval.io.columns import Column
+    from streameval.io.trec import Run
+
+__all__ = ["RunBlock"]
+
+_TYPES: dict[str, Any] = {
+    "relevance": np.float64,
+    "score": np.float64,
+    "doc": object,
+    "retrieved": bool,
+}
+
+
+@attrs.frozen(eq=False)
+class RunBlock:
+    """Some queries of a run, all of their rows, and what is known about them.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file.
+    run : Run
+        The rows.
+    judged : mapping from query to mapping from document to relevance
+        The judgements of those queries of the run that have some; the others are left out.
+    taken : int
+        How many bytes of the file they are, before unpacking.
+    """
+
+    unit: ClassVar[str] = "query"
+    source: str
+    run: Run
+    judged: Mapping[str, Mapping[str, float]]
+    taken: int
+
+    def rows(self) -> Iterator[Mapping[str, Any]]:
+        """Give the rows of the run."""
+        run = self.run
+        for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):
+            yield {"query": query, "doc": doc, "score": score}
+
+    def parse(self, columns: Sequence[Column]) -> Parsed:  # noqa: ARG002 - they are always the same
+        """Lay out each judged query as lists; documents that were not returned come last."""
+        queries = list(self.judged)
+        rows = [self._query(query) for query in queries]
+        batch = {
+            name: objects([np.array(row[name], dtype=dtype) for row in rows])
+            for name, dtype in _TYPES.items()
+        }
+        return Parsed({"query": objects(queries), **batch}, queries, [], len(self.run.doc))
+
+    def _query(self, query: str) -> dict[str, Any]:
+        return next(judged_rows({query: self.run[query]}, {query: self.judged[query]}))

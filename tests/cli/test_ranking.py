@@ -1,0 +1,300 @@
+"""`--task ranking`: runs, lists and rows are counted as a program would."""
+
+import gzip
+import json
+from pathlib import Path
+
+import pytest
+from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+
+import streameval as se
+from streameval.cli import sources
+from streameval.io import lines
+
+RANKING = ("--task", "ranking")
+DATA = Path(__file__).parents[2] / "docs" / "data"
+MEASURES = ("map", "ndcg@5", "p(rel=2)@5", "rbp(p=0.8,rel=2)", "bpref", "judged@10", "gm_map")
+
+
+@pytest.fixture
+def run(folder):
+    (folder / "a.run").write_text(run_text())
+    (folder / "a.qrels").write_text(qrels_text())
+    return "a.run"
+
+
+def counted(call, *arguments):
+    """Count, and give the state and the notes."""
+    done = call("eval", *arguments, *RANKING, "-o", "a.state")
+    assert done.code == 0, done.err
+    return se.load("a.state")
+
+
+def of_run(measures=None, *, like=None, **options):
+    names = {} if measures is None else {"measures": measures}
+    make = se.RankingAccumulator if like is None else se.RankingAccumulator.like
+    accumulator = make(**names, **({} if like is None else {"name": like}), **options)
+    return accumulator.update_run(RUN, QRELS)
+
+
+def of_queries(*arguments, **options):
+    """What the judged queries of the run come to, without the missing ones."""
+    accumulator = se.RankingAccumulator(*arguments, **options)
+    return accumulator.update_run({query: RUN[query] for query in JUDGED}, QRELS, False)
+
+
+def parts(folder):
+    """Write the run in two files."""
+    names = list(RUN)
+    for number, part in enumerate((names[:3], names[3:])):
+        (folder / f"{number}.run").write_text(run_text({name: RUN[name] for name in part}))
+    return ["0.run", "1.run"]
+
+
+@pytest.mark.parametrize("rows", [1, 40, 10**6])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranking_state_of_a_run_is_that_of_a_program(jobs, rows, call, run, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
+
+
+def test_ranking_reads_packed_runs_and_qrels(call, run, folder):
+    for name in ("a.run", "a.qrels"):
+        (folder / f"{name}.gz").write_bytes(gzip.compress((folder / name).read_bytes()))
+    assert counted(call, "a.run.gz", "--qrels", "a.qrels.gz") == of_run()
+
+
+@pytest.mark.parametrize("piped", ["run", "qrels"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranking_reads_standard_input(jobs, piped, call, run, stdin, folder):
+    stdin((folder / f"a.{piped}").read_bytes())
+    files = ("-", "--qrels", "a.qrels") if piped == "run" else ("a.run", "--qrels", "-")
+    assert counted(call, *files, "--jobs", jobs) == of_run()
+
+
+def test_ranking_takes_files_as_parts_of_one_run(call, run, folder):
+    found = counted(call, *parts(folder), "--qrels", "a.qrels")
+    assert found == of_run()
+    assert found.compute().n_missing == 2
+
+
+def test_ranking_counts_no_missing_queries_of_a_part_when_told(call, run, folder):
+    sums = []
+    for name in parts(folder):
+        done = call(
+            "eval", name, *RANKING, "--qrels", "a.qrels", "--no-count-missing", "-o", name[0]
+        )
+        assert done.code == 0
+        sums.append(name[0])
+    assert call("merge", *sums, "-o", "sum").code == 0
+    assert se.load("sum") == of_queries()
+
+
+@pytest.mark.parametrize(
+    ("options", "configuration"),
+    [
+        (["--measures", "map,rbp(p=0.8,rel=2)"], {"measures": ["map", "rbp(p=0.8,rel=2)"]}),
+        (["--measures", "map", "--measures", "P_5,nDCG@3"], {"measures": ["map", "p@5", "ndcg@3"]}),
+        (["--relevance-level", 2], {"relevance_level": 2}),
+        (["--gain", "exp2"], {"gain": "exp2"}),
+        (["--gain", "1=1,2=3,3=8"], {"gain": {1: 1, 2: 3, 3: 8}}),
+        (["--ties", "pessimistic"], {"ties": "pessimistic"}),
+        (["--ties", "docid_desc"], {"ties": "docid_desc"}),
+        (["--ap-norm", "min"], {"ap_norm": "min"}),
+        (["--unjudged", "drop"], {"unjudged": "drop"}),
+        (["--negative", "zero"], {"negative": "zero"}),
+        (["--nan", "last"], {"nan": "last"}),
+        (["--empty", "skip"], {"empty": "skip"}),
+        (["--empty", "map=skip,ndcg@10=one"], {"empty": {"map": "skip", "ndcg@10": "one"}}),
+        (["--missing", "skip"], {"missing": "skip"}),
+        (["--missing", "map=skip"], {"missing": {"map": "skip"}}),
+        (["--track-queries"], {"track_queries": True}),
+        (["--rows-per-query", 5], {"rows_per_query": 5}),
+        (["--max-open-queries", 9], {"max_open_queries": 9}),
+        (["--like", "trec_eval"], {"like": "trec_eval"}),
+        (["--like", "ltr", "--empty", "zero"], {"like": "ltr", "empty": "zero"}),
+        (
+            ["--like", "trec_eval", "--measures", "ndcg", "--relevance-level", 3],
+            {"like": "trec_eval", "measures": ["ndcg"], "relevance_level": 3},
+        ),
+    ],
+    ids=lambda value: " ".join(map(str, value)) if isinstance(value, list) else "",
+)
+def test_ranking_options_are_those_of_the_accumulator(options, configuration, call, run):
+    assert counted(call, run, "--qrels", "a.qrels", *options) == of_run(**configuration)
+
+
+def test_ranking_json_is_that_of_the_result(call, run):
+    options = ("--qrels", "a.qrels", "--measures", ",".join(MEASURES), "--json")
+    found = call("eval", run, *RANKING, *options).json
+    expected = of_run(MEASURES).compute()
+    assert found["metrics"] == expected.as_dict()
+    assert found["intervals"] == {name: list(expected.confidence(name)) for name in expected}
+    assert found["bounds"] == {name: [value.low, value.high] for name, value in expected.items()}
+    rest = {"task": "ranking", "n": 7, "rows": sum(map(len, RUN.values())), "bad": 0, "exact": True}
+    assert found | rest | {"qrels": "a.qrels", "unjudged": 1, "level": 0.95} == found
+
+
+def test_ranking_json_leaves_intervals_out_at_level_0(call, run):
+    found = call("eval", run, *RANKING, "--qrels", "a.qrels", "--json", "--level", 0).json
+    assert (found["intervals"], found["level"]) == ({}, 0)
+
+
+def test_ranking_json_has_no_interval_of_one_query(call, write):
+    log = write("a.jsonl", as_lists()[:1])
+    assert call("eval", log, *RANKING, "--json").json["intervals"] == {}
+
+
+def test_ranking_reports_measures_intervals_and_counts(call, run):
+    done = call(
+        "eval", run, *RANKING, "--qrels", "a.qrels", "--measures", "map,P_5", "--level", 0.9
+    )
+    result = of_run(["map", "p@5"]).compute()
+    low, high = result.confidence("map", 0.9)
+    heading, blank, first, second, counts = done.out.splitlines()
+    assert (heading, blank) == (f"{sum(map(len, RUN.values()))} rows of 1 file", "")
+    assert first == f"map  {float(result.map):.6f}  90% [{low:.6f}, {high:.6f}]"
+    assert second.startswith("p@5  ")
+    assert counts == "7 queries, 1 with nothing relevant, 2 judged but missing"
+    assert done.err == "streameval: note: left out 1 query of the run without judgements.\n"
+
+
+@pytest.mark.parametrize("rows", [1, 10**6])
+def test_ranking_says_how_many_queries_have_no_judgements(rows, call, run, folder, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    (folder / "few.qrels").write_text(qrels_text({"t7": QRELS["t7"]}))
+    done = call("eval", run, *RANKING, "--qrels", "few.qrels")
+    assert done.err == "streameval: note: left out 7 queries of the run without judgements.\n"
+    quiet = call("eval", run, *RANKING, "--qrels", "few.qrels", "--quiet")
+    assert quiet.err == ""
+
+
+def test_ranking_says_nothing_of_a_run_that_is_judged_in_full(call, folder):
+    (folder / "a.run").write_text(run_text({"t7": RUN["t7"]}))
+    (folder / "a.qrels").write_text(qrels_text())
+    assert call("eval", "a.run", *RANKING, "--qrels", "a.qrels").err == ""
+
+
+def test_ranking_report_has_certified_intervals_of_what_was_not_kept(call, write):
+    options = ("--rows-per-query", 3, "--measures", "map", "--level", 0)
+    found = call("eval", write("a.jsonl", as_rows()), *RANKING, *options)
+    first = found.out.splitlines()[2]
+    assert first.startswith("map  0.")
+    assert "  certified [0." in first
+    assert "%" not in first
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])
+def test_ranking_reads_lists_of_whole_queries(name, call, write):
+    assert counted(call, write(name, as_lists())) == of_queries()
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranking_of_lists_is_the_same_over_blocks_and_processes(jobs, call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 2000)
+    found = counted(call, write("a.jsonl", as_lists()), "--jobs", jobs, "--like", "trec_eval")
+    expected = se.RankingAccumulator.like("trec_eval")
+    assert found == expected.update_run({query: RUN[query] for query in JUDGED}, QRELS, False)
+
+
+def test_ranking_needs_no_more_than_relevances_and_scores(call, write):
+    log = write(
+        "a.jsonl", [{"relevance": [0, 1], "score": [2, 1]}, {"relevance": [1], "score": [0]}]
+    )
+    found = counted(call, log, "--measures", "mrr")
+    relevance, score, mask = [[0, 1], [1, 0]], [[2, 1], [0, 0]], [[True, True], [True, False]]
+    assert found == se.RankingAccumulator("mrr").update(relevance, score, mask=mask)
+
+
+@pytest.mark.parametrize("doc", ["d", 7])
+def test_ranking_counts_a_query_without_documents(doc, call, write):
+    names = ("relevance", "score", "doc", "retrieved")
+    rows = [
+        {"query": 1, **{name: [] for name in names}},
+        {"query": 2, "relevance": [1], "score": [0.5], "doc": [doc], "retrieved": [True]},
+    ]
+    found = counted(call, write("a.jsonl", rows), "--track-queries")
+    expected = se.RankingAccumulator(track_queries=True)
+    mask = [[False], [True]]
+    assert found == expected.update([[0], [1]], [[0.0], [0.5]], mask=mask, query=[1, 2])
+
+
+def test_ranking_counts_queries_that_are_all_without_documents(call, write):
+    found = counted(call, write("a.jsonl", [{"relevance": [], "score": []}] * 3))
+    assert found.compute().as_dict() | {"n_queries": 3, "n_empty": 3, "map": 0.0} == (
+        found.compute().as_dict()
+    )
+
+
+def test_ranking_reads_how_many_relevant_documents_there_are(call, write):
+    lists = {"relevance": [1, 0], "score": [2, 1]}
+    rows = [{"query": query, **lists, "num_relevant": n} for query, n in [("a", 4), ("b", 2)]]
+    found = counted(call, write("a.jsonl", rows), "--measures", "r@10")
+    assert found.compute()["r@10"] == (1 / 4 + 1 / 2) / 2
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.parquet"])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranking_reads_rows_of_queries_in_any_order(jobs, name, call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 1000)
+    found = counted(call, write(name, as_rows()), "--jobs", jobs, "--like", "trec_eval")
+    expected = se.RankingAccumulator.like("trec_eval")
+    assert found == expected.update_run({query: RUN[query] for query in JUDGED}, QRELS, False)
+
+
+def test_ranking_reads_columns_of_other_names(call, write):
+    names = {"query": "q", "doc": "d", "relevance": "rel", "score": "s", "retrieved": "was"}
+    log = write("a.csv", [{names[key]: row[key] for key in names} for row in as_rows()])
+    options = [word for key in names for word in (f"--{key}", names[key])]
+    found = counted(call, log, *options, "--ties", "docid_desc")
+    assert found == of_queries(ties="docid_desc")
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl"])
+def test_ranking_reads_integers_as_queries(name, call, write):
+    rows = [
+        {"query": q, "relevance": r, "score": s} for q, r, s in [(7, 1, 1), (8, 0, 2), (7, 0, 2)]
+    ]
+    found = counted(call, write(name, rows), "--track-queries")
+    expected = se.RankingAccumulator(track_queries=True)
+    assert found == expected.update([1, 0, 0], [1, 2, 2], query=[7, 8, 7])
+
+
+@pytest.mark.parametrize("words", [("true", "false"), ("1", "0"), (True, False), ("1.0", "0.0")])
+def test_ranking_reads_what_was_retrieved_in_words(words, call, write):
+    yes, no = words
+    rows = [
+        {"query": "a", "relevance": 0, "score": 1, "retrieved": yes},
+        {"query": "a", "relevance": 1, "score": "", "retrieved": no},
+    ]
+    found = counted(call, write("a.csv", rows), "--measures", "r@10")
+    expected = se.RankingAccumulator("r@10")
+    assert found == expected.update([[0, 1]], [[1, 0]], retrieved=[[True, False]])
+
+
+def test_ranking_reads_rows_with_how_many_are_relevant(call, write):
+    rows = [
+        {"query": q, "relevance": 1, "score": s, "R": 4} for q, s in [("a", 1), ("b", 1), ("a", 2)]
+    ]
+    found = counted(call, write("a.csv", rows), "--num-relevant", "R", "--measures", "r@10")
+    assert found.compute()["r@10"] == (2 / 4 + 1 / 4) / 2
+
+
+def test_ranking_of_the_sample_is_that_of_its_page(call):
+    """The numbers in docs/data/README.md are computed by definition."""
+    page = (DATA / "README.md").read_text(encoding="utf-8")
+    row = next(line for line in page.splitlines() if line.startswith("| `digits_retrieval.*`"))
+    run, qrels, log = (DATA / f"digits_retrieval.{end}.gz" for end in ("run", "qrels", "jsonl"))
+    options = ("--measures", "map,ndcg@10,p@10,r@50,mrr", "--json", *RANKING)
+    of_run = call("eval", run, "--qrels", qrels, *options).json["metrics"]
+    names = ("MAP", "nDCG@10", "precision@10", "recall@50", "MRR")
+    values = [of_run[name] for name in ("map", "ndcg@10", "p@10", "r@50", "mrr")]
+    for name, value in zip(names, values, strict=True):
+        assert f"{name} {value:.5f}" in row
+    assert call("eval", log, *options).json["metrics"] == of_run
+
+
+def test_ranking_json_lines_of_lists_may_hold_more(call, write):
+    """What is not read may be anything."""
+    lists = [json.loads(json.dumps(line)) | {"note": {"a": [1, None]}} for line in as_lists()]
+    assert counted(call, write("a.jsonl", lists)) == of_queries()

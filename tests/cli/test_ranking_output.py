@@ -1,0 +1,346 @@
+"""`--task ranking`: values of queries, gates, states, help."""
+
+import json
+import re
+import shlex
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+import pytrec_eval
+from cli.memory import peak
+from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
+
+import streameval as se
+from streameval.cli import sources, spool
+from streameval.cli.ranking_text import trec_name
+from streameval.io import lines
+
+RANKING = ("--task", "ranking")
+QUERIES = ("--per-query", *RANKING)
+DATA = Path(__file__).parents[2] / "docs" / "data"
+TREC = (
+    *("map", "recip_rank", "ndcg", "Rprec", "bpref", "set_P", "set_recall", "set_F"),
+    *("P_5", "P_10", "recall_10", "ndcg_cut_10", "map_cut_10", "success_1"),
+)
+
+
+@pytest.fixture
+def run(folder):
+    (folder / "a.run").write_text(run_text())
+    (folder / "a.qrels").write_text(qrels_text())
+    return "a.run"
+
+
+@pytest.fixture
+def lists(write):
+    return write("a.jsonl", as_lists())
+
+
+def per_query(measures, like="trec_eval"):
+    accumulator = se.RankingAccumulator.like(like, measures, per_query=True)
+    columns = accumulator.update_run(RUN, QRELS, False).compute().per_query()
+    names = [name for name in columns if name != "query"]
+    rows = zip(*(columns[name].tolist() for name in ("query", *names)), strict=True)
+    return {query: dict(zip(names, values, strict=True)) for query, *values in rows}
+
+
+def trec_eval(run, qrels, level=1):
+    """What trec_eval prints for each query, in the order of the run, and for all."""
+    whole = {query: {doc: int(rel) for doc, rel in docs.items()} for query, docs in qrels.items()}
+    found = pytrec_eval.RelevanceEvaluator(whole, set(TREC), level).evaluate(run)
+    rows = {query: found[query] for query in run if query in found}
+    means = {name: sum(row[name] for row in rows.values()) / len(rows) for name in TREC}
+    return "".join(
+        f"{name:<22}\t{query}\t{row[name]:6.4f}\n"
+        for query, row in (rows | {"all": means}).items()
+        for name in TREC
+    )
+
+
+@pytest.mark.parametrize("level", [1, 2])
+@pytest.mark.parametrize("rows", [1, 10**6])
+def test_per_query_prints_what_trec_eval_does(rows, level, call, run, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    options = ("--like", "trec_eval", "--measures", ",".join(TREC), "--relevance-level", level)
+    done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
+    assert done.code == 0
+    assert done.out == trec_eval(RUN, QRELS, level)
+
+
+def test_per_query_of_the_sample_is_what_trec_eval_prints(call):
+    run, qrels = DATA / "digits_retrieval.run.gz", DATA / "digits_retrieval.qrels.gz"
+    options = ("--like", "trec_eval", "--measures", ",".join(TREC))
+    done = call("eval", run, "--qrels", qrels, *options, *QUERIES)
+    assert done.out == trec_eval(dict(se.io.read_run(run)), dict(se.io.read_qrels(qrels)))
+
+
+def test_trec_prints_the_lines_of_all_queries_alone(call, run):
+    options = ("--like", "trec_eval", "--measures", ",".join(TREC), "--trec")
+    done = call("eval", run, "--qrels", "a.qrels", *options, *RANKING)
+    assert done.out == "".join(trec_eval(RUN, QRELS).splitlines(keepends=True)[-len(TREC) :])
+
+
+@pytest.mark.parametrize("name", TREC)
+def test_trec_name_of_a_measure_is_that_of_trec_eval(name):
+    (measure,) = se.RankingAccumulator(name).compute()
+    assert trec_name(measure) == name
+
+
+@pytest.mark.parametrize(
+    "name", ["mrr@10", "dcg@5", "p(rel=2)@5", "lrap", "rbp(p=0.8)", "err@20", "judged@10"]
+)
+def test_trec_name_is_its_own_where_trec_eval_has_none(name):
+    assert trec_name(name) == name
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("rows", [1, 10**6])
+def test_per_query_writes_lines_of_json_in_the_order_of_the_run(jobs, rows, call, run, monkeypatch):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    options = ("--like", "trec_eval", "--measures", "map,ndcg@5", "--json", "--jobs", jobs)
+    done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
+    *found, whole = map(json.loads, done.out.splitlines())
+    values = per_query(["map", "ndcg@5"])
+    assert found == [{"query": query, **values[query]} for query in JUDGED]
+    assert whole["metrics"]["n_queries"] == len(JUDGED)
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_per_query_of_lists_is_that_of_the_run(jobs, call, run, lists, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 3000)
+    of_run = call("eval", run, "--qrels", "a.qrels", "--like", "trec_eval", *QUERIES)
+    found = call("eval", lists, "--like", "trec_eval", "--jobs", jobs, *QUERIES)
+    assert found.out == of_run.out
+
+
+@pytest.mark.parametrize("name", ["a.csv", "a.jsonl", "a.parquet"])
+def test_per_query_of_rows_is_sorted(name, call, write):
+    options = ("--like", "trec_eval", "--measures", "map,P_5", "--json")
+    done = call("eval", write(name, as_rows()), *options, *QUERIES)
+    *found, _ = map(json.loads, done.out.splitlines())
+    values = per_query(["map", "p@5"])
+    assert found == [{"query": query, **values[query]} for query in sorted(JUDGED)]
+
+
+def test_per_query_of_many_rows_comes_in_pieces(call, write, monkeypatch):
+    monkeypatch.setattr("streameval.cli.ranking_counting._PIECE", 3)
+    log = write("a.csv", [{"query": n, "relevance": 1, "score": 1} for n in range(10)])
+    done = call("eval", log, "--measures", "mrr", "--trec", *QUERIES)
+    expected = [f"recip_rank            \t{query}\t1.0000" for query in (*range(10), "all")]
+    assert done.out.splitlines() == expected
+
+
+def test_per_query_gives_what_an_empty_query_counts(call, lists):
+    options = ("--measures", "map", "--empty", "nan", "--json")
+    *found, whole = map(json.loads, call("eval", lists, *options, *QUERIES).out.splitlines())
+    assert [row["query"] for row in found if row["map"] is None] == ["t4"]
+    assert whole["metrics"]["map"] is None
+
+
+def test_per_query_keeps_an_id_on_its_line(call, write):
+    log = write("a.jsonl", [{"query": "a\n\tb ü", "relevance": [1], "score": [1]}])
+    done = call("eval", log, "--measures", "mrr", *QUERIES)
+    assert done.out.splitlines()[0] == r"recip_rank            " + "\t" + r"a\n\tb ü" + "\t1.0000"
+
+
+def test_per_query_changes_nothing_in_the_state(call, lists):
+    call("eval", lists, *QUERIES, "-o", "a.state")
+    call("eval", lists, *RANKING, "-o", "b.state")
+    assert Path("a.state").read_bytes() == Path("b.state").read_bytes()
+
+
+def test_per_query_prints_nothing_of_a_file_that_turns_bad(call, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 100)
+    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
+    log = write("a.jsonl", [*as_lists(), {"query": "z", "relevance": [1], "score": ["x"]}])
+    done = call("eval", log, *QUERIES)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.startswith("streameval: error: a.jsonl, line 8: `score` must be a list of num")
+
+
+def test_per_query_says_that_there_is_no_room(call, lists, monkeypatch):
+    class Full(tempfile.SpooledTemporaryFile):
+        def write(self, text):
+            raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(spool, "SpooledTemporaryFile", Full)
+    done = call("eval", lists, *QUERIES)
+    message = "a temporary file cannot be written: no space left on device."
+    assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+
+
+def test_ranking_leaves_out_a_bad_line_and_counts_the_others(call, write):
+    bad = {"query": "z", "relevance": [1, 0], "score": [1], "doc": ["a"], "retrieved": [True]}
+    log = write("a.jsonl", [*as_lists()[:2], bad, *as_lists()[2:]])
+    options = ("--measures", "map", "--max-bad", 1, "--like", "trec_eval")
+    done = call("eval", log, "--json", *options, *QUERIES)
+    assert [json.loads(line)["query"] for line in done.out.splitlines()[:-1]] == JUDGED
+    assert json.loads(done.out.splitlines()[-1])["bad"] == 1
+    reason = "`score` must be as long as `relevance`, got 1 items for 2."
+    assert done.err == f"streameval: warning: a.jsonl, line 3: {reason}\n"
+
+
+@pytest.mark.parametrize(
+    ("gate", "options", "verdict"),
+    [
+        ("map>=0.01", [], "passed"),
+        ("map>=0.15", [], "undecided"),
+        ("map>=0.9", [], "failed"),
+        ("ndcg_cut_10>=0.05", [], "passed"),
+        ("nDCG@10>=0.05", [], "passed"),
+        ("rbp(p=0.8,rel=2)>=0.9", [], "failed"),
+        ("p(rel=2)@5 < 0.9", [], "passed"),
+        ("map>=0.15", ["--level", 0], "passed"),
+        ("n_queries>=7", [], "passed"),
+        ("n_missing<1", [], "passed"),
+    ],
+)
+def test_ranking_decides_a_gate_by_the_sampling_interval(gate, options, verdict, call, lists):
+    measures = ("--measures", "map,ndcg@10,rbp(p=0.8,rel=2),p(rel=2)@5")
+    done = call("eval", lists, *RANKING, *measures, "--fail-under", gate, *options)
+    assert done.err.startswith(f"streameval: {verdict}: {gate}: ")
+    assert done.code == (verdict != "passed")
+
+
+def test_ranking_gate_names_the_interval_that_decides(call, lists):
+    done = call("eval", lists, *RANKING, "--fail-under", "map>=0.9", "--level", 0.8)
+    accumulator = se.RankingAccumulator()
+    result = accumulator.update_run({query: RUN[query] for query in JUDGED}, QRELS, False).compute()
+    low, high = result.confidence("map", 0.8)
+    found = f"map>=0.9: {result.map:.6g} in [{low:.6g}, {high:.6g}]"
+    assert done.err == f"streameval: failed: {found}.\n"
+
+
+def test_ranking_gate_is_undecided_by_one_query(call, write):
+    done = call("eval", write("a.jsonl", as_lists()[:1]), *RANKING, "--fail-under", "map>=0.01")
+    assert done.code == 1
+    assert "no sampling interval (it takes two queries); --level 0 compares" in done.err
+    options = ("--fail-under", "map>=0.01", "--level", 0)
+    assert call("eval", "a.jsonl", *RANKING, *options).code == 0
+
+
+def test_ranking_gate_is_decided_by_the_certified_interval_at_level_0(call, write):
+    log = write("a.jsonl", as_rows())
+    options = ("--measures", "map", "--rows-per-query", 3, "--level", 0)
+    done = call("eval", log, *RANKING, *options, "--fail-under", "map>=0.15")
+    assert done.err.startswith("streameval: undecided: map>=0.15: 0.")
+
+
+@pytest.mark.parametrize(
+    ("gate", "message"),
+    [
+        ("mpa>0", "no metric 'mpa': did you mean 'map'? There are n_queries, n_empty, n_missing,"),
+        ("ndcg@5>0", "no metric 'ndcg@5': did you mean 'ndcg@10'? There are n_queries,"),
+        ("map[1]>0", "'map[1]>0': map has no averages and no classes."),
+    ],
+)
+def test_ranking_gate_says_what_there_is(gate, message, call, lists):
+    done = call("eval", lists, *RANKING, "--fail-under", gate)
+    assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+def test_ranking_states_merge_and_show(call, write, run):
+    for name, part in (("a", as_lists()[:3]), ("b", as_lists()[3:])):
+        log = write(f"{name}.jsonl", part)
+        assert call("eval", log, *RANKING, "-o", f"{name}.state").code == 0
+    assert call("merge", "b.state", "a.state", "-o", "sum.state").out == (
+        "2 states merged into sum.state, n = 7\n"
+    )
+    whole = call("eval", run, *RANKING, "--qrels", "a.qrels", "--no-count-missing")
+    assert call("show", "sum.state").out == (
+        "sum.state, n = 7\n\n" + whole.out.partition("\n\n")[2]
+    )
+    shown = call("show", "sum.state", "--json", "--fail-under", "map>=0.01")
+    assert (shown.code, shown.json["task"], shown.json["n"]) == (0, "ranking", 7)
+
+
+def test_ranking_states_of_tracked_queries_are_not_merged_twice(call, lists):
+    call("eval", lists, *RANKING, "--track-queries", "-o", "a.state")
+    done = call("merge", "a.state", "a.state", "-o", "sum.state")
+    assert done.code == 4
+    assert done.err == (
+        "streameval: error: a.state does not fit a.state: cannot merge: query 't21' is in both.\n"
+    )
+
+
+def test_ranking_states_of_other_measures_are_not_merged(call, lists):
+    call("eval", lists, *RANKING, "-o", "a.state")
+    call("eval", lists, *RANKING, "--measures", "map", "-o", "b.state")
+    done = call("merge", "a.state", "b.state", "-o", "sum.state")
+    assert done.code == 4
+    assert "cannot merge: `measures` differs" in done.err
+
+
+def test_plot_refuses_a_ranking(call, lists):
+    call("eval", lists, *RANKING, "-o", "a.state")
+    done = call("plot", "a.state", "-o", "a.png")
+    assert done.code == 2
+    message = "a.state holds a RankingAccumulator, which has no curve."
+    assert done.err == f"streameval: error: {message}\n"
+
+
+def examples(text):
+    return re.findall(r"^  streameval (eval .*--task ranking.*)$", text, re.MULTILINE)
+
+
+@pytest.mark.parametrize("asked", [("--help",), ("eval", "--help")])
+def test_help_has_examples_that_work(asked, call, folder, write):
+    (folder / "bm25.run").write_text(run_text())
+    (folder / "test.qrels").write_text(qrels_text())
+    write("searches.jsonl", as_lists())
+    found = examples(call(*asked).out)
+    assert found
+    for example in found:
+        done = call(*shlex.split(example))
+        assert (done.code, done.err.count("error")) == (0, 0), done.err
+        assert "ndcg" in done.out
+
+
+MANY = ",".join(f"P_{k}" for k in range(1, 61))
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_run(folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(folder))
+    sizes = []
+    for queries in (2000, 10_000):
+        with (folder / "a.run").open("w") as file:
+            for query in range(queries):
+                file.writelines(f"q{query} Q0 d{n:030} {n} {100 - n} tag\n" for n in range(100))
+        (folder / "a.qrels").write_text("".join(f"q{n} 0 d{7:030} 1\n" for n in range(queries)))
+        size, text = peak("a.run", "--qrels", "a.qrels", "--measures", "map", *QUERIES)
+        sizes.append(size)
+        assert text.count("\n") == queries + 1
+    # The large run is 55 MB; the judgements, and the ids of its queries, are kept.
+    assert sizes[1] - sizes[0] < 20_000
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_values_of_queries(folder, monkeypatch):
+    monkeypatch.setenv("TMPDIR", str(folder))
+    monkeypatch.setenv("PYTHONIOENCODING", "utf-8")
+    line = json.dumps({"relevance": [0, 1], "score": [1, 2], "note": "x" * 800})[1:]
+    sizes = []
+    for queries in (3000, 30_000):
+        text = "".join(f'{{"query": {query}, {line}\n' for query in range(queries))
+        (folder / "a.jsonl").write_text(text)
+        size, text = peak("a.jsonl", "--measures", MANY, *QUERIES)
+        sizes.append(size)
+        assert text.count("\n") == 60 * (queries + 1)
+    # The large file has 62 MB of values.
+    assert sizes[1] - sizes[0] < 20_000
+
+
+def test_reference_shows_what_is_printed(call, folder):
+    page = (DATA.parent / "reference" / "command-line.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```console\n\$ streameval (.*?)\n(.+?)```", page, re.DOTALL)
+    ((command, printed),) = [block for block in blocks if "--per-query" in block[0]]
+    ranks = {"q1": 2, "q2": 4}
+    run = {query: {f"d{n}": 9.0 - n for n in range(1, 6)} for query in ranks}
+    (folder / "bm25.run").write_text(run_text(run))
+    qrels = {query: {f"d{rank}": 1} for query, rank in ranks.items()}
+    (folder / "test.qrels").write_text(qrels_text(qrels))
+    assert call(*shlex.split(command)).out == printed
