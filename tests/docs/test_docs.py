@@ -54,6 +54,37 @@ def test_accuracy_tables_are_about_the_data_of_the_script(monkeypatch: pytest.Mo
     assert "| NO |" not in tables
 
 
+def test_tables_of_rank_libraries_are_what_the_script_makes(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    divergence = importlib.import_module("rank_divergence")
+    page = (ROOT / "docs" / "explanation" / "ranking.md").read_text(encoding="utf-8")
+    for name, table in [("library", divergence.by_library()), ("way", divergence.by_way())]:
+        assert f"<!-- by {name} -->\n{table}\n<!-- end of by {name} -->" in page
+
+
+@pytest.mark.parametrize(("library", "n_answers"), [("trec_eval", 17), ("scikit-learn", 7)])
+def test_answers_of_a_rank_library_are_reproduced(
+    library: str, n_answers: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    assert importlib.import_module("rank_divergence").check(library) == n_answers
+
+
+def test_ranking_reference_gives_names_that_mean_the_same() -> None:
+    page = (ROOT / "docs" / "reference" / "ranking.md").read_text(encoding="utf-8")
+    table = page.partition("## Measures")[2].partition("`Precision@10`")[0]
+    rows = [line.split("|")[1:-1] for line in table.splitlines() if line.startswith("| `")]
+    for own, _, _, *others in rows:
+        kinds = re.findall(r"`(.+?)`", own)
+        for cell in others:
+            for place, name in enumerate(re.findall(r"`(.+?)`", cell)):
+                kind = kinds[place if len(kinds) > 1 else 0]
+                measure = f"{kind}@10" if "10" in name else kind
+                assert name in streameval.RankingAccumulator([measure]).compute()
+
+
 def test_logs_are_what_their_script_makes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs" / "data")
     monkeypatch.setattr(sys, "argv", ["make.py", "--check"])
@@ -70,6 +101,13 @@ def test_python_blocks_are_run_as_examples(page: Path) -> None:
     for block in re.findall(r"```python\n(.*?)```", page.read_text(encoding="utf-8"), re.DOTALL):
         assert block.startswith(">>> "), f"this block is not run: {block!r}"
         assert block.endswith("\n\n"), f"an empty line must end the block: {block!r}"
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
+def test_every_block_is_closed(page: Path) -> None:
+    fences = re.findall(r"^(```.*)", page.read_text(encoding="utf-8"), re.MULTILINE)
+    assert len(fences) % 2 == 0
+    assert set(fences[1::2]) <= {"```"}
 
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
