@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.accumulator import from_bytes, merge
 from streameval.calibration import CalibrationAccumulator
 from streameval.checkpoint import load, save
+from streameval.collection import Collection
 from streameval.confusion import ConfusionAccumulator
 from streameval.curve import PRCurveSketch
 from streameval.errors import (
@@ -35,6 +36,7 @@ from streameval.ranking import RankingAccumulator
 from streameval.regression import RegressionAccumulator
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
+from streameval.results.collection import CollectionResult
 from streameval.results.comparison import Comparison, Difference, compare
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
@@ -51,6 +53,8 @@ __all__ = [
     "Calibration",
     "CalibrationAccumulator",
     "ClassCurves",
+    "Collection",
+    "CollectionResult",
     "Comparison",
     "Confusion",
     "ConfusionAccumulator",

@@ -3,11 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
+from typing import Any, Self
+
+import attrs
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["arguments"]
+__all__ = ["Table", "arguments"]
+
+
+@attrs.define(eq=False)
+class Table:
+    """A batch with columns: a mapping, a data frame or an Arrow table."""
+
+    batch: Any
+    names: list[str]
+    _taken: dict[str, Any] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, batch: Any) -> Self | None:
+        """Read the names of the columns; None if the batch has none."""
+        names = _column_names(batch)
+        return None if names is None else cls(batch, names)
+
+    def column(self, name: str) -> Any:
+        """Take a column out, once however often it is asked for; a missing one is named."""
+        taken = self._taken
+        if name not in taken:
+            if name not in self.names:
+                listed = ", ".join(self.names) or "none"
+                raise InvalidInputError(f"`{name}` is missing: the batch has the columns {listed}.")
+            try:
+                taken[name] = self.batch[name]
+            except (KeyError, ValueError) as error:
+                raise InvalidInputError(
+                    f"`{name}` cannot be taken from the batch: {error}."
+                ) from error
+        return taken[name]
 
 
 def arguments(
@@ -46,9 +78,10 @@ def arguments(
 
 
 def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
-    columns = _column_names(batch)
-    if columns is not None:
-        return _take_columns(batch, columns, names, optional)
+    table = Table.of(batch)
+    if table is not None:
+        found = [name for name in optional if name in table.names]
+        return {name: table.column(name) for name in (*names, *found)}
     wanted = ", ".join(names)
     if not isinstance(batch, (tuple, list)):
         raise InvalidInputError(
@@ -62,24 +95,6 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
             f"({len(names)} to {most} arrays), got {len(batch)} items."
         )
     return dict(zip(names + optional, batch, strict=False))
-
-
-def _take_columns(
-    batch: Any, columns: list[str], names: tuple[str, ...], optional: tuple[str, ...]
-) -> dict[str, Any]:
-    for name in names:
-        if name not in columns:
-            raise InvalidInputError(
-                f"`{name}` is missing: the batch has the columns {', '.join(columns) or 'none'}."
-            )
-    return {name: _column(batch, name) for name in names + optional if name in columns}
-
-
-def _column(batch: Any, name: str) -> Any:
-    try:
-        return batch[name]
-    except (KeyError, ValueError) as error:
-        raise InvalidInputError(f"`{name}` cannot be taken from the batch: {error}.") from error
 
 
 def _column_names(batch: Any) -> list[str] | None:

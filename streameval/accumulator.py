@@ -9,6 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 import attrs
 
 from streameval import codec
+from streameval._batches import arguments
 from streameval._fixed_point import FixedPoint
 from streameval.errors import (
     CorruptStateError,
@@ -19,7 +20,7 @@ from streameval.errors import (
 )
 from streameval.states.state import State
 
-__all__ = ["Accumulator", "from_bytes", "merge"]
+__all__ = ["Accumulator", "decode", "from_bytes", "merge"]
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
@@ -31,14 +32,17 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The thin mutable shell around a frozen configuration and a frozen state.
 
     A subclass is final. It gives its kind number and its configuration class, the state class
-    that belongs to a configuration, `update` and `compute`; everything else follows from the
-    sum of states. Each mutating verb ends in one assignment, so a failure leaves no trace.
+    that belongs to a configuration, the names of its arrays, `update` and `compute`; everything
+    else follows from the sum of states. Each mutating verb ends in one assignment, so a failure
+    leaves no trace.
     """
 
     __slots__ = ("_config", "_held")
 
     kind: ClassVar[int]
     _config_type: ClassVar[type[Any]]
+    _arrays: ClassVar[tuple[str, ...]]
+    _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
     _config: ConfigT
     _held: Any
 
@@ -52,7 +56,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def __init__(self, config: ConfigT) -> None:
         self._config = config
-        self._state = self._state_type(config).zero(config)
+        self.reset()
 
     @property
     def _state(self) -> StateT:
@@ -202,6 +206,21 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
 
+    def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
+        """Name the arrays of one `update`, however they were handed over."""
+        keywords = dict(zip(self._optional_arrays, optional, strict=True))
+        return arguments(*arrays, names=self._arrays, optional=keywords)
+
+    def _fork(self) -> Self:
+        """Make a shell that holds the same, rows that wait included, to try an update on.
+
+        Updates of it show nowhere else, whether they succeed or not. Only one of the two may be
+        updated after that: the fork, or this one if the fork is dropped.
+        """
+        made = type(self).__new__(type(self))
+        made._config, made._held = self._config, self._held
+        return made
+
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
         self._state = self._sum(self._state, batch)
@@ -211,6 +230,12 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """Add two states; a subclass whose configuration limits their size overrides this."""
         total: StateT = a + b
         return total
+
+    @classmethod
+    def _empty(cls, config: ConfigT) -> Self:
+        made = cls.__new__(cls)
+        made._config = config
+        return made.reset()
 
     @classmethod
     def _make(cls, config: ConfigT, state: StateT) -> Self:
@@ -226,16 +251,20 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             held = getattr(actual, "__name__", "")
             raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.__name__}.")
         try:
-            config = cls._decode_config(parts.header["config"])
-            state = cls._decode_state(config, parts)
+            config, state = cls._decode_parts(parts)
         except CorruptStateError:
             raise
         except (StreamevalError, TypeError, ValueError, OverflowError, RecursionError) as error:
             reason = str(error).rstrip(".")
             raise CorruptStateError(f"state is corrupt: {reason}.") from error
-        header = codec.encode_header(_fields(config), _fields(state))
-        require(header == parts.header_bytes, "the header is not in canonical form")
         return cls._make(config, state)
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
+        config = cls._decode_config(parts.header["config"])
+        state = cls._decode_state(config, parts)
+        parts.check_header(_fields(config), _fields(state))
+        return config, state
 
     @classmethod
     def _decode_config(cls, described: dict[str, Any]) -> ConfigT:
@@ -266,12 +295,18 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if type(self) is not type(other):
             kinds = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
-        for name, mine in _fields(self._config).items():
-            theirs = getattr(other._config, name)
+        difference = self._difference(self._config, other._config)
+        if difference:
+            raise IncompatibleStateError(f"cannot merge: {difference}.")
+
+    @classmethod
+    def _difference(cls, config: ConfigT, other: ConfigT) -> str | None:
+        """Say in which option two configurations differ first."""
+        for name, mine in _fields(config).items():
+            theirs = getattr(other, name)
             if mine != theirs:
-                raise IncompatibleStateError(
-                    f"cannot merge: `{name}` differs ({mine!r} and {theirs!r})."
-                )
+                return f"`{name}` differs ({mine!r} and {theirs!r})"
+        return None
 
 
 def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
@@ -323,7 +358,11 @@ def from_bytes(data: bytes) -> Any:
     UnsupportedVersionError
         When a newer release wrote them.
     """
-    parts = codec.split(data)
+    return decode(codec.split(data))
+
+
+def decode(parts: codec.Parts) -> Any:
+    """Read any accumulator from the checked parts of its bytes."""
     kind = _KINDS.get(parts.kind)
     if kind is None:
         raise CorruptStateError(f"state is corrupt: unknown kind {parts.kind}.")

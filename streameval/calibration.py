@@ -18,7 +18,6 @@ from streameval._arrays import (
     first_true,
     shape_text,
 )
-from streameval._batches import arguments
 from streameval._fixed_point import FixedPoint
 from streameval._highest_scores import first_highest
 from streameval._labels import encode
@@ -86,6 +85,8 @@ class CalibrationAccumulator(
 
     __slots__ = ()
 
+    _arrays = ("y_true", "y_prob")
+
     def __init__(self, bins: int = 15, classes: int | Any = None) -> None:
         super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
 
@@ -116,9 +117,7 @@ class CalibrationAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = arguments(
-            y_true, y_prob, names=("y_true", "y_prob"), optional={"sample_weight": sample_weight}
-        )
+        given = self._named(y_true, y_prob, optional=(sample_weight,))
         truth = as_array(given["y_true"], name="y_true")
         probability = as_array(given["y_prob"], name="y_prob")
         if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(probability)):

@@ -23,7 +23,7 @@ import itertools
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -44,6 +44,7 @@ __all__ = [
     "MAGIC",
     "PREFIX",
     "VERSION",
+    "Nested",
     "Parts",
     "decode_fields",
     "encode",
@@ -71,6 +72,18 @@ class Parts:
     header: dict[str, Any]
     payload: memoryview
 
+    def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
+        """Check that the header is the one that would be written of what was read."""
+        expected = encode_header(config, fields)
+        require(expected == self.header_bytes, "the header is not in canonical form")
+
+
+@attrs.frozen
+class Nested:
+    """Encoded states that are part of another."""
+
+    items: tuple[bytes | memoryview, ...]
+
 
 def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
     """Write one state.
@@ -82,8 +95,8 @@ def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> b
     config : mapping
         The configuration: booleans, integers, floats, strings, None and tuples of these.
     fields : mapping
-        The state: `FixedPoint` arrays and `Column`s, which fill the payload, and `ExactSum`
-        numbers, labels, and tuples of these, which stand in the header.
+        The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
+        and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
     header = encode_header(config, fields)
     payload = b"".join(part for value in fields.values() for part in _payload(value))
@@ -187,22 +200,31 @@ def _describe(value: Any) -> Any:
         return {"fraction": value.fraction is not None, "shape": list(value.shape)}
     if isinstance(value, Column):
         return {"column": value.kind, "length": len(value)}
+    if isinstance(value, Nested):
+        return {"column": "bytes", "length": len(value.items)}
     return _to_json(value)
 
 
-def _payload(value: Any) -> Iterable[bytes]:
+def _payload(value: Any) -> Iterable[bytes | memoryview]:
     """Write what does not stand in the header, in pieces of whole words."""
     if isinstance(value, FixedPoint):
         yield _words(value.whole)
         if value.fraction is not None:
             yield _words(value.fraction)
     elif isinstance(value, Column) and value.kind == "text":
-        texts = [text.encode("utf-8") for text in value.values]
-        yield _words(np.array([len(text) for text in texts], dtype=np.int64))
-        joined = b"".join(texts)
-        yield joined + bytes(-len(joined) % _WORD)
+        yield from _pieces([text.encode("utf-8") for text in value.values])
     elif isinstance(value, Column):
         yield _words(value.values)
+    elif isinstance(value, Nested):
+        yield from _pieces(value.items)
+
+
+def _pieces(pieces: Sequence[bytes | memoryview]) -> Iterable[bytes | memoryview]:
+    """Write pieces of any length: the length of each, then all of them up to a whole word."""
+    lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
+    yield _words(lengths)
+    yield from pieces
+    yield bytes(int(-lengths.sum() % _WORD))
 
 
 def _words(array: npt.NDArray[Any]) -> bytes:
@@ -211,32 +233,39 @@ def _words(array: npt.NDArray[Any]) -> bytes:
 
 def _take_column(
     description: dict[str, Any], payload: memoryview, name: str
-) -> tuple[Column, memoryview]:
+) -> tuple[Column | Nested, memoryview]:
     require(description.keys() == {"column", "length"}, name)
     kind, length = description["column"], description["length"]
-    require(kind in ("int64", "uint64", "text") and type(length) is int, name)
+    require(kind in ("int64", "uint64", "text", "bytes") and type(length) is int, name)
     size = _WORD * length
     require(0 <= size <= len(payload), f"{name} declares more than there is")
     words = np.frombuffer(payload[:size], dtype="<u8" if kind == "uint64" else "<i8")
-    if kind != "text":
-        return Column(words.astype(kind)), payload[size:]
-    return _take_texts(words, payload[size:], name)
+    payload = payload[size:]
+    if kind in ("int64", "uint64"):
+        return Column(words.astype(kind)), payload
+    pieces, payload = _take_pieces(words, payload, name)
+    return Nested(tuple(pieces)) if kind == "bytes" else _texts(pieces, name), payload
 
 
-def _take_texts(
+def _take_pieces(
     lengths: npt.NDArray[np.int64], payload: memoryview, name: str
-) -> tuple[Column, memoryview]:
+) -> tuple[Iterable[memoryview], memoryview]:
     within = (lengths >= 0) & (lengths <= len(payload))
     require(within.all(), f"{name} declares more than there is")
     ends = list(itertools.accumulate(lengths.tolist(), initial=0))
     size = ends[-1] + -ends[-1] % _WORD
     require(size <= len(payload), f"{name} declares more than there is")
     require(not any(payload[ends[-1] : size]), f"{name} is not padded with zeros")
+    pieces = (payload[start:end] for start, end in itertools.pairwise(ends))
+    return pieces, payload[size:]
+
+
+def _texts(pieces: Iterable[memoryview], name: str) -> Column:
     try:
-        texts = [str(payload[start:end], "utf-8") for start, end in itertools.pairwise(ends)]
+        texts = [str(piece, "utf-8") for piece in pieces]
     except UnicodeDecodeError:
         raise CorruptStateError(f"state is corrupt: {name} is not text.") from None
-    return Column(np.fromiter(texts, dtype=object, count=len(texts))), payload[size:]
+    return Column(np.fromiter(texts, dtype=object, count=len(texts)))
 
 
 def _take_numbers(

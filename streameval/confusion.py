@@ -8,7 +8,6 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval._arrays import as_array, as_labels, as_weights, check_matrix, check_vector
-from streameval._batches import arguments
 from streameval._decisions import decide, decide_multilabel, present
 from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Classes, Label, encode, meet
@@ -88,6 +87,8 @@ class ConfusionAccumulator(
 
     __slots__ = ()
 
+    _arrays = ("y_true", "y_pred")
+
     # a state, the buffer of cells that are not in it yet, and how many there are; the three are
     # replaced as one, so that no reader sees a mix
     _held: tuple[ConfusionCounts, Codes | None, int]
@@ -143,9 +144,7 @@ class ConfusionAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = arguments(
-            y_true, y_pred, names=("y_true", "y_pred"), optional={"sample_weight": sample_weight}
-        )
+        given = self._named(y_true, y_pred, optional=(sample_weight,))
         truth = as_array(given["y_true"], name="y_true")
         prediction = as_array(given["y_pred"], name="y_pred")
         weights = given["sample_weight"]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, final
 
-from streameval._batches import arguments
 from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Label
 from streameval._scored_rows import read_rows
@@ -72,6 +71,8 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
 
     __slots__ = ()
 
+    _arrays = ("y_true", "y_score")
+
     # a state and the rows that are not in it yet; both are replaced as one
     _held: tuple[ScoreTables, WaitingRows | None]
 
@@ -121,9 +122,7 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = arguments(
-            y_true, y_score, names=("y_true", "y_score"), optional={"sample_weight": sample_weight}
-        )
+        given = self._named(y_true, y_score, optional=(sample_weight,))
         return self._count(read_rows(**given, config=self._config))
 
     def compute(self) -> Curve | ClassCurves:

@@ -6,7 +6,6 @@ from typing import Any, Literal, Self, final
 
 import attrs
 
-from streameval._batches import arguments
 from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._scored_rows import read_grouped
 from streameval.accumulator import Accumulator
@@ -86,6 +85,8 @@ class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=Grouped
 
     __slots__ = ()
 
+    _arrays = ("y_true", "y_score", "group")
+
     # a state and the batches that are not in it yet; both are replaced as one
     _held: tuple[GroupTables, _Waiting]
 
@@ -132,13 +133,7 @@ class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=Grouped
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = arguments(
-            y_true,
-            y_score,
-            group,
-            names=("y_true", "y_score", "group"),
-            optional={"sample_weight": sample_weight},
-        )
+        given = self._named(y_true, y_score, group, optional=(sample_weight,))
         rows = read_grouped(**given, config=self._config)
         return self._count(rows) if len(rows) else self
 

@@ -7,7 +7,6 @@ from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from streameval._batches import arguments
 from streameval._completed_queries import OnQueries, completed
 from streameval._fixed_point import FixedPoint
 from streameval._judged_runs import judged_rows, missing_queries
@@ -100,6 +99,9 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
     """
 
     __slots__ = ()
+
+    _arrays = ("relevance", "score")
+    _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
 
     _held: Parts  # their sum is the state
 
@@ -220,18 +222,8 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
         CountOverflowError
             When a query would have more than 2**24 rows.
         """
-        given = arguments(
-            relevance,
-            score,
-            names=("relevance", "score"),
-            optional={
-                "query": query,
-                "mask": mask,
-                "retrieved": retrieved,
-                "num_relevant": num_relevant,
-                "doc": doc,
-            },
-        )
+        optional = query, mask, retrieved, num_relevant, doc
+        given = self._named(relevance, score, optional=optional)
         goes_on = flag(partial, name="partial")
         queries = read_queries(**given, config=self._config, goes_on=goes_on)
         if not len(queries):

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import Any, Self, final
 
 from streameval._arrays import as_numbers, as_weights, check_vector
-from streameval._batches import arguments
 from streameval.accumulator import Accumulator
 from streameval.configs.regression import RegressionConfig
 from streameval.results.regression import Regression
@@ -42,6 +41,8 @@ class RegressionAccumulator(
 
     __slots__ = ()
 
+    _arrays = ("y_true", "y_pred")
+
     def __init__(self) -> None:
         super().__init__(RegressionConfig.of())
 
@@ -71,9 +72,7 @@ class RegressionAccumulator(
         CountOverflowError
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = arguments(
-            y_true, y_pred, names=("y_true", "y_pred"), optional={"sample_weight": sample_weight}
-        )
+        given = self._named(y_true, y_pred, optional=(sample_weight,))
         truth = as_numbers(given["y_true"], name="y_true")
         check_vector(truth, rows=None, name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")

@@ -224,9 +224,25 @@ def query_values() -> se.RankingAccumulator:
     return accumulator.add_missing([5])
 
 
+def collection() -> se.Collection:
+    """Three members, of which one is a collection, and has a member like one of the others."""
+    inner = se.Collection({"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(2)})
+    members = {"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator(), "inner": inner}
+    renamed = {"fit": {"y_pred": "日本", "sample_weight": "w"}, "inner": {"y_score": "日本"}}
+    batch = {
+        "y_true": [0, 1, 1, 0],
+        "y_pred": [0, 1, 0, 1],
+        "日本": [0.25, 0.75, 0.5, 0.125],
+        "w": [1, 0.5, 2, 1],
+    }
+    return se.Collection(members, columns=renamed).update(batch)
+
+
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
+    "collection": collection,
+    "empty_collection": lambda: se.Collection({"fit": se.RegressionAccumulator()}),
     "empty_calibration": se.CalibrationAccumulator,
     "curve": curve,
     "coarse_curve": coarse_curve,
@@ -271,6 +287,8 @@ FIELDS = {
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
     "class_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "collection": ("members",),
+    "empty_collection": ("members",),
     "empty_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
     "curve": CURVE_FIELDS,
     "coarse_curve": CURVE_FIELDS,
@@ -302,6 +320,7 @@ KINDS = {
     se.CalibrationAccumulator: 4,
     se.GroupedAUC: 5,
     se.RankingAccumulator: 6,
+    se.Collection: 7,
 }
 """The numbers of the kinds, for ever."""
 

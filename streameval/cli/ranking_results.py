@@ -6,7 +6,6 @@ import math
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
-from streameval.cli.ranking_text import table
 from streameval.configs.measures import measure as parsed
 from streameval.errors import InvalidInputError
 
@@ -57,7 +56,7 @@ def describe(result: Ranking, level: float) -> dict[str, Any]:
 
 def report(result: Ranking, level: float) -> str:
     """Lay the measures out as a text table."""
-    return table(result, level)
+    return result.report(level=level)
 
 
 def _intervals(result: Ranking, level: float) -> dict[str, tuple[float, float]]:

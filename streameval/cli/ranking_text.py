@@ -1,20 +1,18 @@
-"""Values of rank measures as text: in the layout of trec_eval, as JSON lines, and as a table."""
+"""Values of rank measures as text: in the layout of trec_eval, and as JSON lines."""
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
 from streameval.configs.measures import measure
-from streameval.results.curve_text import interval_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streameval.results.ranking import Ranking
 
-__all__ = ["json_lines", "table", "trec_lines", "trec_name", "trec_totals"]
+__all__ = ["json_lines", "trec_lines", "trec_name", "trec_totals"]
 
 # What trec_eval calls a measure, and one with a cutoff.
 _NAMES: dict[str, tuple[str | None, str | None]] = {
@@ -64,19 +62,6 @@ def json_lines(columns: Mapping[str, Any]) -> str:
     """Write the values of each query as a line of JSON."""
     names, rows = _rows(columns)
     return "".join(json_line(dict(zip(("query", *names), row, strict=True))) for row in rows)
-
-
-def table(result: Ranking, level: float) -> str:
-    """Lay the means out with their sampling and certified intervals, and the counts below."""
-    width = max(map(len, result))
-    lines = []
-    for name, value in result.items():
-        low, high = result.confidence(name, level) if level else (math.nan, math.nan)
-        sampling = "" if math.isnan(low) else f"  {level * 100:g}% {interval_text(low, high)}"
-        certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
-        lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
-    counts = result.report().rpartition("\n")[2]
-    return "\n".join([*lines, counts])
 
 
 def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:

@@ -15,7 +15,7 @@ Floats = npt.NDArray[np.float64]
 def gains_of(relevance: Floats, config: RankingConfig) -> Floats:
     """Give the gain of each relevance that has been checked; 0 for -inf and NaN.
 
-    ``2**relevance - 1`` is exact here: relevances are whole and at most 62 then.
+    ``2**relevance - 1`` is rounded once at most: relevances are whole and at most 62 then.
     """
     if isinstance(config.gain, tuple):
         levels, gains = np.array(config.gain).T

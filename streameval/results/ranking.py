@@ -237,7 +237,7 @@ class Ranking(Mapping[str, Bounded]):
         for place, name in enumerate(self):
             column, is_absent = bits[:, place].view(np.float64), bits[:, place] == ABSENT
             if measure(name).kind == "gm_map":
-                column = np.exp(column)
+                column = np.array([math.exp(value) for value in column.tolist()])
             empty, missing = (_CREDIT.get(words[place], math.nan) for words in self._policies)
             column = np.where(np.isnan(column), empty, column)
             columns[name] = np.where(is_absent, missing, column)
@@ -257,13 +257,19 @@ class Ranking(Mapping[str, Bounded]):
                 flat[f"{name}_low"], flat[f"{name}_high"] = value.low, value.high
         return flat
 
-    def report(self) -> str:
-        """Lay the numbers out as a text table."""
-        width = max(map(len, self))
+    def report(self, *, level: float = 0.95) -> str:
+        """Lay the numbers out as a text table.
+
+        Parameters
+        ----------
+        level : float
+            That of the sampling intervals, in [0, 1); 0 leaves them out.
+        """
+        width, share = max(map(len, self)), f"{100.0 * level:.6g}%"
         lines = []
         for name, value in self.items():
-            low, high = self.confidence(name)
-            sampling = "" if math.isnan(low) else f"  95% {interval_text(low, high)}"
+            low, high = self.confidence(name, level) if level else (math.nan, math.nan)
+            sampling = "" if math.isnan(low) else f"  {share} {interval_text(low, high)}"
             certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
             lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
         counts = [f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"]
@@ -317,7 +323,7 @@ class Ranking(Mapping[str, Bounded]):
             reach = z * math.sqrt(variance)
             if item.kind == "dcg":
                 return max(mean - reach, 0.0), mean + reach
-            return math.exp(mean - reach), min(math.exp(mean + reach), 1.0)
+            return math.exp(max(mean - reach, LEAST_LOG)), math.exp(min(mean + reach, 0.0))
         draws = effective_draws(mean, variance, float(tally.n))
         return wilson(mean, draws, z)
 

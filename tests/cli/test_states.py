@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 import streameval as se
@@ -57,3 +59,42 @@ def test_task_of_refuses_an_accumulator_without_a_task(monkeypatch):
     monkeypatch.setattr(tasks, "TASKS", {})
     with pytest.raises(InvalidInputError, match="`state` holds a ConfusionAccumulator"):
         tasks.task_of(se.ConfusionAccumulator())
+
+
+def two_members():
+    members = {"counts": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
+    batch = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "y_score": [0.1, 0.9, 0.4]}
+    return se.Collection(members).update(batch)
+
+
+def test_show_reports_the_members_of_a_collection(call, save):
+    name = save("a.state", two_members())
+    shown = call("show", name)
+    assert shown.code == 0
+    assert shown.out == f"a.state, 2 members\n\n{two_members().compute().report()}\n"
+
+
+def test_show_gives_the_numbers_of_a_collection_as_json(call, save):
+    name = save("a.state", two_members())
+    shown = json.loads(call("show", name, "--json").out)
+    assert shown == {"state": "a.state", "metrics": two_members().compute().as_dict()}
+
+
+def test_merge_adds_collections(call, save):
+    names = [save(f"{n}.state", two_members()) for n in range(3)]
+    done = call("merge", *names, "-o", "sum.state")
+    assert done.out == "3 states merged into sum.state, 2 members\n"
+    assert se.load("sum.state") == se.merge([two_members()] * 3)
+
+
+def test_show_refuses_gates_of_a_collection(call, save):
+    name = save("a.state", two_members())
+    shown = call("show", name, "--fail-under", "roc_auc>=0.5")
+    assert (shown.code, shown.out) == (2, "")
+    assert "holds a Collection" in shown.err
+
+
+def test_plot_refuses_a_collection(call, save):
+    done = call("plot", save("a.state", two_members()), "-o", "a.png")
+    assert (done.code, done.out) == (2, "")
+    assert "holds a Collection" in done.err

@@ -34,11 +34,24 @@ def accumulators() -> dict[str, Any]:
         ["ndcg@2", "gm_map", "lrap", "rprec"], per_query=True, empty={"lrap": "one"}
     )
     names = se.GroupedAUC(4, scores="real", group_weight="positives", max_groups=3)
+    members = {
+        "counts": se.ConfusionAccumulator(),
+        "curve": se.PRCurveSketch(2),
+        "fit": se.RegressionAccumulator(),
+        "again": se.ConfusionAccumulator(),
+    }
     return {
         "calibration": se.CalibrationAccumulator().update(
             [1, 0, 1, 0, 1], [0.9, 0.2, 1e-300, 0.4, 1.0], sample_weight=[0.1, 3, 2**40, 1, 0.5]
         ),
         "calibration-classes": classes.update(["日本", "a"], [[0.25, 0.75], [0.1, 0.9]]),
+        "collection": se.Collection(members, columns={"curve": {"y_score": "p"}}).update(
+            {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "p": [0.1, 0.9, 0.4]}
+        ),
+        "collection-nested": se.Collection(
+            {"out": se.Collection(members), "日本": se.ConfusionAccumulator("auto")},
+            columns={"out": {"y_score": "p", "sample_weight": "w"}},
+        ).update({"y_true": [0, 1], "y_pred": [1, 1], "p": [0.25, 0.5], "w": [0.1, 2**53]}),
         "confusion-binary": binary.update(["ham", "spam", "spam"], [0.25, 0.5, 0.1]),
         "confusion-empty": se.ConfusionAccumulator(),
         "confusion-met": met.update(

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 from hypothesis import strategies as st
-from laws import curve_cases, ranking_cases
+from laws import collection_cases, curve_cases, ranking_cases
 
 import streameval as se
 from streameval.accumulator import Accumulator
@@ -276,7 +276,26 @@ def _large_open_queries() -> Case:
     return Case(se.RankingAccumulator, *ranking_cases.large_open())
 
 
+@st.composite
+def _collection(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = collection_cases.collection_rows(draw, random, size)
+    return Case(se.Collection, options, rows | _weights(draw, size, random))
+
+
+def _large_collection() -> Case:
+    return Case(se.Collection, *collection_cases.large_rows())
+
+
 LAWS: dict[str, Laws] = {
+    "Collection": Laws(
+        cases=_collection(),
+        changed_options=collection_cases.CHANGED_OPTIONS,
+        bad_batches=collection_cases.BAD_BATCHES,
+        good_batch=collection_cases.good_batch,
+        large=_large_collection,
+    ),
     "RankingAccumulator": Laws(
         cases=_ranking(),
         changed_options=ranking_cases.CHANGED_OPTIONS,

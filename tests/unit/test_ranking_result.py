@@ -359,3 +359,16 @@ def test_html_is_well_formed() -> None:
     root = ElementTree.fromstring(counted(NAMES).compute()._repr_html_())
     assert root.tag == "pre"
     assert root.text == counted(NAMES).compute().report()
+
+
+def test_report_takes_the_level_of_its_intervals() -> None:
+    result = se.RankingAccumulator("mrr").update([[1, 0], [0, 1]], [[2, 1], [2, 1]]).compute()
+    low, high = result.confidence("mrr", 0.8)
+    assert f"  80% [{low:.6f}, {high:.6f}]" in result.report(level=0.8)
+    assert "[" not in result.report(level=0)
+
+
+def test_interval_of_a_geometric_mean_stays_in_its_range() -> None:
+    result = se.RankingAccumulator("gm_map").update([[1, 0], [0, 0]], [[2, 1], [2, 1]]).compute()
+    low, high = result.confidence("gm_map", 0.999)
+    assert 1e-5 * (1 - 1e-12) <= low <= result["gm_map"] <= high <= 1.0

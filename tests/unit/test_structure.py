@@ -31,9 +31,11 @@ LAYERS = [
     {"results"},
     {"_completed_queries"},
     {"accumulator"},
+    {"_members"},
     {
         "calibration",
         "checkpoint",
+        "collection",
         "confusion",
         "curve",
         "grouped",

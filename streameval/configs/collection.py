@@ -1,0 +1,178 @@
+"""The options of `Collection`: its names, and what each of them counts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from functools import cached_property
+from typing import Any, Self
+
+import attrs
+
+from streameval._labels import canonical_label
+from streameval.errors import InvalidInputError, require
+
+__all__ = ["MAX_MEMBERS", "SEPARATOR", "CollectionConfig", "Member", "canonical_name"]
+
+SEPARATOR = "/"
+MAX_DEPTH = 16
+MAX_MEMBERS = 2**12
+MAX_CHARACTERS = 2**20  # of names and columns: they stand in the header, which has a limit
+
+Columns = tuple[tuple[str, str], ...]
+
+
+def canonical_name(value: Any, *, name: str) -> str:
+    """Accept a text that is not empty."""
+    if not isinstance(value, str) or not value:
+        raise InvalidInputError(f"`{name}` must have names that are texts, got {value!r}.")
+    return str(canonical_label(value, name=name))
+
+
+@attrs.frozen(slots=False)
+class Member:
+    """What a name counts: equal ones are counted once.
+
+    Parameters
+    ----------
+    kind : class of an accumulator
+    options : configuration
+        That of the accumulator.
+    columns : tuple of (array, column)
+        The column of each array that does not bear its name, in the order of the arrays of
+        `update`. An optional array that is listed must be there.
+    """
+
+    kind: type[Any]
+    options: Any
+    columns: Columns = ()
+
+    @cached_property
+    def arrays(self) -> tuple[str, ...]:
+        """The arrays that an update takes, the optional ones last."""
+        arrays: tuple[str, ...] = self.kind._arrays + self.kind._optional_arrays
+        return arrays
+
+    @property
+    def takes_truth_and_prediction(self) -> bool:
+        """Whether the two arrays of an update are the truth and what is predicted."""
+        return len(self.kind._arrays) == 2 and self.kind._arrays[0] == "y_true"
+
+    @cached_property
+    def required(self) -> dict[str, str]:
+        """The column of each array that must be there."""
+        return {name: name for name in self.kind._arrays} | dict(self.columns)
+
+    @cached_property
+    def read(self) -> dict[str, str]:
+        """The column of each array."""
+        return {name: name for name in self.arrays} | dict(self.columns)
+
+    def renamed(self, columns: Mapping[str, str]) -> Self:
+        """Read other columns in place of some of those that are read now."""
+        listed = dict(self.columns)
+        chosen = {
+            array: columns.get(column, column)
+            for array, column in self.read.items()
+            if array in listed or column in columns
+        }
+        pairs = tuple(
+            (array, column)
+            for array, column in chosen.items()
+            if array != column or array not in self.kind._arrays
+        )
+        return attrs.evolve(self, columns=pairs)
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class CollectionConfig:
+    """The names of a collection and the member of each; equal ones can merge. Made by `of`.
+
+    The members of a collection within another are listed beside the others, as ``outer/inner``.
+    """
+
+    names: tuple[str, ...]
+    members: tuple[Member, ...]
+
+    @classmethod
+    def of(cls, *, names: Sequence[str], members: Sequence[Member]) -> Self:
+        """Check how many there are, and that they fit a header."""
+        if not 1 <= len(names) <= MAX_MEMBERS:
+            raise InvalidInputError(
+                f"`members` must be from 1 to {MAX_MEMBERS} accumulators, got {len(names)}."
+            )
+        config = cls(names=tuple(names), members=tuple(members))
+        deepest = max(names, key=lambda name: name.count(SEPARATOR))
+        if deepest.count(SEPARATOR) >= MAX_DEPTH:
+            raise InvalidInputError(
+                f"`members` must be collections in collections at most {MAX_DEPTH} deep, "
+                f"got {deepest!r}."
+            )
+        columns = (column for part in config.parts for _, column in part.columns)
+        characters = sum(map(len, names)) + sum(map(len, columns))
+        if characters > MAX_CHARACTERS:
+            raise InvalidInputError(
+                f"`members` must have names and columns of at most {MAX_CHARACTERS} characters "
+                f"together, got {characters}."
+            )
+        return config
+
+    @cached_property
+    def parts(self) -> tuple[Member, ...]:
+        """The distinct members, in the order of their first names."""
+        return tuple(dict.fromkeys(self.members))
+
+    @cached_property
+    def places(self) -> tuple[int, ...]:
+        """Which of the parts each name stands for."""
+        place = {part: number for number, part in enumerate(self.parts)}
+        return tuple(place[member] for member in self.members)
+
+    @cached_property
+    def place_of(self) -> dict[str, int]:
+        """The same, by name."""
+        return dict(zip(self.names, self.places, strict=True))
+
+    @cached_property
+    def part_names(self) -> tuple[str, ...]:
+        """The first name of each part."""
+        first = dict(zip(reversed(self.members), reversed(self.names), strict=True))
+        return tuple(first[part] for part in self.parts)
+
+    @property
+    def shared(self) -> tuple[tuple[str, ...], ...]:
+        """The names that are counted once together."""
+        groups: dict[int, list[str]] = {}
+        for name, place in zip(self.names, self.places, strict=True):
+            groups.setdefault(place, []).append(name)
+        return tuple(tuple(group) for group in groups.values() if len(group) > 1)
+
+    @property
+    def top_names(self) -> tuple[str, ...]:
+        """The names of the members, of which some may be collections."""
+        return tuple(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self.names))
+
+    def within(self, name: str) -> Self | None:
+        """Give the configuration of a member that is a collection; None if there is none."""
+        start = name + SEPARATOR
+        inner = {
+            path.removeprefix(start): member
+            for path, member in zip(self.names, self.members, strict=True)
+            if path.startswith(start)
+        }
+        if not inner:
+            return None
+        return attrs.evolve(self, names=tuple(inner), members=tuple(inner.values()))
+
+    def check_names(self) -> None:
+        """Raise `CorruptStateError` unless a mapping of mappings has these names in this order."""
+        seen: set[str] = set()
+        opened: list[str] = []
+        for name in self.names:
+            *outer, last = name.split(SEPARATOR)
+            require(all((*outer, last)), "a name that is empty")
+            canonical_name(name, name="names")
+            folders = [SEPARATOR.join(outer[: depth + 1]) for depth in range(len(outer))]
+            new = {name, *(folder for folder in folders if folder not in opened)}
+            require(not new & seen, "names twice, or apart")
+            seen |= new
+            opened = folders

@@ -1,0 +1,87 @@
+"""The result of `Collection`."""
+
+from __future__ import annotations
+
+import html as escaping
+import textwrap
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+from streameval.configs.collection import SEPARATOR
+
+__all__ = ["CollectionResult"]
+
+
+@attrs.frozen(repr=False, eq=False)
+class CollectionResult(Mapping[str, Any]):
+    """The results of the members of a collection, by name.
+
+    Made by `Collection.compute`. The result of a collection within another is one of these
+    too; ``result["a/b"]`` is ``result["a"]["b"]``.
+    """
+
+    _names: tuple[str, ...]
+    _results: tuple[Any, ...]
+
+    def __getitem__(self, name: str) -> Any:
+        """Give the result of a member."""
+        if name in self._names:
+            return self._results[self._names.index(name)]
+        start = f"{name}{SEPARATOR}"
+        inner = [
+            (path.removeprefix(start), result)
+            for path, result in zip(self._names, self._results, strict=True)
+            if path.startswith(start)
+        ]
+        if not inner:
+            raise KeyError(f"{name!r} is not among the members {', '.join(self._names)}")
+        names, results = zip(*inner, strict=True)
+        return CollectionResult(names, results)
+
+    def __iter__(self) -> Iterator[str]:
+        """List the names of the members in order."""
+        return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._names))
+
+    def __len__(self) -> int:
+        """Give the number of members."""
+        return sum(1 for _ in self)
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Flatten to plain numbers for a logger, named ``member/metric``."""
+        return {
+            f"{name}{SEPARATOR}{metric}": value
+            for name, result in zip(self._names, self._results, strict=True)
+            for metric, value in result.as_dict().items()
+        }
+
+    def report(self) -> str:
+        """Lay the reports of the members out one below the other."""
+        return "\n\n".join(
+            f"{title}\n{textwrap.indent(result.report(), '  ')}" for title, result in self._titled()
+        )
+
+    def __repr__(self) -> str:
+        """Show the result of each member on one line."""
+        return f"CollectionResult({dict(self.items())})"
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        parts = (
+            f"<h4>{escaping.escape(title)}</h4>{result._repr_html_()}"
+            for title, result in self._titled()
+        )
+        return f"<div>{''.join(parts)}</div>"
+
+    def _titled(self) -> Iterator[tuple[str, Any]]:
+        """Give each result once, with the names that share it."""
+        names: dict[int, list[str]] = {}
+        for name, result in zip(self._names, self._results, strict=True):
+            names.setdefault(id(result), []).append(name)
+        distinct = {id(result): result for result in self._results}
+        for key, shared in names.items():
+            yield ", ".join(shared), distinct[key]
