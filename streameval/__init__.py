@@ -82,7 +82,7 @@ __all__ = [
 
 __version__ = version("streameval")
 
-if not TYPE_CHECKING:  # for a type checker, a module with `__getattr__` has any attribute
+if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
 
     def __getattr__(name: str) -> Any:
         """Import `streameval.io` when it is first used: most programs read no files."""

@@ -49,6 +49,8 @@ from oracle.curve_oracles import (
 
 import streameval as se
 
+pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
+
 SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
 N_SAMPLES = round(345 * SHARE)
 N_SAMPLES_LONG = 4_000
