@@ -55,6 +55,7 @@ class _Rows:
     known: Array | None = None
 
     def select(self, kept: Mask) -> _Rows:
+        """Keep some documents; the queries stay."""
         return attrs.evolve(
             self,
             place=self.place[kept],

@@ -41,6 +41,7 @@ class _Tally:
     is_undefined: bool
 
     def mean(self, total: Fraction) -> float:
+        """Divide a total by the number of queries; nan of none, or where the mean is undefined."""
         return float(total / self.n) if self.n and not self.is_undefined else math.nan
 
     @property
