@@ -21,7 +21,7 @@ from small_states import EVERY
 import streameval as se
 from streameval import checkpoint
 
-KILLS = 60
+KILLS = 200
 
 OLD, NEW = (se.ConfusionAccumulator().update([truth], [1]) for truth in (0, 1))
 
