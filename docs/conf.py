@@ -24,8 +24,14 @@ myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
+autodoc_mock_imports = [
+    *("apache_beam", "dask", "distributed", "pyspark", "ray"),
+    *("keras", "lightning", "torch"),
+]
 napoleon_google_docstring = False
 napoleon_use_param = False
 napoleon_use_rtype = False
 copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
+copybutton_line_continuation_character = "\\"
+copybutton_here_doc_delimiter = "EOF"

@@ -46,6 +46,7 @@ from streameval.results.regression import Regression
 
 if TYPE_CHECKING:
     from streameval import io as io
+    from streameval import reports as reports
 
 __all__ = [
     "BadDataError",
@@ -85,12 +86,16 @@ __version__ = version("streameval")
 if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
 
     def __getattr__(name: str) -> Any:
-        """Import `streameval.io` when it is first used: most programs read no files."""
+        """Import what most programs do not use when it is first used."""
         if name == "io":
             import streameval.io  # noqa: PLC0415
 
             return streameval.io
+        if name == "reports":
+            import streameval.reports  # noqa: PLC0415
+
+            return streameval.reports
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), "io"})
+        return sorted({*globals(), "io", "reports"})

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
@@ -89,6 +89,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """
         number: int | float = self._total.to_numbers().item()
         return number
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name, in one canonical form; accumulators with equal ones can merge."""
+        return _fields(self._config)
 
     @property
     def _total(self) -> FixedPoint:
@@ -191,6 +196,24 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             When they hold another kind of accumulator.
         """
         return cls._decode(codec.split(data))
+
+    def state_dict(self) -> dict[str, str]:
+        """Give the bytes as text in a plain dict, which checkpoints of any framework can hold."""
+        return codec.to_state_dict(self.to_bytes())
+
+    def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
+        """Go on from what `state_dict` gave; what was counted is forgotten.
+
+        Raises
+        ------
+        CorruptStateError
+            When it is damaged, or none. As always, nothing has changed then.
+        IncompatibleStateError
+            When it holds another kind of accumulator, or other options; the message names them.
+        """
+        loaded = self.from_bytes(codec.from_state_dict(state_dict))
+        self._check_alike(loaded, "load")
+        self._state = loaded._state
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Pickle through `to_bytes`."""
@@ -295,9 +318,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if type(self) is not type(other):
             kinds = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
-        difference = self._difference(self._config, other._config)
-        if difference:
-            raise IncompatibleStateError(f"cannot merge: {difference}.")
+        self._check_alike(other, "merge")
+
+    def _check_alike(self, other: Self, verb: str) -> None:
+        if difference := self._difference(self._config, other._config):
+            raise IncompatibleStateError(f"cannot {verb}: {difference}.")
 
     @classmethod
     def _difference(cls, config: ConfigT, other: ConfigT) -> str | None:

@@ -19,6 +19,7 @@ not forgery; what it lets through is still checked as a state by the reader.
 
 from __future__ import annotations
 
+import base64
 import itertools
 import json
 import struct
@@ -50,7 +51,9 @@ __all__ = [
     "encode",
     "encode_header",
     "from_json",
+    "from_state_dict",
     "split",
+    "to_state_dict",
 ]
 
 MAGIC = b"\x89SEVL\r\n\x1a"
@@ -168,6 +171,25 @@ def from_json(value: Any) -> Any:
     if isinstance(value, dict):
         return _to_sum(value) if "exact_sum" in value else _to_float(value)
     return value
+
+
+def to_state_dict(data: bytes) -> dict[str, str]:
+    """Write bytes as text: the one form that every checkpoint, metadata and JSON can hold."""
+    return {"state": base64.b64encode(data).decode("ascii")}
+
+
+def from_state_dict(state_dict: Any) -> bytes:
+    """Read the bytes that `to_state_dict` wrote."""
+    if not isinstance(state_dict, Mapping):
+        kind = type(state_dict).__name__
+        raise InvalidInputError(f"`state_dict` must be what `state_dict` gave, got {kind}.")
+    require(state_dict.keys() == {"state"}, "a state dict has one entry, 'state'")
+    text = state_dict["state"]
+    require(isinstance(text, str), f"'state' must be text, got {type(text).__name__}")
+    try:
+        return base64.b64decode(text, validate=True)
+    except ValueError as error:
+        raise CorruptStateError(f"state is corrupt: 'state' is no base64: {error}.") from error
 
 
 def _to_json(value: Any) -> Any:

@@ -127,6 +127,22 @@ class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionCo
         return {name: self._member(held, name).n for name in self}
 
     @property
+    def options(self) -> dict[str, Any]:
+        """The options of each member, by name; a dict by name for a collection."""
+        held = self._held
+        return {name: self._member(held, name).options for name in self}
+
+    @property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """The columns, by array, that members read in place of those with the arrays' names."""
+        config = self._config
+        return {
+            name: dict(member.columns)
+            for name, member in zip(config.names, config.members, strict=True)
+            if member.columns
+        }
+
+    @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """The names that are counted once together, because they would count the same."""
         return self._config.shared
@@ -158,13 +174,9 @@ class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionCo
 
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
-        held, config = self._held, self._config
+        held = self._held
         shown = [repr({name: self._member(held, name) for name in self})]
-        columns = {
-            name: dict(member.columns)
-            for name, member in zip(config.names, config.members, strict=True)
-            if member.columns
-        }
+        columns = self.columns
         if columns:
             shown.append(f"{columns=}")
         if self.shared:

@@ -9,18 +9,22 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from streameval.cli import states
 from streameval.cli.arguments import argument_parser
+from streameval.cli.completion import completion
+from streameval.cli.diff import diff
 from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
 from streameval.cli.evaluate import evaluate
+from streameval.cli.explain import explain
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Outcome
 from streameval.cli.plot import plot
+from streameval.cli.report import report
 from streameval.cli.terminal import Note, line_of
 from streameval.cli.wording import in_words_of_the_user
 from streameval.errors import InvalidInputError, StreamevalError
 
 if TYPE_CHECKING:
     import io
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
 __all__ = ["main", "run"]
 
@@ -59,15 +63,24 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
-    if command == "merge":
-        return states.merge(**arguments)
-    if command == "plot":
-        return plot(**arguments)
-    names = ("json", "gates", "level", "quiet")
+    if command in _COMMANDS:
+        return _COMMANDS[command](**arguments)
+    names = ("json", "gates", "metrics", "level", "quiet")
     reporting = Reporting(**{name: arguments.pop(name) for name in names})
     if command == "show":
         return states.show(arguments["state"], reporting)
     return evaluate(Options(reporting=reporting, **arguments))
+
+
+_COMMANDS: dict[str, Callable[..., Outcome]] = {
+    "merge": states.merge,
+    "completion": completion,
+    "diff": diff,
+    "explain": explain,
+    "plot": plot,
+    "report": report,
+}
+"""The commands that take their arguments as they are."""
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:

@@ -7,6 +7,8 @@ import re
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Literal
 
+from streameval.cli.options import By
+from streameval.cli.readings import Metric, parse_metric
 from streameval.io import integer_or_text
 
 if TYPE_CHECKING:
@@ -14,18 +16,20 @@ if TYPE_CHECKING:
 
 __all__ = [
     "budget",
+    "by",
     "classes",
     "columns",
     "count",
     "gain",
     "level",
     "measures",
+    "metrics",
     "number",
     "policy",
     "positive",
 ]
 
-_COMMA = re.compile(r",(?![^()]*\))")  # none inside of brackets
+_COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
 
 
 def count(text: str) -> int:
@@ -105,6 +109,30 @@ def measures(text: str) -> tuple[str, ...]:
     ('map', 'rbp(p=0.8,rel=2)', 'ndcg@10')
     """
     return tuple(_COMMA.split(text))
+
+
+def metrics(text: str) -> tuple[Metric, ...]:
+    """Read the names of metrics; commas in brackets are part of a name.
+
+    >>> metrics("n,recall[macro]")
+    (Metric(name='n', of=None), Metric(name='recall', of='macro'))
+    """
+    return tuple(dict.fromkeys(map(parse_metric, _COMMA.split(text))))
+
+
+def by(text: str) -> By:
+    """Read a column, perhaps with some of its values.
+
+    >>> by("country"), by("country=DE,FR")
+    (By(column='country', values=None), By(column='country', values=('DE', 'FR')))
+    """
+    column, sign, values = text.partition("=")
+    if not sign:
+        return By(column)
+    named = tuple(values.split(","))
+    if "" in named or len(set(named)) < len(named):
+        raise ArgumentTypeError(f"must be a column, or COLUMN=A,B,C, got {text!r}")
+    return By(column, named)
 
 
 def gain(text: str) -> str | dict[float, float]:

@@ -3,12 +3,26 @@
 from __future__ import annotations
 
 import argparse
-from typing import Any
+from typing import Any, NoReturn
 
 import streameval
 from streameval.cli import argument_values as values
+from streameval.cli.errors import USAGE
 from streameval.cli.gates import parse_gate
 from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
+from streameval.cli.state_arguments import (
+    COMPLETION_EPILOG,
+    DIFF_EPILOG,
+    EXPLAIN_EPILOG,
+    PLOT_EPILOG,
+    REPORT_EPILOG,
+    add_completion,
+    add_diff,
+    add_explain,
+    add_numbers,
+    add_plot,
+    add_report,
+)
 from streameval.cli.tasks import TASKS
 from streameval.io import FORMATS
 
@@ -21,12 +35,14 @@ examples:
   streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
   streameval merge monday.state tuesday.state -o week.state
   streameval show week.state --fail-under 'recall[macro]>=0.8'
+  streameval diff monday.state tuesday.state --fail-on 'accuracy drops 0.01'
   streameval plot week.state -o week.png
+  streameval report monday.state tuesday.state -o days.html
   streameval eval bm25.run --task ranking --qrels test.qrels
 
 exit codes:
   0  fine                   3  bad data: the file and the line are named
-  1  a gate did not pass    4  states that cannot be merged
+  1  a gate did not pass    4  states that do not fit together
   2  wrong usage
 """
 _EVAL_EPILOG = """\
@@ -59,16 +75,11 @@ examples:
   streameval show all.state
   streameval show all.state --json --level 0.99
 """
-_PLOT_EPILOG = """\
-examples:
-  streameval plot all.state -o all.png
-  streameval plot all.state --curve matrix -o matrix.svg
-"""
 
 
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
-    parser = _parser(argparse.ArgumentParser, prog="streameval", epilog=_EPILOG)
+    parser = _parser(_Parser, prog="streameval", epilog=_EPILOG)
     parser.description = _DESCRIPTION
     version = f"streameval {streameval.__version__}"
     parser.add_argument("--version", action="version", version=version)
@@ -77,8 +88,24 @@ def argument_parser() -> argparse.ArgumentParser:
     make = commands.add_parser
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
     _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
-    _add_plot(_parser(make, "plot", help="draw what a state holds", epilog=_PLOT_EPILOG))
+    add_diff(_parser(make, "diff", help="compare two states", epilog=DIFF_EPILOG))
+    add_explain(
+        _parser(make, "explain", help="say what a state holds in words", epilog=EXPLAIN_EPILOG)
+    )
+    add_plot(_parser(make, "plot", help="draw what states hold", epilog=PLOT_EPILOG))
+    add_report(_parser(make, "report", help="lay states out as a page", epilog=REPORT_EPILOG))
+    add_completion(
+        _parser(make, "completion", help="let a shell complete", epilog=COMPLETION_EPILOG)
+    )
     return parser
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser that answers a mistake with one line, not with pages."""
+
+    def error(self, message: str) -> NoReturn:
+        """Say what is wrong, and where to read on."""
+        self.exit(USAGE, f"streameval: error: {message}; see {self.prog} --help.\n")
 
 
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
@@ -147,6 +174,15 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         help="a score, or a list of scores in the order of the classes; or several columns A,B,C",
     )
     group.add_argument("--weight", metavar="COLUMN", help="the weight of the row")
+    group.add_argument(
+        "--by",
+        type=values.by,
+        metavar="COLUMN[=A,B]",
+        help="one result for each of its most frequent values, or for those named, and the rest",
+    )
+    group.add_argument(
+        "--top", type=values.positive, metavar="N", help="how many values of --by, default 20"
+    )
 
 
 def _add_decisions(group: argparse._ArgumentGroup) -> None:
@@ -212,7 +248,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
 
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
-    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    add_numbers(group)
     group.add_argument(
         "--fail-under",
         dest="gates",
@@ -221,12 +257,6 @@ def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
         default=[],
         metavar="GATE",
         help="exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable",
-    )
-    group.add_argument(
-        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
-    )
-    group.add_argument(
-        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
     )
     return group
 
@@ -245,15 +275,3 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.description = "Report what a state holds."
     parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
     _add_reporting(parser)
-
-
-def _add_plot(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Draw what a state holds; needs matplotlib, the extra `plot`."
-    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
-    kinds = "; ".join(
-        f"{', '.join(t.pictures)} ({name})" for name, t in TASKS.items() if t.pictures
-    )
-    parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
-    parser.add_argument(
-        "-o", dest="output", required=True, metavar="FILE", help="ends in .png, .svg or .pdf"
-    )

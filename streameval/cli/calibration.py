@@ -6,7 +6,6 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streameval.calibration import CalibrationAccumulator
-from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
 from streameval.cli.layout import (
     check_one_column,
     label_kind,
@@ -18,6 +17,7 @@ from streameval.cli.layout import (
     weight_columns,
 )
 from streameval.cli.plan import Plan
+from streameval.cli.readings import Metric, Reading, check_name, refuse_brackets
 from streameval.io import Column, Kind, Numbers
 
 if TYPE_CHECKING:
@@ -29,7 +29,9 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.results.calibration import Calibration
 
-__all__ = ["check", "describe", "draw", "measure", "plan", "report"]
+__all__ = ["HEADLINE", "check", "describe", "draw", "measure", "names", "plan", "report"]
+
+HEADLINE = ("log_loss", "pcopc", "ece")
 
 _COUNTS = ("n", "n_clipped")
 _PER_CLASS = ("pcopc", "mean_prediction", "mean_label")
@@ -69,25 +71,29 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad, note_of_classes(options, classes, names))
 
 
-def check(result: Calibration, gate: Gate) -> None:
+def names(result: Calibration) -> list[str]:
+    """List the metrics of a result."""
+    return list(result.as_dict())
+
+
+def check(result: Calibration, metric: Metric) -> None:
     """Raise UsageError if the result has no such metric."""
-    check_metric(gate, result.as_dict())
-    refuse_brackets(gate)
+    check_name(metric, names(result))
+    refuse_brackets(metric)
 
 
-def measure(result: Calibration, gate: Gate, level: float) -> Measured:
-    """Compute the metric of a gate; only a count is its own interval.
+def measure(result: Calibration, metric: Metric, level: float) -> Reading:
+    """Read a metric; only a count is its own interval.
 
     Raises
     ------
     UsageError
         If the result has no such metric.
     """
-    check(result, gate)
-    number = result.as_dict()[gate.metric]
-    if gate.metric in _COUNTS or level == 0:
-        return certified(number)
-    return Measured(number, None, "metrics of calibration have none")
+    check(result, metric)
+    number = result.as_dict()[metric.name]
+    needs_none = metric.name in _COUNTS or level == 0
+    return Reading(number, why_none="" if needs_none else "metrics of calibration have none")
 
 
 def describe(result: Calibration, level: float) -> dict[str, Any]:
@@ -108,9 +114,9 @@ def report(result: Calibration, level: float) -> str:  # noqa: ARG001 - there ar
     return result.report()
 
 
-def draw(result: Calibration, ax: Axes) -> None:
+def draw(result: Calibration, ax: Axes, label: str | None) -> None:
     """Draw the reliability diagram."""
-    result.plot(ax)
+    result.plot(ax, label=label)
 
 
 def _of_classes(result: Calibration) -> dict[str, Any]:

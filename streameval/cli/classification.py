@@ -6,8 +6,8 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli import meanings
 from streameval.cli.errors import UsageError, nearest
-from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
 from streameval.cli.layout import (
     Layout,
     check_one_column,
@@ -22,6 +22,7 @@ from streameval.cli.layout import (
     weight_columns,
 )
 from streameval.cli.plan import Plan
+from streameval.cli.readings import Metric, Reading, check_name, refuse_brackets
 from streameval.confusion import ConfusionAccumulator
 from streameval.errors import InvalidInputError
 from streameval.io import Column, Numbers
@@ -35,7 +36,9 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.results.confusion import Confusion
 
-__all__ = ["check", "describe", "draw", "measure", "plan", "report"]
+__all__ = ["HEADLINE", "check", "describe", "draw", "meaning", "measure", "names", "plan", "report"]
+
+HEADLINE = ("accuracy", "f_score")
 
 _AVERAGES = ("macro", "micro", "weighted")
 _PER_CLASS = ("precision", "recall", "f_score")
@@ -56,6 +59,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
     _check_options(options, layout)
     classes = _classes(options, layout)
+    if classes == "auto":
+        _refuse_fractions(layout)
     configuration = _configuration(options, classes, layout)
     make = partial(ConfusionAccumulator, classes, **configuration)
     make()  # what it refuses is a mistake in the options, to be told once
@@ -85,6 +90,17 @@ def _check_options(options: Options, layout: Layout) -> None:
         raise UsageError(f"{option} decides by scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
         check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
+
+
+def _refuse_fractions(layout: Layout) -> None:
+    """Say what else numbers might be, where labels are met on the way."""
+    for name in (*layout.label, *layout.prediction):
+        value = layout.row[name]
+        if isinstance(value, float) and value != value // 1:
+            raise UsageError(
+                f"`{name}` holds fractions, {value!r}, which are no labels; --task regression "
+                "compares numbers, and --score names a score."
+            )
 
 
 def _classes(options: Options, layout: Layout) -> Any:
@@ -147,36 +163,44 @@ def _prediction_column(layout: Layout, classes: Any, positive: int) -> Column:
     return Column("y_pred", names, kind, positive if is_binary else None)
 
 
-def check(result: Confusion, gate: Gate) -> None:
+def names(result: Confusion) -> list[str]:
+    """List the metrics of a result."""
+    return list(result.as_dict())
+
+
+def check(result: Confusion, metric: Metric) -> None:
     """Raise UsageError if the result has no such metric; classes may still be met later."""
-    check_metric(gate, result.as_dict())
-    if not callable(getattr(result, gate.metric)):
-        refuse_brackets(gate)
-    classes = list(map(str, result.labels))
-    if gate.of is not None and classes and gate.of not in (*_AVERAGES, *classes):
-        raise UsageError(f"no class {gate.of!r}: {nearest(gate.of, [*classes, *_AVERAGES])}")
+    check_name(metric, names(result))
+    if not callable(getattr(result, metric.name)):
+        refuse_brackets(metric)
+    classes, of = list(map(str, result.labels)), metric.of
+    if of is not None and classes and of not in (*_AVERAGES, *classes):
+        raise UsageError(f"no class {of!r}: {nearest(of, [*classes, *_AVERAGES])}")
 
 
-def measure(result: Confusion, gate: Gate, level: float) -> Measured:
-    """Compute the metric of a gate; a count is its own interval.
+def measure(result: Confusion, metric: Metric, level: float) -> Reading:
+    """Read a metric with its sampling interval; a count is its own.
 
     Raises
     ------
     UsageError
         If the result has no such metric or class.
     """
-    check(result, gate)
-    name = gate.metric
+    check(result, metric)
+    name, of = metric.name, metric.of
     if name not in result.metric_names:
-        return certified(result.as_dict()[name])
-    if gate.of is None:
-        return Measured(result.value(name), _interval(result, name, level), _NO_INTERVAL)
-    if gate.of in _AVERAGES:
-        value = result.value(name, average=gate.of)
-        return Measured(value, _interval(result, name, level, average=gate.of), _NO_INTERVAL)
-    k = list(map(str, result.labels)).index(gate.of)
+        return Reading(result.as_dict()[name])
+    if of is None:
+        return Reading(result.value(name), _interval(result, name, level), _NO_INTERVAL)
+    if of in _AVERAGES:
+        value = result.value(name, average=of)
+        return Reading(value, _interval(result, name, level, average=of), _NO_INTERVAL)
+    classes = list(map(str, result.labels))
+    if of not in classes:  # none has been met yet
+        return Reading(math.nan)
+    k = classes.index(of)
     value = result.value(name, average=None)[k].item()
-    return Measured(value, _interval(result, name, level, k, average=None), _NO_INTERVAL)
+    return Reading(value, _interval(result, name, level, k, average=None), _NO_INTERVAL)
 
 
 def describe(result: Confusion, level: float) -> dict[str, Any]:
@@ -198,9 +222,26 @@ def report(result: Confusion, level: float) -> str:
     return result.report(level=level)
 
 
-def draw(result: Confusion, ax: Axes) -> None:
-    """Draw the matrix."""
+def draw(result: Confusion, ax: Axes, label: str | None) -> None:
+    """Draw the matrix.
+
+    Raises
+    ------
+    UsageError
+        If it is one of several.
+    """
+    if label is not None:
+        raise UsageError("a matrix shows one state: draw each in a picture of its own.")
     result.plot(ax)
+
+
+def meaning(result: Confusion, name: str) -> str:
+    """Say what a metric means, and how it is averaged where there are several classes."""
+    said = meanings.meaning(result, name)
+    method = getattr(type(result), name)
+    if not callable(method) or "n_averaged" not in result.as_dict():
+        return said
+    return f"{said} Here macro: {meanings.choice(type(result).precision, 'average', 'macro')}."
 
 
 def _per_class(result: Confusion) -> dict[str, dict[str, float]]:

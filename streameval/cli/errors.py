@@ -65,8 +65,16 @@ def nearest(name: str, known: Iterable[str]) -> str:
     "did you mean 'y_true'? There are y_true, y_pred."
     """
     names = list(dict.fromkeys(known))
-    close = difflib.get_close_matches(name, names, n=1)
+    folded = {text.casefold(): text for text in reversed(names)}
+    close = difflib.get_close_matches(name, names, n=1) or [
+        folded[text] for text in difflib.get_close_matches(name.casefold(), folded, n=1)
+    ]
     # Names come from files: a table may have thousands, with anything in them.
-    printable = [text if text.isprintable() else repr(text) for text in names[:_LISTED]]
+    printable = [text if _is_plain(text) else repr(text) for text in names[:_LISTED]]
     listing = f"There are {', '.join(printable)}{', ...' if len(names) > _LISTED else '.'}"
     return f"did you mean {close[0]!r}? {listing}" if close else listing[0].lower() + listing[1:]
+
+
+def _is_plain(name: str) -> bool:
+    """Say whether a name can stand in a list without quotes."""
+    return name.isprintable() and name.strip() == name != ""

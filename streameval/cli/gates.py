@@ -4,29 +4,16 @@ from __future__ import annotations
 
 import math
 import re
-from typing import TYPE_CHECKING
 
 import attrs
 
-from streameval.cli.errors import UsageError, nearest
+from streameval.cli.errors import UsageError
+from streameval.cli.readings import METRIC, Metric, Reading, parse_metric
 from streameval.cli.terminal import Note
-from streameval.metrics.bounded import Bounded
 
-if TYPE_CHECKING:
-    from collections.abc import Iterable
+__all__ = ["Gate", "judge", "parse_gate"]
 
-__all__ = [
-    "Gate",
-    "Measured",
-    "certified",
-    "check_metric",
-    "judge",
-    "parse_gate",
-    "refuse_brackets",
-]
-
-_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?"  # recall, ndcg@10, rbp(p=0.8)
-_GATE = re.compile(rf"\s*({_METRIC})(?:\[(.+)\])?\s*(>=|<=|>|<)\s*(\S+)\s*")
+_GATE = re.compile(rf"\s*({METRIC})\s*(>=|<=|>|<)\s*(\S+)\s*")
 
 
 @attrs.frozen
@@ -37,10 +24,8 @@ class Gate:
     ----------
     text : str
         The gate as it was given.
-    metric : str
-        The name of the metric.
-    of : str or None
-        What stands in brackets: an average or a class.
+    metric : Metric
+        What is bounded.
     sign : str
         One of ">=", ">", "<=" and "<".
     bound : float
@@ -48,8 +33,7 @@ class Gate:
     """
 
     text: str
-    metric: str
-    of: str | None
+    metric: Metric
     sign: str
     bound: float
 
@@ -58,15 +42,6 @@ class Gate:
         if self.sign[0] == "<":
             return value < self.bound or (self.sign == "<=" and value == self.bound)
         return value > self.bound or (self.sign == ">=" and value == self.bound)
-
-
-@attrs.frozen
-class Measured:
-    """A metric, and its interval; or why there is none."""
-
-    value: float
-    interval: tuple[float, float] | None
-    why_none: str = ""
 
 
 def parse_gate(text: str) -> Gate:
@@ -80,48 +55,29 @@ def parse_gate(text: str) -> Gate:
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is no gate; write one like 'accuracy>=0.9'.")
-    metric, of, sign, number = match.groups()
+    metric, sign, number = match.groups()
     try:
         bound = float(number)
     except ValueError:
         bound = math.nan
     if not math.isfinite(bound):
         raise UsageError(f"{text!r} compares with {number!r}, which is no finite number.")
-    return Gate(text.strip(), metric, of, sign, bound)
+    return Gate(text.strip(), parse_metric(metric), sign, bound)
 
 
-def check_metric(gate: Gate, known: Iterable[str]) -> None:
-    """Raise UsageError if the metric of a gate is not known."""
-    if gate.metric not in known:
-        raise UsageError(f"no metric {gate.metric!r}: {nearest(gate.metric, known)}")
-
-
-def refuse_brackets(gate: Gate) -> None:
-    """Raise UsageError if a gate asks for an average or a class of a metric that has none."""
-    if gate.of is not None:
-        raise UsageError(f"{gate.text!r}: {gate.metric} has no averages and no classes.")
-
-
-def certified(number: float) -> Measured:
-    """Give a metric with its certified interval; a count, or another plain number, is its own."""
-    if isinstance(number, Bounded):
-        return Measured(number, (number.low, number.high))
-    return Measured(number, (number, number))
-
-
-def judge(gate: Gate, measured: Measured) -> Note:
+def judge(gate: Gate, reading: Reading) -> Note:
     """Decide a gate; its verdict, "passed", "failed" or "undecided", is the kind of the note.
 
     A gate passes only if the whole interval is on the right side, and fails if none of it is;
     in between, and where there is no interval, it is undecided.
     """
-    found = f"{gate.text}: {measured.value:.6g}"
-    if math.isnan(measured.value):
+    found = f"{gate.text}: {reading.value:.6g}"
+    if math.isnan(reading.value):
         return Note("undecided", f"{found}, undefined on these rows.")
-    if measured.interval is None:
-        why = f"no sampling interval ({measured.why_none})"
+    if reading.deciding is None:
+        why = f"no sampling interval ({reading.why_none})"
         return Note("undecided", f"{found}, {why}; --level 0 compares the value itself.")
-    low, high = measured.interval
+    low, high = reading.deciding
     if low < high:
         found += f" in [{low:.6g}, {high:.6g}]"
     kept = {gate.keeps(low), gate.keeps(high)}

@@ -7,20 +7,24 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.cli.binary import sketch_options
 from streameval.cli.errors import UsageError
-from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
 from streameval.cli.layout import check_one_column, lay_out, presence_kind, weight_columns
 from streameval.cli.plan import Plan
+from streameval.cli.readings import Metric, Reading, check_name, refuse_brackets
 from streameval.grouped import GroupedAUC
 from streameval.io import Column, Labels, Numbers
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from matplotlib.axes import Axes
+
     from streameval.cli.first_rows import Row
     from streameval.cli.options import Options
     from streameval.results.grouped import GroupedCurves
 
-__all__ = ["check", "describe", "measure", "plan", "report"]
+__all__ = ["HEADLINE", "check", "describe", "draw", "measure", "names", "plan", "report"]
+
+HEADLINE = ("gauc", "coverage")
 
 _NUMBERS = ("n", "n_groups", "n_averaged", "cells", "gauc", "coverage")
 
@@ -46,7 +50,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     make = partial(GroupedAUC, **given, **sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     # Among identifiers of digits and letters are some of digits alone: those are text as well.
-    integers = all(not isinstance(row.get(options.group), str) for row in rows)
+    groups = [row[options.group] for row in rows if row.get(options.group) is not None]
+    integers = all(isinstance(group, (int, float)) and group == group // 1 for group in groups)
     columns = (
         Column("y_true", layout.label, presence_kind(layout, "0 and 1 are needed")),
         Column("y_score", layout.prediction, Numbers()),
@@ -56,26 +61,31 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad)
 
 
-def check(result: GroupedCurves, gate: Gate) -> None:
+def names(result: GroupedCurves) -> list[str]:
+    """List the metrics of a result."""
+    return list(_numbers(result))
+
+
+def check(result: GroupedCurves, metric: Metric) -> None:
     """Raise UsageError if the result has no such metric."""
-    check_metric(gate, _numbers(result))
-    refuse_brackets(gate)
+    check_name(metric, names(result))
+    refuse_brackets(metric)
 
 
 def measure(
     result: GroupedCurves,
-    gate: Gate,
+    metric: Metric,
     level: float,  # noqa: ARG001 - there are no sampling intervals
-) -> Measured:
-    """Compute the metric of a gate with its certified interval.
+) -> Reading:
+    """Read a metric.
 
     Raises
     ------
     UsageError
         If the result has no such metric.
     """
-    check(result, gate)
-    return certified(_numbers(result)[gate.metric])
+    check(result, metric)
+    return Reading(_numbers(result)[metric.name])
 
 
 def describe(result: GroupedCurves, level: float) -> dict[str, Any]:
@@ -94,6 +104,11 @@ def describe(result: GroupedCurves, level: float) -> dict[str, Any]:
 def report(result: GroupedCurves, level: float) -> str:  # noqa: ARG001 - there are no intervals
     """Lay the metrics out as a text table."""
     return result.report()
+
+
+def draw(result: GroupedCurves, ax: Axes, label: str | None) -> None:
+    """Draw how the AUCs of the groups are spread."""
+    result.plot(ax, label=label)
 
 
 def _numbers(result: GroupedCurves) -> dict[str, Any]:

@@ -9,7 +9,7 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.first_rows import Row, check_columns, typical_row
 from streameval.cli.options import option_text
-from streameval.io import Column, Kind, Labels, Numbers, Vectors, integer_or_text
+from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -166,6 +166,8 @@ def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
     label = layout.row[layout.label[0]]
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
+    if listed and integers and _is_word_for_truth(label) and n_classes(classes) == 2:
+        return Flags()
     if listed and integers and isinstance(label, str):
         raise UsageError(
             f"`{layout.label[0]}` holds text, {label!r}, but the classes are numbers; "
@@ -186,9 +188,16 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
     label = layout.row[name]
     if isinstance(label, list):
         raise UsageError(f"`{name}` holds lists, but there is one score a row.")
+    if _is_word_for_truth(label):
+        return Flags()
     if isinstance(label, str):
         raise UsageError(f"`{name}` holds text, {label!r}; {advice}.")
     return Labels(integers=True)
+
+
+def _is_word_for_truth(label: Any) -> bool:
+    """Tell whether a label of a text table says true or false."""
+    return isinstance(label, str) and label.lower() in ("true", "false")
 
 
 def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool) -> Kind:

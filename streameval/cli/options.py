@@ -8,11 +8,28 @@ import attrs
 
 if TYPE_CHECKING:
     from streameval.cli.gates import Gate
+    from streameval.cli.readings import Metric
 
-__all__ = ["Classes", "Options", "Reporting", "option_text"]
+__all__ = ["By", "Classes", "Options", "Reporting", "option_text"]
 
 # A number of classes, their labels as they were typed, or labels met on the way.
 Classes = int | tuple[str, ...] | Literal["auto"]
+
+
+@attrs.frozen
+class By:
+    """The column whose values are evaluated one by one.
+
+    Parameters
+    ----------
+    column : str
+        Its name.
+    values : tuple of str, optional
+        The values; None for the most frequent ones.
+    """
+
+    column: str
+    values: tuple[str, ...] | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -21,6 +38,7 @@ class Reporting:
 
     json: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
+    metrics: tuple[Metric, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
     quiet: bool = False
 
@@ -36,6 +54,8 @@ class Options:
     output: str | None = None
     max_bad: int = 0
     reporting: Reporting = Reporting()
+    by: By | None = None
+    top: int | None = None
     label: tuple[str, ...] | None = None
     weight: str | None = None
     pred: tuple[str, ...] | None = None

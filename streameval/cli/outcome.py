@@ -9,15 +9,19 @@ import attrs
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
-from streameval.cli.tasks import TASKS
+from streameval.cli.slice_text import slice_entries, slice_reading, slice_table
+from streameval.cli.tables import metric_table
+from streameval.cli.views import kind_of, view_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
     from streameval.cli.options import Reporting
+    from streameval.cli.readings import Metric, Reading
+    from streameval.cli.slices import Slices
     from streameval.cli.terminal import Note
 
-__all__ = ["Outcome", "plural", "reported"]
+__all__ = ["Findings", "Outcome", "plural", "reported", "told"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -31,12 +35,12 @@ class Outcome:
     ----------
     text : str
         For standard output.
-    before : iterable of str
-        What goes there first, in pieces, since it may be long.
     notes : tuple of Note
         For standard error.
     code : int
         The exit code.
+    before : iterable of str
+        What goes to standard output first, in pieces, since it may be long.
     """
 
     text: str
@@ -45,46 +49,97 @@ class Outcome:
     before: Iterable[str] = ()
 
 
-def reported(
-    accumulator: Any,
-    task: str,
-    reporting: Reporting,
-    heading: str,
-    origin: dict[str, Any],
-    notes: Iterable[Note] = (),
-    write: Callable[[Any], str] | None = None,
-) -> Outcome:
-    """Compute a result, write it as it was asked for, and decide the gates.
+@attrs.frozen(kw_only=True)
+class Findings:
+    """A result, and what is to be said around it.
 
     Parameters
     ----------
-    accumulator : accumulator
-        What was counted.
-    task : str
-        Its entry in `TASKS`.
-    reporting : Reporting
-        The form, the level and the gates.
+    result : result
+        What was computed.
     heading : str
         The line before the report.
     origin : dict
         The entries of the JSON object that say where the numbers come from.
-    notes : iterable of Note
+    notes : tuple of Note
         What was noticed on the way.
     write : callable, optional
         Lays the result out as text, in place of heading and report.
+    slices : Slices, optional
+        The results by the values of a column.
     """
-    result = accumulator.compute()
-    verbs, level = TASKS[task], reporting.level
-    verdicts = [judge(gate, verbs.measure(result, gate, level)) for gate in reporting.gates]
+
+    result: Any
+    heading: str
+    origin: dict[str, Any]
+    notes: tuple[Note, ...] = ()
+    write: Callable[[Any], str] | None = None
+    slices: Slices | None = None
+
+
+def reported(found: Findings, reporting: Reporting) -> Outcome:
+    """Write what was found as it was asked for, and decide the gates."""
+    result, level = found.result, reporting.level
+    view = view_of(result)
+    verdicts = [judge(gate, view.measure(result, gate.metric, level)) for gate in reporting.gates]
     if reporting.json:
-        text = json_line({"task": task, **origin, **verbs.describe(result, level)})
-    elif write is not None:
-        text = write(result)
+        text = json_line({"task": kind_of(result), **found.origin, **_entries(found, reporting)})
+    elif found.write is not None:
+        text = found.write(result)
     else:
-        text = f"{heading}\n\n{verbs.report(result, level)}\n"
+        text = f"{found.heading}\n\n{_report(found, reporting)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    said = [note for note in (*notes, *verdicts) if not (reporting.quiet and note.kind in _QUIET)]
-    return Outcome(text, tuple(said), OK if passed else GATE_FAILED)
+    said = told((*found.notes, *verdicts), quiet=reporting.quiet)
+    return Outcome(text, said, OK if passed else GATE_FAILED)
+
+
+def told(notes: Iterable[Note], *, quiet: bool) -> tuple[Note, ...]:
+    """Leave out what --quiet leaves unsaid."""
+    return tuple(note for note in notes if not (quiet and note.kind in _QUIET))
+
+
+def _report(found: Findings, reporting: Reporting) -> str:
+    """Lay out the metrics that were chosen, or all of them."""
+    if found.slices is not None:
+        return slice_table(found.result, found.slices, reporting)
+    if reporting.metrics:
+        level = reporting.level
+        chosen = {str(name): _reading(found.result, name, level) for name in reporting.metrics}
+        return metric_table(chosen, level)
+    return view_of(found.result).report(found.result, reporting.level)
+
+
+def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
+    """Give the entries of the JSON object."""
+    entries = _described(found.result, reporting, _reading)
+    if found.slices is None:
+        return entries
+    return entries | slice_entries(
+        found.slices, lambda result: _described(result, reporting, slice_reading)
+    )
+
+
+def _described(
+    result: Any, reporting: Reporting, read: Callable[[Any, Metric, float], Reading]
+) -> dict[str, Any]:
+    """Describe the metrics that were chosen, or all of them."""
+    level = reporting.level
+    entries = view_of(result).describe(result, level)
+    if not reporting.metrics:
+        return entries
+    readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
+    sampling = {name: reading.sampling for name, reading in readings.items()}
+    return {
+        **({"n": entries["n"]} if "n" in entries else {}),
+        "metrics": {name: reading.value for name, reading in readings.items()},
+        "bounds": {name: reading.certified for name, reading in readings.items()},
+        "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
+        "level": level,
+    }
+
+
+def _reading(result: Any, metric: Metric, level: float) -> Reading:
+    return view_of(result).measure(result, metric, level)
 
 
 def plural(number: int, noun: str) -> str:

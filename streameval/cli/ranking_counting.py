@@ -106,8 +106,8 @@ def _sizes(lists: Mapping[str, Array]) -> Array:
         if differs.any():
             place = int(differs.argmax())
             raise InvalidInputError(
-                f"`{name}` must be as long as `relevance`, got {found[place]} items for "
-                f"{wanted[place]}."
+                f"`{name}` must be as long as `relevance`, got a list of {found[place]} beside "
+                f"one of {wanted[place]}."
             )
     return wanted
 

@@ -5,41 +5,49 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
+from streameval.cli import meanings
+from streameval.cli.readings import Metric, Reading, check_name, refuse_brackets
 from streameval.configs.measures import measure as parsed
 from streameval.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
     from streameval.results.ranking import Ranking
 
-__all__ = ["check", "describe", "measure", "report"]
+__all__ = ["check", "describe", "draw", "meaning", "measure", "names", "report"]
 
 _COUNTS = ("n_queries", "n_empty", "n_missing", "n_open")
 
 
-def check(result: Ranking, gate: Gate) -> None:
+def names(result: Ranking) -> list[str]:
+    """List the metrics of a result."""
+    return [*result, *_COUNTS]
+
+
+def check(result: Ranking, metric: Metric) -> None:
     """Raise UsageError if the result has no such metric."""
-    refuse_brackets(gate)
-    if _canonical(gate.metric) not in result:
-        check_metric(gate, (*_COUNTS, *result))
+    refuse_brackets(metric)
+    if _canonical(metric.name) not in result:
+        check_name(metric, names(result))
 
 
-def measure(result: Ranking, gate: Gate, level: float) -> Measured:
-    """Compute the metric of a gate with its sampling interval, or at level 0 the certified one.
+def measure(result: Ranking, metric: Metric, level: float) -> Reading:
+    """Read a metric with its sampling interval.
 
     Raises
     ------
     UsageError
         If the result has no such metric.
     """
-    check(result, gate)
-    if gate.metric in _COUNTS:
-        return certified(getattr(result, gate.metric))
-    value = result[gate.metric]
+    check(result, metric)
+    if metric.name in _COUNTS:
+        return Reading(getattr(result, metric.name))
+    value = result[metric.name]
     if level == 0:
-        return certified(value)
-    interval = _intervals(result, level).get(_canonical(gate.metric))
-    return Measured(value, interval, "it takes two queries")
+        return Reading(value)
+    interval = _intervals(result, level).get(_canonical(metric.name))
+    return Reading(value, interval, "it takes two queries")
 
 
 def describe(result: Ranking, level: float) -> dict[str, Any]:
@@ -57,6 +65,18 @@ def describe(result: Ranking, level: float) -> dict[str, Any]:
 def report(result: Ranking, level: float) -> str:
     """Lay the measures out as a text table."""
     return result.report(level=level)
+
+
+def draw(result: Ranking, ax: Axes, label: str | None) -> None:
+    """Draw the mean of each measure."""
+    result.plot(ax, label=label)
+
+
+def meaning(result: Ranking, name: str) -> str:
+    """Say what a metric means; of a measure, what it is of one query."""
+    if name not in result:
+        return meanings.meaning(result, name)
+    return meanings.bullets(type(result)).get(parsed(name).kind, "")
 
 
 def _intervals(result: Ranking, level: float) -> dict[str, tuple[float, float]]:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.gates import Gate, Measured, certified, check_metric, refuse_brackets
 from streameval.cli.layout import check_one_column, lay_out, weight_columns
 from streameval.cli.plan import Plan
+from streameval.cli.readings import Metric, Reading, check_name, refuse_brackets
 from streameval.io import Column, Numbers
 from streameval.regression import RegressionAccumulator
 
@@ -17,7 +17,9 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.results.regression import Regression
 
-__all__ = ["check", "describe", "measure", "plan", "report"]
+__all__ = ["HEADLINE", "check", "describe", "measure", "names", "plan", "report"]
+
+HEADLINE = ("rmse", "mae", "bias")
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -38,25 +40,29 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(RegressionAccumulator, columns, options.max_bad)
 
 
-def check(result: Regression, gate: Gate) -> None:
+def names(result: Regression) -> list[str]:
+    """List the metrics of a result."""
+    return list(result.as_dict())
+
+
+def check(result: Regression, metric: Metric) -> None:
     """Raise UsageError if the result has no such metric."""
-    check_metric(gate, result.as_dict())
-    refuse_brackets(gate)
+    check_name(metric, names(result))
+    refuse_brackets(metric)
 
 
-def measure(result: Regression, gate: Gate, level: float) -> Measured:
-    """Compute the metric of a gate; only the count is its own interval.
+def measure(result: Regression, metric: Metric, level: float) -> Reading:
+    """Read a metric; only the count is its own interval.
 
     Raises
     ------
     UsageError
         If the result has no such metric.
     """
-    check(result, gate)
-    number = result.as_dict()[gate.metric]
-    if gate.metric == "n" or level == 0:
-        return certified(number)
-    return Measured(number, None, "metrics of regression have none")
+    check(result, metric)
+    number = result.as_dict()[metric.name]
+    needs_none = metric.name == "n" or level == 0
+    return Reading(number, why_none="" if needs_none else "metrics of regression have none")
 
 
 def describe(result: Regression, level: float) -> dict[str, Any]:

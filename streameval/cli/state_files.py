@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +15,19 @@ from streameval.io import STANDARD_INPUT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-__all__ = ["check_output", "load_state", "merge_states", "save_picture", "save_state"]
+    from streameval.cli.slices import Slices
+
+__all__ = [
+    "check_folder",
+    "check_output",
+    "load_state",
+    "merge_states",
+    "save_picture",
+    "save_slices",
+    "save_state",
+]
+
+_IN_A_NAME = re.compile(r"[^\w .,+@-]")
 
 
 def check_output(path: str, inputs: Iterable[str]) -> None:
@@ -40,6 +53,40 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
     # Saving puts a new file in the place of the old one, which might be a device.
     if exists and not target.is_file():
         raise BadDataError(f"{path}: is no regular file.")
+
+
+def check_folder(path: str) -> None:
+    """Find out before the work whether a path is a folder, or one can be made there.
+
+    Raises
+    ------
+    BadDataError
+        If the path is a file, or the folder above does not exist.
+    """
+    target = Path(path)
+    try:
+        exists, is_folder, has_parent = target.exists(), target.is_dir(), target.parent.is_dir()
+    except OSError as error:
+        raise BadDataError(f"{path}: {_reason(error)}.") from None
+    if exists and not is_folder:
+        raise BadDataError(f"{path}: is no folder, and --by saves one state for each value.")
+    if not has_parent:
+        raise BadDataError(f"{path}: there is no folder to make it in.")
+
+
+def save_slices(total: Any, slices: Slices, folder: str) -> None:
+    """Save the states of slices in a folder: ``country=DE.state``, and those of all and others."""
+    named = {"all": total} | {
+        _slice_name(slices.column, value): held for value, held in slices.by_value.items()
+    }
+    if slices.other is not None:
+        named["other"] = slices.other
+    try:
+        Path(folder).mkdir(exist_ok=True)
+    except OSError as error:
+        raise BadDataError(f"{folder}: {_reason(error)}.") from None
+    for name, accumulator in named.items():
+        save_state(accumulator, str(Path(folder, f"{name}.state")))
 
 
 def save_state(accumulator: Any, path: str) -> None:
@@ -83,6 +130,16 @@ def merge_states(paths: Sequence[str]) -> Any:
         except IncompatibleStateError as error:
             raise IncompatibleStateError(f"{path} does not fit {paths[0]}: {error}") from None
     return total
+
+
+def _slice_name(column: str, value: str | None) -> str:
+    """Name the file of a value; what may mean something to a file system is written in hex."""
+    name = _IN_A_NAME.sub(_escaped, column)
+    return f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return "".join(f"%{byte:02X}" for byte in match[0].encode())
 
 
 def _reason(error: OSError) -> str:

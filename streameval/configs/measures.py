@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 import functools
 import math
 import re
@@ -95,7 +96,7 @@ class Measure:
         if kind not in _CUTOFFS:
             raise InvalidInputError(
                 f"`measures` must hold {', '.join(_CUTOFFS)}, with a cutoff as in p@10 or without, "
-                f"got {name!r}."
+                f"got {name!r}{_meant(plain)}."
             )
         options = _options(parts.get("options"), kind, name)
         parameter = (
@@ -175,6 +176,14 @@ def _measure(name: str) -> Measure:
 def measure(name: Any) -> Measure:
     """Read a name, once."""
     return _measure(name) if isinstance(name, str) else Measure.of(name)
+
+
+def _meant(name: str) -> str:
+    """Suggest the name that was perhaps meant, with its cutoff."""
+    kind, at, cutoff = name.partition("@")
+    close = difflib.get_close_matches(kind, [*_CUTOFFS, *_OTHER_NAMES], n=1)
+    is_cut = cutoff.isdecimal() if at else True
+    return f", perhaps for {close[0] + at + cutoff!r}" if close and is_cut else ""
 
 
 def _cutoff(digits: str | None, kind: str, name: str) -> int | None:

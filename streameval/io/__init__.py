@@ -9,6 +9,7 @@ from streameval.io.columns import (
     Labels,
     Lists,
     Numbers,
+    Texts,
     Vectors,
     integer_or_text,
 )
@@ -33,6 +34,7 @@ __all__ = [
     "Parsed",
     "Qrels",
     "Run",
+    "Texts",
     "Vectors",
     "format_of",
     "integer_or_text",

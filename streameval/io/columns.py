@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -22,6 +23,7 @@ __all__ = [
     "Labels",
     "Lists",
     "Numbers",
+    "Texts",
     "Vectors",
     "integer_or_text",
     "number_or_text",
@@ -165,17 +167,43 @@ class Labels:
         """Accept a label of the right type."""
         if self.integers:
             fits = type(value) in (int, bool, float) and _is_int64(value)
-        else:
-            fits = type(value) in self._text_types and self._fits(value)
-        wanted = "an integer" if self.integers else f"text of at most {self.longest} characters"
-        return None if fits else wanted + self.hint
+            return None if fits else "an integer" + self.hint
+        if type(value) not in self._text_types:
+            return "text" + self.hint
+        return _text_fault(str(value), self.longest)
 
     def _fits(self, label: str | int) -> bool:
-        """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
-        text = str(label)
-        if len(text) > self.longest:
-            return False
-        return text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text)
+        return _text_fault(str(label), self.longest) is None
+
+
+@attrs.frozen
+class Texts:
+    """A single value of any type in every row, as text; None where it is missing.
+
+    Parameters
+    ----------
+    longest : int
+        How many characters a text may have.
+    """
+
+    longest: int = 256
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells as they are."""
+        return [_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an object array if every value is a single one."""
+        if set(map(type, values)) <= {str, type(None)}:  # the usual case: few different ones
+            return None if any(map(self.fault, set(values))) else objects(values)
+        return None if any(map(self.fault, values)) else objects(list(map(_as_text, values)))
+
+    def fault(self, value: Any) -> str | None:
+        """Accept text that is not too long, numbers, true, false, dates and nothing."""
+        if type(value) is str:
+            return _text_fault(value, self.longest)
+        is_single = type(value) in (bool, int, float, type(None)) or isinstance(value, date)
+        return None if is_single else "a single value"
 
 
 @attrs.frozen
@@ -284,6 +312,25 @@ def number_or_text(cell: str) -> float | str | None:
 
 def _text(cell: str) -> str | None:
     return cell or None
+
+
+def _text_fault(text: str, longest: int) -> str | None:
+    """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
+    if len(text) > longest:
+        return f"text of at most {longest} characters"
+    if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
+        return None
+    return "text that UTF-8 can say"
+
+
+def _as_text(value: Any) -> str | None:
+    """Write a value as JSON does; 3.0 is 3, as tables with gaps hold it."""
+    if value is None or isinstance(value, str):
+        return value
+    if isinstance(value, bool):
+        return str(value).lower()
+    is_whole = isinstance(value, float) and value.is_integer()
+    return str(int(value) if is_whole else value)
 
 
 def _is_int64(value: float) -> bool:

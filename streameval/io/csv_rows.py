@@ -11,7 +11,7 @@ import attrs
 from streameval.errors import BadDataError
 from streameval.io.columns import integer_or_text, number_or_text
 from streameval.io.errors import shown
-from streameval.io.lines import RowEnds, is_text, pieces, text_of
+from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ _DELIMITERS = {
     ",": "that is the format csv",
     "\t": "that is the format tsv",
     ";": "only commas and tabs are read",
+    "|": "only commas and tabs are read",
 }
 
 
@@ -99,7 +100,8 @@ class CsvBlock:
     def _misfit(self, row: list[str]) -> str | None:
         if len(row) == len(self.header):
             return None
-        return f"the header has {len(self.header)} cells, and this row has {len(row)}"
+        cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
+        return f"the header has {cells}, and this row has {len(row)}"
 
 
 def csv_blocks(stream: ByteStream, delimiter: str = ",") -> Iterator[CsvBlock]:
@@ -141,6 +143,8 @@ def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] 
     """
     text = text_of(data)
     is_clean = is_text(text)
+    # The limit is one of the process, and of 128 KiB; a line ends after LONGEST_LINE anyway.
+    csv.field_size_limit(max(csv.field_size_limit(), LONGEST_LINE))
     reader = csv.reader(io.StringIO(text, newline="\n"), delimiter=delimiter, strict=True)
     row: list[str] | str | None
     while True:

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 __all__ = ["JsonBlock", "json_blocks"]
 
 # Most often of a file that is one array.
-_ARRAY = "begins with '[', but JSON lines are expected, one object a line"
+_ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
 _decode = json.JSONDecoder().raw_decode
 

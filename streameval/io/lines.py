@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import re
 from typing import TYPE_CHECKING, Protocol
 
@@ -14,11 +15,21 @@ if TYPE_CHECKING:
 
     from streameval.io.streams import ByteStream
 
-__all__ = ["BYTE_ORDER_MARK", "LineEnds", "Piece", "RowEnds", "is_text", "pieces", "text_of"]
+__all__ = [
+    "BYTE_ORDER_MARK",
+    "LONGEST_LINE",
+    "LineEnds",
+    "Piece",
+    "RowEnds",
+    "is_text",
+    "pieces",
+    "text_of",
+]
 
 PIECE_BYTES = 2**20
 LONGEST_LINE = 2**26
-BYTE_ORDER_MARK = b"\xef\xbb\xbf"
+BYTE_ORDER_MARK = codecs.BOM_UTF8
+_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -90,11 +101,14 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     Raises
     ------
     BadDataError
-        If a line is longer than 64 MiB, or the stream cannot be read.
+        If a line is longer than 64 MiB, the stream cannot be read, or it is UTF-16, as some
+        shells and spreadsheets write it.
     """
     line, taken = 1, 0
     waiting: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
+        if line == 1 and not waiting and chunk.startswith(_UTF_16_MARKS):
+            raise BadDataError(f"{stream.name}: is UTF-16; save it as UTF-8.")
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*waiting, chunk[:cut]])

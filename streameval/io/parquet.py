@@ -88,7 +88,7 @@ def _file(source: str) -> Iterator[Any]:
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
-        raise InvalidInputError(f"`format` parquet needs pyarrow: {needed}.") from None
+        raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
     with opened(source):
         pass  # a missing file is reported as it is for every other format
     try:

@@ -15,7 +15,8 @@ from streameval.configs.calibration import CalibrationConfig
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import ReliabilityCurve
 from streameval.metrics.regression import mean
-from streameval.results import calibration_plot, calibration_text
+from streameval.results import calibration_plot, calibration_text, reliability_plot
+from streameval.results.reliability import Reliability
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -147,7 +148,7 @@ class Calibration:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
         return calibration_text.report(self.as_dict(), self.labels, self._columns())
 
-    def plot(self, ax: Axes | None = None) -> Axes:
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
 
         Mean label over mean prediction of each occupied bin, the diagonal of perfect
@@ -157,15 +158,17 @@ class Calibration:
         ----------
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
+        label : str, optional
+            The name in a legend, where several share the axes: the line alone is drawn.
 
         Returns
         -------
         matplotlib Axes
         """
-        weight = self._state.weight.to_floats()
-        return calibration_plot.plot(
-            ax, self.reliability_curve(), weight, ece=self.ece, of_classes=bool(self.labels)
-        )
+        diagram, of_classes = Reliability.of_sums(self._state), bool(self.labels)
+        if label is not None:
+            return reliability_plot.plot(diagram, ax, label=label, of_classes=of_classes)
+        return calibration_plot.plot(ax, diagram, ece=self.ece, of_classes=of_classes)
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""

@@ -4,11 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-import numpy as np
-import numpy.typing as npt
-
-from streameval.metrics.calibration import ReliabilityCurve
 from streameval.results.pictures import new_axes
+from streameval.results.reliability import Reliability
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -18,36 +15,24 @@ __all__ = ["plot"]
 _BAR = "lightsteelblue"
 
 
-def plot(
-    ax: Axes | None,
-    curve: ReliabilityCurve,
-    weight: npt.NDArray[np.float64],
-    *,
-    ece: float,
-    of_classes: bool,
-) -> Axes:
+def plot(ax: Axes | None, diagram: Reliability, *, ece: float, of_classes: bool) -> Axes:
     """Draw a reliability diagram on `ax`; see `Calibration.plot`.
 
     Parameters
     ----------
     ax : matplotlib Axes, optional
         Where to draw.
-    curve : tuple of arrays
-        Of the occupied bins.
-    weight : float64 array, shape (B,)
-        Of all bins.
+    diagram : Reliability
+        What to draw.
     ece : float
         For the title.
     of_classes : bool
         Whether predictions are the highest of several probabilities.
     """
     axes: Axes = new_axes() if ax is None else ax
-    edges = np.arange(len(weight) + 1) / len(weight)
-    shares = weight / max(weight.sum(), 1e-300)
-    axes.stairs(shares, edges, fill=True, color=_BAR, label="share of the examples")
+    axes.stairs(diagram.share, diagram.edges, fill=True, color=_BAR, label="share of the examples")
     axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
-    mean_prediction, mean_label, _ = curve
-    axes.plot(mean_prediction, mean_label, marker="o", label="observed")
+    axes.plot(diagram.predicted, diagram.observed, marker="o", label="observed")
     axes.set(
         xlim=(0, 1),
         ylim=(0, 1.02),

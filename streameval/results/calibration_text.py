@@ -7,6 +7,7 @@ from collections.abc import Mapping
 
 from streameval._labels import Label
 from streameval.results.confusion_text import shorten
+from streameval.results.number_text import on_the_point
 
 __all__ = ["page", "report"]
 
@@ -21,9 +22,7 @@ _CELL = "text-align:right;padding:2px 8px;"
 
 def report(numbers: Numbers, labels: tuple[Label, ...], columns: Columns) -> str:
     """Lay out the metrics, and those of the first classes below."""
-    cells = _texts(numbers)
-    first, last = max(map(len, cells)), max(map(len, cells.values()))
-    lines = [f"{name:<{first}}  {cell:>{last}}" for name, cell in cells.items()]
+    lines = on_the_point(_texts(numbers))
     if labels:
         lines += ["", *_class_lines(labels, columns)]
     return "\n".join(lines)

@@ -9,7 +9,7 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.results.confusion_text import shorten
 from streameval.results.curve import Curve
-from streameval.results.curve_text import interval_text, number
+from streameval.results.number_text import interval_text, number
 
 __all__ = ["report"]
 

@@ -48,18 +48,31 @@ class CollectionResult(Mapping[str, Any]):
         """Give the number of members."""
         return sum(1 for _ in self)
 
+    def leaves(self) -> dict[str, Any]:
+        """Give the results of the members that are no collections, by full name."""
+        return dict(zip(self._names, self._results, strict=True))
+
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``."""
         return {
             f"{name}{SEPARATOR}{metric}": value
-            for name, result in zip(self._names, self._results, strict=True)
+            for name, result in self.leaves().items()
             for metric, value in result.as_dict().items()
         }
+
+    def titled(self) -> Iterator[tuple[str, Any]]:
+        """Give each result once, after the names of the members that share it."""
+        names: dict[int, list[str]] = {}
+        for name, result in self.leaves().items():
+            names.setdefault(id(result), []).append(name)
+        distinct = {id(result): result for result in self._results}
+        for key, shared in names.items():
+            yield ", ".join(shared), distinct[key]
 
     def report(self) -> str:
         """Lay the reports of the members out one below the other."""
         return "\n\n".join(
-            f"{title}\n{textwrap.indent(result.report(), '  ')}" for title, result in self._titled()
+            f"{title}\n{textwrap.indent(result.report(), '  ')}" for title, result in self.titled()
         )
 
     def __repr__(self) -> str:
@@ -73,15 +86,6 @@ class CollectionResult(Mapping[str, Any]):
     def _repr_html_(self) -> str:
         parts = (
             f"<h4>{escaping.escape(title)}</h4>{result._repr_html_()}"
-            for title, result in self._titled()
+            for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
-
-    def _titled(self) -> Iterator[tuple[str, Any]]:
-        """Give each result once, with the names that share it."""
-        names: dict[int, list[str]] = {}
-        for name, result in zip(self._names, self._results, strict=True):
-            names.setdefault(id(result), []).append(name)
-        distinct = {id(result): result for result in self._results}
-        for key, shared in names.items():
-            yield ", ".join(shared), distinct[key]

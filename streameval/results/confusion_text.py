@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import unicodedata
+from itertools import accumulate, takewhile
 from typing import Any
 
 import numpy as np
@@ -45,9 +46,9 @@ def shorten(label: object, width: int = _LABEL_WIDTH) -> str:
     text = "".join(map(_shown, str(label)))
     if _width(text) <= width:
         return text
-    while _width(text) > width - 1:
-        text = text[:-1]
-    return f"{text}…"
+    ends = accumulate(map(_width, text))  # one pass: a label may be long
+    kept = sum(1 for _ in takewhile(lambda end: end < width, ends))
+    return f"{text[:kept]}…"
 
 
 def _shown(character: str) -> str:

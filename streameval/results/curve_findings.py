@@ -12,7 +12,7 @@ from streameval.metrics import curves
 from streameval.metrics.envelope import of_sums
 from streameval.metrics.points import CellTable
 
-__all__ = ["explain"]
+__all__ = ["explain", "findings"]
 
 _TIES_WORTH_SAYING = 0.001
 _SATURATION_WORTH_SAYING = 0.01
@@ -25,11 +25,12 @@ def explain(table: CellTable, finer: int | None) -> str:
     """
     return "\n".join(
         textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
-        for line in _findings(table, finer)
+        for line in findings(table, finer)
     )
 
 
-def _findings(table: CellTable, finer: int | None) -> Iterator[str]:
+def findings(table: CellTable, finer: int | None) -> Iterator[str]:
+    """Give one sentence after the other."""
     if not len(table.lo):
         yield "Nothing has been counted yet."
         return

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import html as escaping
-import math
 import textwrap
 from collections.abc import Mapping
 
@@ -12,8 +11,9 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.points import CellTable
 from streameval.results.curve_values import confidence
+from streameval.results.number_text import interval_text, number
 
-__all__ = ["html", "interval_text", "number", "report"]
+__all__ = ["html", "report"]
 
 
 def report(
@@ -35,18 +35,6 @@ def report(
     if sampled:
         lines += ["", f"{100 * level:.6g}% sampling interval of roc_auc: {sampled}"]
     return "\n".join(lines)
-
-
-def number(value: float) -> str:
-    """Write a metric with six decimals, and small or large ones with six digits."""
-    if math.isfinite(value) and (abs(value) >= 100 or 0 < abs(value) < 1e-3):
-        return f"{value:.6g}"
-    return f"{value:.6f}"
-
-
-def interval_text(low: float, high: float) -> str:
-    """Write an interval; nan ends are no interval."""
-    return "" if math.isnan(low) else f"[{number(low)}, {number(high)}]"
 
 
 def html(table: CellTable, metrics: Mapping[str, Bounded], n_skipped: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html as escaping
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -13,8 +13,12 @@ import numpy.typing as npt
 from streameval.configs.grouped import GroupedConfig
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc
-from streameval.results.curve_text import interval_text, number
+from streameval.results import grouped_plot
+from streameval.results.number_text import interval_text, number
 from streameval.states.grouped import GroupTables
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["GroupedCurves"]
 
@@ -117,6 +121,26 @@ class GroupedCurves:
             ("n", f"{self.n:,}"),
         ]
         return "\n".join(f"{name:<8}  {text}" for name, text in rows)
+
+    def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
+        """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
+
+        How much of the weight each bin of the AUC holds, groups of one class left out, and the
+        mean with its certified interval.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        label : str, optional
+            The name in a legend, where several share the axes.
+
+        Returns
+        -------
+        matplotlib Axes
+        """
+        weight = self._config.group_weight
+        return grouped_plot.plot(self._areas, weight, self.gauc, ax, label=label)
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
@@ -20,8 +20,12 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import LEAST_LOG
-from streameval.results.curve_text import interval_text, number
+from streameval.results import ranking_plot
+from streameval.results.number_text import interval_text, number
 from streameval.states.ranking import ABSENT, RankingState
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
 
 __all__ = ["Ranking"]
 
@@ -62,21 +66,26 @@ class Ranking(Mapping[str, Bounded]):
 
     Notes
     -----
-    ``R`` is the number of relevant documents known for a query, retrieved or not, and
-    ``r_1 < r_2 < ...`` are the ranks of those retrieved:
+    Measures are means over queries, where ``R`` is the number of relevant documents known,
+    retrieved or not, and ``r_1 < r_2 < ...`` are the ranks of those retrieved:
 
-    * ``p@k = #{r_i <= k} / k``, ``r@k = #{r_i <= k} / R``, ``hit@k = [r_1 <= k]``
-    * ``mrr``: the mean of ``1 / r_1``; ``map``: the mean of ``(1/R) sum of i / r_i``
-    * ``dcg``: the sum of ``gain / log2(rank + 1)``; ``ndcg``: over that of the best ranking of
-      all judged documents
-    * ``rprec = #{r_i <= R} / R``
-    * ``lrap = (1/R) sum of the share of relevant documents among those retrieved with a score of
-      at least that of i``; ``rbp``: the sum of ``(1 - p) p**(r_i - 1)``
-    * ``err@k``: the mean of 1 / rank of the stop, if a document stops a reader with probability
+    * ``map``: ``(1/R) sum of i / r_i``, the average precision
+    * ``gm_map``: ``log(max(average precision, 1e-5))``, of which ``exp`` is taken
+    * ``mrr``: ``1 / r_1``
+    * ``dcg``: the sum of ``gain / log2(rank + 1)``
+    * ``ndcg``: the sum of ``gain / log2(rank + 1)``, over that of the best ranking of all judged
+      documents
+    * ``p``: ``#{r_i <= k} / k``, ``r``: ``#{r_i <= k} / R``, ``hit``: 1 if ``r_1 <= k``, else 0
+    * ``rprec``: ``#{r_i <= R} / R``
+    * ``judged``: the share of the first k documents that were judged
+    * ``lrap``: ``(1/R) sum of the share of relevant documents among those retrieved with a score
+      of at least that of i``
+    * ``rbp``: the sum of ``(1 - p) p**(r_i - 1)``
+    * ``err``: 1 / rank of the stop, on average, if a document stops a reader with probability
       ``(2**relevance - 1) / 2**max``
     * ``bpref``: the mean over relevant documents of ``1 - min(N_i, R) / min(R, N)``, where N judged
       documents are not relevant, N_i of them above
-    * ``gm_map``: ``exp`` of the mean of ``log(max(AP, 1e-5))``
+    * ``set_p``, ``set_r``, ``set_f``: precision, recall and F of all that was retrieved
 
     Tied documents have closed forms (McSherry and Najork, 2008).
     """
@@ -281,6 +290,26 @@ class Ranking(Mapping[str, Bounded]):
         ):
             counts += [f"{count:,} {what}"] if count else []
         return "\n".join([*lines, ", ".join(counts)])
+
+    def plot(
+        self, ax: Axes | None = None, *, level: float = 0.95, label: str | None = None
+    ) -> Axes:
+        """Draw the mean of each measure; needs ``pip install streameval[plot]``.
+
+        Points with whiskers for the sampling intervals, and broad bars for the certified ones.
+
+        Parameters
+        ----------
+        ax : matplotlib Axes, optional
+            Where to draw; a new figure by default.
+        level : float
+            That of the sampling intervals, in [0, 1).
+        label : str, optional
+            The name in a legend, where several share the axes.
+        """
+        intervals = [self.confidence(name, level) for name in self]
+        title = f"{self.n_queries:,} queries, {100.0 * level:.6g}% intervals"
+        return ranking_plot.plot(self, intervals, ax, title=title, label=label)
 
     def __repr__(self) -> str:
         """Show size and measures on one line."""

@@ -7,6 +7,7 @@ import math
 import attrs
 
 from streameval.metrics import regression as metrics
+from streameval.results.number_text import on_the_point
 from streameval.states.regression import RegressionSums
 
 __all__ = ["Regression"]
@@ -65,9 +66,8 @@ class Regression:
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
-        rows = [("n", f"{self.n:,}"), *((name, f"{getattr(self, name):.6g}") for name in _METRICS)]
-        width = max(len(value) for _, value in rows)
-        return "\n".join(f"{name:<4}  {value:>{width}}" for name, value in rows)
+        metrics = {name: f"{getattr(self, name):.6g}" for name in _METRICS}
+        return "\n".join(on_the_point({"n": f"{self.n:,}"} | metrics))
 
     def __repr__(self) -> str:
         numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in _METRICS)

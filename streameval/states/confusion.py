@@ -294,7 +294,7 @@ def _check_count(labels: tuple[Label, ...]) -> int:
     if len(labels) > MAX_MET_LABELS:
         raise InvalidInputError(
             f'`classes="auto"` meets at most {MAX_MET_LABELS} labels, got {len(labels)}. '
-            "Pass `classes` as a sequence if there really are more."
+            "List them in `classes` if there really are more."
         )
     check_lengths(labels)
     return len(labels)

@@ -35,7 +35,10 @@ def error_of(done):
         (
             "a.json",
             b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
-            "a.json, line 1: begins with '[', but JSON lines are expected, one object a line.",
+            (
+                "a.json, line 1: begins with '[', but JSON lines are expected, one object a line; "
+                "jq -c '.[]' makes them."
+            ),
         ),
         (
             "a.csv",

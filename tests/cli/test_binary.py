@@ -325,7 +325,7 @@ def test_binary_states_merge_and_show(call, evaluate):
     ("options", "message"),
     [
         (["--fail-under", "roc_uac>1"], "no metric 'roc_uac': did you mean 'roc_auc'? There are"),
-        (["--fail-under", "ks[1]>1"], "'ks[1]>1': ks has no averages and no classes."),
+        (["--fail-under", "ks[1]>1"], "'ks[1]': ks has no averages and no classes."),
         (
             ["--label", "label"],
             "`label` holds text, 'malignant'; name the positive one of two labels with --pos-label",

@@ -153,7 +153,7 @@ def test_calibration_count_is_its_own_interval(gate, code, evaluate):
     ("options", "message"),
     [
         (["--fail-under", "ecce<1"], "no metric 'ecce': did you mean 'ece'? There are n, log_loss"),
-        (["--fail-under", "ece[1]<1"], "'ece[1]<1': ece has no averages and no classes."),
+        (["--fail-under", "ece[1]<1"], "'ece[1]': ece has no averages and no classes."),
         (["--label", "y_true,y_pred"], "--label takes one column."),
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
         (["--bins", "70000"], "--bins must be at most 65536, got 70000."),

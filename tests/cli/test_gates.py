@@ -3,7 +3,8 @@ import math
 import pytest
 
 import streameval as se
-from streameval.cli.gates import Measured, judge, parse_gate
+from streameval.cli.gates import judge, parse_gate
+from streameval.cli.readings import Metric, Reading
 
 
 @pytest.mark.parametrize(
@@ -19,7 +20,7 @@ from streameval.cli.gates import Measured, judge, parse_gate
 )
 def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
     gate = parse_gate(text)
-    assert (gate.metric, gate.of, gate.sign, gate.bound) == (metric, of, sign, bound)
+    assert (gate.metric, gate.sign, gate.bound) == (Metric(metric, of), sign, bound)
 
 
 @pytest.mark.parametrize(
@@ -52,11 +53,11 @@ def test_gate_keeps_the_right_side(sign, kept):
     ],
 )
 def test_judge_asks_that_the_whole_interval_keeps_the_bound(text, interval, verdict):
-    assert judge(parse_gate(text), Measured(0.5, interval)).kind == verdict
+    assert judge(parse_gate(text), Reading(0.5, interval, "no reason")).kind == verdict
 
 
 def test_judge_never_passes_nan():
-    note = judge(parse_gate("accuracy>=0"), Measured(math.nan, (math.nan, math.nan)))
+    note = judge(parse_gate("accuracy>=0"), Reading(math.nan, (math.nan, math.nan)))
     assert (note.kind, note.text) == ("undecided", "accuracy>=0: nan, undefined on these rows.")
 
 

@@ -145,7 +145,7 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
         (["--label", "y_score,y_true"], "--label takes one column."),
         (["--label", "user"], "`user` holds text, 'u"),
         (["--fail-under", "gacu>0"], "no metric 'gacu': did you mean 'gauc'? There are n, n_gr"),
-        (["--fail-under", "gauc[1]>0"], "'gauc[1]>0': gauc has no averages and no classes."),
+        (["--fail-under", "gauc[1]>0"], "'gauc[1]': gauc has no averages and no classes."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

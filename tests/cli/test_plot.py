@@ -1,4 +1,4 @@
-"""`streameval plot`: a state in, a picture out."""
+"""`streameval plot`: states in, a picture out."""
 
 import builtins
 import re
@@ -16,6 +16,39 @@ def state(folder):
     words = ["cat", "dog", "owl"]
     se.save(se.ConfusionAccumulator("auto").update(words, ["cat", "cat", "owl"]), "a.state")
     return "a.state"
+
+
+def curve(*scores):
+    return se.PRCurveSketch().update([0, 1, 0, 1], scores or [0.1, 0.4, 0.6, 0.9])
+
+
+STATES = {
+    "roc": curve,
+    "pr": curve,
+    "det": curve,
+    "score": curve,
+    "reliability": lambda: se.CalibrationAccumulator().update([0, 1], [0.1, 0.8]),
+    "measures": lambda: se.RankingAccumulator().update([[1, 0], [0, 1]], [[2, 1], [2, 1]]),
+    "groups": lambda: se.GroupedAUC().update([0, 1], [0.1, 0.8], ["u", "u"]),
+}
+
+
+def two_members():
+    inner = se.Collection({"cm": se.ConfusionAccumulator()})
+    members = {"curve": se.PRCurveSketch(), "in": inner, "sums": se.RegressionAccumulator()}
+    batch = {"y_true": [0, 1], "y_pred": [0, 1], "y_score": [0.1, 0.9]}
+    return se.Collection(members).update(batch)
+
+
+@pytest.fixture
+def texts(folder, monkeypatch):
+    """Read the words in a picture."""
+    monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")
+
+    def texts(name):
+        return re.findall(r"<text [^>]*>([^<]+)</text>", (folder / name).read_text())
+
+    return texts
 
 
 def names_in(folder):
@@ -37,11 +70,140 @@ def test_plot_writes_the_format_that_the_name_tells(form, call, state, folder):
     assert (folder / name).read_bytes().startswith(HEADS[form])
 
 
-def test_plot_draws_the_labels_and_counts_of_the_state(call, state, folder, monkeypatch):
-    monkeypatch.setitem(__import__("matplotlib").rcParams, "svg.fonttype", "none")
+def test_plot_draws_the_labels_and_counts_of_the_state(call, state, texts):
     assert call("plot", state, "--curve", "matrix", "-o", "a.svg").code == 0
-    texts = re.findall(r"<text [^>]*>([^<]+)</text>", (folder / "a.svg").read_text())
-    assert {"cat", "dog", "owl", "truth", "prediction"} <= set(texts)
+    assert {"cat", "dog", "owl", "truth", "prediction"} <= set(texts("a.svg"))
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_plot_draws_every_kind(kind, call, texts):
+    se.save(STATES[kind](), "a.state")
+    done = call("plot", "a.state", "--curve", kind, "-o", "a.svg")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith(f"{kind} of a.state drawn in a.svg, n = ")
+    assert "a.state" not in texts("a.svg")
+
+
+@pytest.mark.parametrize("kind", STATES)
+def test_plot_draws_several_states_in_one_picture(kind, call, texts):
+    for name in ("a", "b", "c"):
+        se.save(STATES[kind](), f"{name}.state")
+    names = ["a.state", "b.state", "c.state"]
+    done = call("plot", *names, "--curve", kind, "-o", "a.svg")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == f"{kind} of a.state, b.state, c.state drawn in a.svg\n"
+    words = [word.partition(":")[0] for word in texts("a.svg")]
+    assert list(dict.fromkeys(word for word in words if word in names)) == names
+
+
+def test_plot_draws_what_each_state_holds(call, texts):
+    se.save(curve(0.1, 0.4, 0.6, 0.9), "a.state")
+    se.save(STATES["reliability"](), "b.state")
+    done = call("plot", "a.state", "b.state", "--curve", "reliability", "-o", "a.svg")
+    assert (done.code, done.err) == (0, "")
+    assert {"a.state", "b.state"} <= set(texts("a.svg"))
+
+
+def test_plot_of_a_state_given_twice_is_that_of_one(call, folder):
+    se.save(curve(), "a.state")
+    call("plot", "a.state", "-o", "one.svg")
+    assert call("plot", "a.state", "a.state", "-o", "two.svg").out.endswith("two.svg, n = 4\n")
+    assert (folder / "one.svg").read_bytes() == (folder / "two.svg").read_bytes()
+
+
+def test_plot_names_states_by_what_tells_them_apart(call, texts, folder):
+    for name in ("monday", "tuesday"):
+        (folder / name).mkdir()
+        se.save(curve(), folder / name / "all.state")
+    paths = [folder / name / "all.state" for name in ("monday", "tuesday")]
+    assert call("plot", *paths, "-o", "a.svg").code == 0
+    assert {"monday/all.state", "tuesday/all.state"} <= set(texts("a.svg"))
+
+
+def test_plot_writes_names_that_mean_something_to_matplotlib(call, texts):
+    names = ["_a.state", "$b$.state", f"{'c' * 60}.state"]
+    for name in names:
+        se.save(curve(), name)
+    done = call("plot", *names, "-o", "a.svg")
+    assert (done.code, done.err) == (0, "")
+    assert {" _a.state", "$b$.state", f"{'c' * 39}\u2026"} <= set(texts("a.svg"))
+
+
+@pytest.mark.parametrize(
+    ("accumulator", "message"),
+    [
+        (
+            se.ConfusionAccumulator(),
+            "a matrix shows one state: draw each in a picture of its own.",
+        ),
+        (
+            se.PRCurveSketch(classes=3),
+            "curves of classes show one state: draw each in a picture of its own.",
+        ),
+    ],
+    ids=["matrix", "classes"],
+)
+def test_plot_refuses_several_states_that_would_hide_each_other(accumulator, message, call, folder):
+    for name in ("a.state", "b.state"):
+        se.save(accumulator, name)
+    assert error_of(call("plot", "a.state", "b.state", "-o", "a.png")) == message
+    assert names_in(folder) == ["a.state", "b.state"]
+
+
+def test_plot_names_the_state_that_has_no_such_curve(call, state):
+    se.save(curve(), "b.state")
+    found = error_of(call("plot", "b.state", state, "--curve", "roc", "-o", "a.png"))
+    assert found == "no curve 'roc' of a.state: there are matrix."
+
+
+def test_plot_names_the_state_of_several_that_cannot_be_drawn(call, folder):
+    se.save(curve(), "a.state")
+    se.save(se.PRCurveSketch().update([1], [0.5]), "b.state")
+    found = error_of(call("plot", "a.state", "b.state", "-o", "a.png"))
+    assert found == "b.state: `plot` needs examples of both classes."
+    assert names_in(folder) == ["a.state", "b.state"]
+
+
+@pytest.mark.parametrize(("member", "kind"), [("curve", "pr"), ("in/cm", "matrix")])
+def test_plot_draws_a_member(member, kind, call):
+    se.save(two_members(), "a.state")
+    done = call("plot", "a.state", "--member", member, "-o", "a.svg")
+    assert done.out == f"{kind} of {member} of a.state drawn in a.svg, n = 2\n"
+
+
+def test_plot_draws_one_member_of_several_states(call, texts):
+    for name in ("a.state", "b.state"):
+        se.save(two_members(), name)
+    arguments = ["--member", "curve", "--curve", "roc", "-o", "a.svg"]
+    done = call("plot", "a.state", "b.state", *arguments)
+    assert done.out == "roc of curve of a.state, b.state drawn in a.svg\n"
+    assert {"a.state", "b.state"} <= set(texts("a.svg"))
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ([], "c.state holds a Collection; choose a --member: there are curve, in/cm, sums."),
+        (
+            ["--member", "curv"],
+            "no member 'curv' of c.state: did you mean 'curve'? There are curve, in/cm, sums.",
+        ),
+        (["--member", "in"], "no member 'in' of c.state: "),
+        (
+            ["--member", "sums"],
+            "c.state holds a RegressionAccumulator, which keeps sums alone: there is no picture.",
+        ),
+    ],
+)
+def test_plot_asks_for_a_member_that_there_is(arguments, message, call):
+    se.save(two_members(), "c.state")
+    assert error_of(call("plot", "c.state", *arguments, "-o", "a.png")).startswith(message)
+
+
+def test_plot_refuses_a_member_of_what_is_no_collection(call, state):
+    assert error_of(call("plot", state, "--member", "x", "-o", "a.png")) == (
+        "--member is for collections, and a.state holds a ConfusionAccumulator."
+    )
 
 
 @pytest.mark.parametrize("form", HEADS)
@@ -109,10 +271,12 @@ def test_plot_lists_the_curves_that_the_state_has(call, state):
     assert found == "no curve 'matrx' of a.state: did you mean 'matrix'? There are matrix."
 
 
-def test_plot_says_that_there_is_no_curve(call, folder):
+def test_plot_says_that_sums_have_no_picture(call, folder):
     se.save(se.RegressionAccumulator(), "a.state")
     found = error_of(call("plot", "a.state", "-o", "a.png"))
-    assert found == "a.state holds a RegressionAccumulator, which has no curve."
+    assert found == (
+        "a.state holds a RegressionAccumulator, which keeps sums alone: there is no picture."
+    )
 
 
 def test_plot_says_what_the_result_cannot_draw(call, folder):

@@ -190,7 +190,7 @@ def test_ranking_names_the_query_whose_judgements_are_refused(jobs, call, run, f
         ({"score": None}, "`score` is missing."),
         ({"score": "nan"}, "`score` must not hold NaN, got NaN. Pass --nan last to rank it below"),
         ({"query": None}, "`query` is missing."),
-        ({"doc": "x" * 5000}, "`doc` must be text of at most 4096 characters as the first ones"),
+        ({"doc": "x" * 5000}, "`doc` must be text of at most 4096 characters"),
         ({"retrieved": "maybe"}, "`retrieved` must be true or false, or 1 or 0, got 'maybe'."),
     ],
 )
@@ -211,10 +211,13 @@ def test_ranking_names_the_row_that_does_not_fit(row, message, call, write):
     [
         ({"relevance": 1}, "`relevance` must be a list of numbers, got 1."),
         ({"relevance": ["x"]}, "`relevance` must be a list of numbers, got ['x']."),
-        ({"score": [1, 2]}, "`score` must be as long as `relevance`, got 2 items for 1."),
+        (
+            {"score": [1, 2]},
+            "`score` must be as long as `relevance`, got a list of 2 beside one of 1.",
+        ),
         ({"score": [None]}, "`score` must be a list of numbers, got [None]."),
         ({"score": None}, "`score` is missing."),
-        ({"query": 7.5}, "`query` must be text of at most 4096 characters as the first ones are"),
+        ({"query": 7.5}, "`query` must be text as the first ones are"),
     ],
 )
 def test_ranking_names_the_line_that_does_not_fit(line, message, call, write):

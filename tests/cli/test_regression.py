@@ -78,7 +78,7 @@ def test_regression_states_merge_and_show(call, evaluate):
     evaluate("-o", "a.state")
     assert call("merge", "a.state", "a.state", "-o", "b.state").code == 0
     shown = call("show", "b.state")
-    assert shown.out.startswith("b.state, n = 884\n\nn          884\n")
+    assert shown.out.startswith("b.state, n = 884\n\nn      884\n")
     assert call("show", "b.state", "--json").json["task"] == "regression"
 
 
@@ -124,7 +124,7 @@ def test_regression_count_is_its_own_interval(evaluate):
             ["--fail-under", "rsme<1"],
             "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias.",
         ),
-        (["--fail-under", "mae[1]<1"], "'mae[1]<1': mae has no averages and no classes."),
+        (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
         (["--label", "y_true,y_pred"], "--label takes one column."),
         (["--pred", "y_true,y_pred"], "--pred takes one column."),
         (

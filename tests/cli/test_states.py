@@ -1,10 +1,8 @@
-import json
-
 import pytest
 
 import streameval as se
 from streameval import InvalidInputError
-from streameval.cli import tasks
+from streameval.cli import views
 
 
 @pytest.fixture
@@ -55,10 +53,9 @@ def test_merge_says_that_the_sum_is_too_large(call, save):
     assert done.err.count("\n") == 1
 
 
-def test_task_of_refuses_an_accumulator_without_a_task(monkeypatch):
-    monkeypatch.setattr(tasks, "TASKS", {})
-    with pytest.raises(InvalidInputError, match="`state` holds a ConfusionAccumulator"):
-        tasks.task_of(se.ConfusionAccumulator())
+def test_view_of_refuses_a_result_of_no_known_kind():
+    with pytest.raises(InvalidInputError, match="`state` holds a dict, which this version"):
+        views.view_of({})
 
 
 def two_members():
@@ -76,8 +73,14 @@ def test_show_reports_the_members_of_a_collection(call, save):
 
 def test_show_gives_the_numbers_of_a_collection_as_json(call, save):
     name = save("a.state", two_members())
-    shown = json.loads(call("show", name, "--json").out)
-    assert shown == {"state": "a.state", "metrics": two_members().compute().as_dict()}
+    shown = call("show", name, "--json").json
+    assert shown["metrics"] == two_members().compute().as_dict()
+    assert list(shown) == ["task", "state", "metrics", "level", "members"]
+    assert list(shown["members"]) == ["counts", "curve"]
+    for member, inner in two_members().compute().items():
+        metrics = shown["members"][member]["metrics"]
+        assert metrics["n"] == 3
+        assert metrics.items() <= inner.as_dict().items()
 
 
 def test_merge_adds_collections(call, save):
@@ -87,11 +90,28 @@ def test_merge_adds_collections(call, save):
     assert se.load("sum.state") == se.merge([two_members()] * 3)
 
 
-def test_show_refuses_gates_of_a_collection(call, save):
-    name = save("a.state", two_members())
-    shown = call("show", name, "--fail-under", "roc_auc>=0.5")
-    assert (shown.code, shown.out) == (2, "")
-    assert "holds a Collection" in shown.err
+@pytest.mark.parametrize(
+    ("gate", "code", "message"),
+    [
+        ("curve/roc_auc>=0.5", 1, "undecided: curve/roc_auc>=0.5: 1, no sampling interval"),
+        ("counts/recall[macro]>0.2", 0, "passed: counts/recall[macro]>0.2: 0.75 in [0.3"),
+        ("curve/recall_at(0.5)>=0.9", 1, "undecided: curve/recall_at(0.5)>=0.9: 0.5 in ["),
+        ("curve/roc_auk>0", 2, "no metric 'roc_auk': did you mean 'roc_auc'?"),
+        ("roc_auc>0", 2, "no metric 'roc_auc': did you mean 'curve/roc_auc'?"),
+        ("cruve/roc_auc>0", 2, "no metric 'cruve/roc_auc': did you mean 'curve/roc_auc'?"),
+    ],
+)
+def test_show_decides_gates_of_members(gate, code, message, call, save):
+    shown = call("show", save("a.state", two_members()), "--fail-under", gate)
+    assert shown.code == code
+    assert message in shown.err
+
+
+def test_gates_reach_members_of_members(call, save):
+    outer = se.Collection({"all": se.Collection({"fit": se.RegressionAccumulator()})})
+    name = save("a.state", outer.update([1.0, 2.0], [1.0, 3.0]))
+    shown = call("show", name, "--level", "0", "--fail-under", "all/fit/mae<=0.5")
+    assert (shown.code, shown.err) == (0, "streameval: passed: all/fit/mae<=0.5: 0.5.\n")
 
 
 def test_plot_refuses_a_collection(call, save):

@@ -5,7 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streameval.io import Flags, Labels, Lists, Numbers, Vectors, integer_or_text
+from streameval.io import Flags, Labels, Lists, Numbers, Texts, Vectors, integer_or_text
 from streameval.io.columns import objects, what_is_wrong
 
 KINDS = [
@@ -18,6 +18,8 @@ KINDS = [
     Numbers(gaps=True),
     Labels(integers=False, longest=2),
     Flags(),
+    Texts(),
+    Texts(longest=2),
     Lists(Numbers(gaps=True), "numbers"),
     Lists(Labels(integers=False), "text"),
 ]
@@ -107,8 +109,8 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Labels(integers=True), 2**63, "`p` must be an integer, got 9223372036854775808"),
         (Labels(integers=True), math.inf, "`p` must be an integer, got inf"),
         (Labels(True, False, " (hint)"), "a", "`p` must be an integer (hint), got 'a'"),
-        (Labels(integers=False), 0.5, "`p` must be text of at most 256 characters, got 0.5"),
-        (Labels(False, False), 3, "`p` must be text of at most 256 characters, got 3"),
+        (Labels(integers=False), 0.5, "`p` must be text, got 0.5"),
+        (Labels(False, False), 3, "`p` must be text, got 3"),
         (Vectors(2), [1], "`p` must be a list of 2 numbers, got [1]"),
         (Vectors(2), [1, None], "`p` must be a list of 2 numbers, got [1, None]"),
         (Vectors(2, True), [0, 0.5], "`p` must be a list of 2 integers, got [0, 0.5]"),
@@ -117,6 +119,10 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Numbers(gaps=True), None, None),
         (Numbers(gaps=True), "x", "`p` must be a number, got 'x'"),
         (Labels(False, longest=2), "abc", "`p` must be text of at most 2 characters, got 'abc'"),
+        (Labels(False), "\udc80", "`p` must be text that UTF-8 can say, got '\\udc80'"),
+        (Texts(), ["x"], "`p` must be a single value, got ['x']"),
+        (Texts(longest=2), "abc", "`p` must be text of at most 2 characters, got 'abc'"),
+        (Texts(), "\udc80", "`p` must be text that UTF-8 can say, got '\\udc80'"),
         (Flags(), None, "`p` is missing"),
         (Flags(), 2, "`p` must be true or false, or 1 or 0, got 2"),
         (

@@ -30,6 +30,9 @@ def test_block_numbers_lines_past_blank_ones():
     assert block('\n{"t": 1}\n \t\r\n\n{"t": 2}\n', 10).parse([LABEL]).places == [11, 14]
 
 
+JQ = "jq -c '.[]' makes them"
+
+
 @pytest.mark.parametrize(
     ("line", "reason"),
     [
@@ -37,9 +40,9 @@ def test_block_numbers_lines_past_blank_ones():
         ("cat", "not JSON (expecting value, at character 1)"),
         ('{"t": 1} {"t": 2}', "not JSON (more text after the value, at character 9)"),
         ('{"t": ' + "9" * 5000 + "}", "not JSON (a number of thousands of digits)"),
-        ("[" * 100_000, "begins with '[', but JSON lines are expected, one object a line"),
+        ("[" * 100_000, "begins with '[', but JSON lines are expected, one object a line; " + JQ),
         ('{"a":' * 100_000, "not JSON (nested too deeply)"),
-        ("[1, 2]", "begins with '[', but JSON lines are expected, one object a line"),
+        ("[1, 2]", "begins with '[', but JSON lines are expected, one object a line; " + JQ),
         ("3", "not an object, got 3"),
         (b'{"t": 1, "n": "\xff"}', "not UTF-8"),
         ("{}", "`t` is missing"),

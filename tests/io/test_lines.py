@@ -45,6 +45,13 @@ def test_pieces_drop_the_byte_order_mark(monkeypatch):
     assert piece.data == b"one\n"
 
 
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be"])
+def test_pieces_refuse_utf_16(encoding, monkeypatch):
+    data = "\ufeff".encode("utf-16-be") * (encoding == "utf-16-be") + "one\n".encode(encoding)
+    with pytest.raises(BadDataError, match=r"^log: is UTF-16; save it as UTF-8\.$"):
+        cut(data, LineEnds(), 100, monkeypatch)
+
+
 def test_pieces_keep_a_byte_order_mark_inside(monkeypatch):
     found = cut(b"one\n\xef\xbb\xbftwo\n", LineEnds(), 4, monkeypatch)
     assert found[1].data == b"\xef\xbb\xbftwo\n"

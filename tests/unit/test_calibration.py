@@ -146,14 +146,14 @@ def test_repr_shows_size_and_headline() -> None:
 
 def test_report_of_one_probability_has_every_metric() -> None:
     assert binary().report().splitlines() == [
-        "n                       4",
+        "n                4",
         "log_loss         0.490415",
-        "brier             0.15625",
-        "ece                 0.125",
-        "pcopc                   1",
-        "mean_prediction       0.5",
-        "mean_label            0.5",
-        "n_clipped               0",
+        "brier            0.15625",
+        "ece              0.125",
+        "pcopc            1",
+        "mean_prediction  0.5",
+        "mean_label       0.5",
+        "n_clipped        0",
     ]
     assert str(binary()) == binary().report()
 

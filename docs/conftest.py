@@ -1,0 +1,17 @@
+"""Pages of engines and training loops carry the mark `engine`: `.ci/engines` runs them."""
+
+import re
+
+import pytest
+
+ADAPTER = r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)"
+
+
+@pytest.hookimpl(tryfirst=True)  # before marks are selected
+def pytest_collection_modifyitems(items):
+    """Mark the examples of pages that import an adapter, or JAX."""
+    for item in items:
+        if item.path.suffix == ".md":
+            text = item.path.read_text(encoding="utf-8")
+            if found := re.search(ADAPTER, text, re.MULTILINE):
+                item.add_marker(pytest.mark.engine(name=found[1]))

@@ -1,0 +1,54 @@
+"""`streameval completion`: a script with which a shell completes commands, options and files."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streameval.cli.arguments import argument_parser
+from streameval.cli.errors import UsageError
+from streameval.cli.outcome import Outcome
+from streameval.cli.views import VIEWS
+
+if TYPE_CHECKING:
+    import argparse
+    from collections.abc import Iterator
+
+__all__ = ["completion"]
+
+_OF_FILES = ("FILE", "STATE", "OUT", "A", "B")
+"""What stands in the usage for the name of a file."""
+
+
+def completion(shell: str) -> Outcome:
+    """Write the script of a shell.
+
+    Raises
+    ------
+    UsageError
+        If there is no shtab, or one that is too old for the shell.
+    """
+    try:
+        import shtab  # noqa: PLC0415 (optional)
+    except ImportError:
+        message = "completion needs shtab: pip install 'streameval[completion]'."
+        raise UsageError(message) from None
+    if shell not in shtab.SUPPORTED_SHELLS:
+        raise UsageError(f"this shtab is too old for {shell}: pip install --upgrade shtab.")
+    parser = argument_parser()
+    for action in _actions(parser):
+        if action.metavar in _OF_FILES:
+            vars(action)["complete"] = shtab.FILE
+        if action.dest == "curve":
+            action.choices = list(
+                dict.fromkeys(kind for view in VIEWS.values() for kind in view.pictures)
+            )
+    return Outcome(shtab.complete(parser, shell))
+
+
+def _actions(parser: argparse.ArgumentParser) -> Iterator[argparse.Action]:
+    """List the arguments of a parser and of its commands."""
+    for action in parser._actions:
+        yield action
+        if isinstance(action.choices, dict):
+            for command in action.choices.values():
+                yield from _actions(command)

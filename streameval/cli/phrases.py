@@ -1,0 +1,40 @@
+"""Names and values in sentences."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["brief", "listed"]
+
+_LISTED = 10
+_LONGEST = 50
+
+
+def listed(names: Iterable[str]) -> str:
+    """List some names, and say how many more there are.
+
+    >>> listed(["a", "b"]), listed(map(str, range(12)))
+    ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
+    """
+    texts = [name if name.isprintable() else repr(name) for name in names]
+    more = len(texts) - _LISTED
+    return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def brief(value: Any) -> str:
+    """Write the value of an option, of a long one how it begins.
+
+    >>> brief(0.5), brief(tuple(range(99)))
+    ('0.5', '(0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, ... 99 in all)')
+    """
+    text = repr(value)
+    if len(text) <= _LONGEST:
+        return text
+    if not isinstance(value, tuple):
+        return f"{text[: _LONGEST - 3]}..."
+    end = f"... {len(value):,} in all)"
+    start = text[: _LONGEST - len(end)].rpartition(", ")
+    return f"{start[0]}{start[1]}{end}"

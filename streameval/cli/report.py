@@ -1,0 +1,73 @@
+"""`streameval report`: states in, one HTML file out."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from streameval.checkpoint import replace_file
+from streameval.cli.errors import UsageError
+from streameval.cli.outcome import Outcome, plural
+from streameval.cli.state_files import check_output, load_state
+from streameval.errors import BadDataError
+from streameval.reports import html_report
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["report", "short_names"]
+
+
+def report(states: Sequence[str], output: str, title: str | None, level: float) -> Outcome:
+    """Lay out what states hold, side by side.
+
+    Raises
+    ------
+    UsageError
+        If a state is given twice, or the output is no HTML file or one of the states.
+    """
+    if Path(output).suffix.lower() not in (".html", ".htm"):
+        raise UsageError(f"-o {output}: the name must end in .html.")
+    check_output(output, states)
+    _check_distinct(states)
+    held = {name: load_state(path) for name, path in short_names(states).items()}
+    page = html_report(held, title=title, level=level)
+    try:
+        replace_file(output, page.encode())
+    except OSError as error:
+        reason = str(error.strerror or error).lower()
+        raise BadDataError(f"{output}: the report is not saved, {reason}.") from None
+    return Outcome(f"{plural(len(states), 'state')} reported in {output}\n")
+
+
+def short_names(paths: Sequence[str]) -> dict[str, str]:
+    """Name each path by as few of its last parts as no other path ends in.
+
+    >>> short_names(["/logs/monday/all.state", "/logs/tuesday/all.state", "/logs/b.state"])
+    {'monday/all.state': '/logs/monday/all.state', \
+'tuesday/all.state': '/logs/tuesday/all.state', 'b.state': '/logs/b.state'}
+    """
+    return {_short(path, paths): path for path in paths}
+
+
+def _short(path: str, paths: Sequence[str]) -> str:
+    parts = Path(path).absolute().parts
+    others = [Path(other).absolute().parts for other in paths if other != path]
+    length = next(
+        size
+        for size in range(1, len(parts) + 1)
+        if all(other[-size:] != parts[-size:] for other in others)
+    )
+    return Path(*parts[-length:]).as_posix()
+
+
+def _check_distinct(paths: Sequence[str]) -> None:
+    """Refuse one file under two names: it would stand beside itself."""
+    first: dict[str, str] = {}
+    for path in paths:
+        file = os.path.realpath(path)
+        if file in first:
+            other = "" if first[file] == path else f", as {first[file]}"
+            raise UsageError(f"{path} is given twice{other}.")
+        first[file] = path

@@ -1,0 +1,65 @@
+"""HTML and SVG as text, in which whatever is not markup already is made harmless."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable
+
+__all__ = ["Html", "clean", "element", "joined"]
+
+_MOST_CHARACTERS = 200
+
+
+class Html(str):
+    """Markup: all other text is escaped when it becomes a part of an element."""
+
+    __slots__ = ()
+
+
+def element(name: str, *children: str, **attributes: str | float | None) -> Html:
+    """Write an element.
+
+    Parameters
+    ----------
+    name : str
+        Of the element.
+    *children : str
+        What it holds: markup as it is, and text escaped.
+    **attributes : str, number or None
+        None is left out. An underscore stands for a hyphen, and one at the end for nothing.
+
+    Examples
+    --------
+    >>> element("p", "a < b", class_="note", aria_label='"')
+    '<p class="note" aria-label="&quot;">a &lt; b</p>'
+    """
+    written = "".join(
+        f' {key.rstrip("_").replace("_", "-")}="{html.escape(clean(str(value)))}"'
+        for key, value in attributes.items()
+        if value is not None
+    )
+    return Html(f"<{name}{written}>{joined(children)}</{name}>")
+
+
+def joined(parts: Iterable[str]) -> Html:
+    """Put markup and text one after the other."""
+    return Html("".join(part if isinstance(part, Html) else _escaped(part) for part in parts))
+
+
+def clean(text: str) -> str:
+    r"""Replace what is not printed: control characters, those that turn the text, surrogates.
+
+    >>> clean("a\nb\u202ec") == "a b\ufffdc"
+    True
+    """
+    return text if text.isprintable() else "".join(map(_shown, text))
+
+
+def _escaped(text: str) -> str:
+    return html.escape(clean(text), quote=False)
+
+
+def _shown(character: str) -> str:
+    if character.isprintable():
+        return character
+    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"

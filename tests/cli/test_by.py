@@ -1,0 +1,396 @@
+"""`--by`: one result for each value of a column."""
+
+import datetime
+import json
+import os
+import random
+import subprocess
+import sys
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from cli.memory import peak
+from pyarrow import parquet
+
+import streameval as se
+from streameval.cli.frequent import ValueCounts
+
+COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
+
+
+def log():
+    return [
+        {"y_true": n % 3, "y_pred": (n + (n % 7 == 0)) % 3, "country": country}
+        for n, country in enumerate(COUNTRIES)
+    ]
+
+
+def expected(rows):
+    return (
+        se.ConfusionAccumulator("auto")
+        .update([row["y_true"] for row in rows], [row["y_pred"] for row in rows])
+        .compute()
+    )
+
+
+@pytest.fixture(params=["log.jsonl", "log.csv", "log.parquet"])
+def name(request, write):
+    rows = log()
+    random.Random(0).shuffle(rows)
+    return write(request.param, rows)
+
+
+def test_by_gives_each_value_its_own_result(name, call):
+    done = call("eval", name, "--by", "country", "--json").json
+    assert done["metrics"] == expected(log()).as_dict()
+    assert done["by"] == "country"
+    assert [part["value"] for part in done["slices"]] == ["DE", "FR", "IT", "ES"]
+    for part in done["slices"]:
+        rows = [row for row in log() if row["country"] == part["value"]]
+        assert part["n"] == len(rows)
+        assert part["metrics"] == expected(rows).as_dict()
+        assert part["matrix"] == expected(rows).matrix.tolist()
+    assert "other" not in done
+
+
+def test_top_values_are_the_most_frequent_and_the_rest_is_other(name, call):
+    done = call("eval", name, "--by", "country", "--top", "2", "--json").json
+    assert [part["value"] for part in done["slices"]] == ["DE", "FR"]
+    rest = [row for row in log() if row["country"] in ("IT", "ES")]
+    assert done["other"]["metrics"] == expected(rest).as_dict()
+
+
+def test_values_can_be_named(name, call):
+    done = call("eval", name, "--by", "country=IT,PT,DE", "--json").json
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [
+        ("IT", 8),
+        ("PT", 0),
+        ("DE", 60),
+    ]
+    assert done["other"]["n"] == 32
+
+
+def test_jobs_change_nothing(write, call):
+    rows = [{"y_true": n % 2, "y_pred": n % 3 % 2, "day": n % 5} for n in range(1000)]
+    name = write("log.parquet", rows)
+    alone, together = (
+        call("eval", name, "--by", "day", "--top", "3", "--json", "--jobs", jobs).out
+        for jobs in ("1", "2")
+    )
+    assert alone == together
+
+
+def test_table_has_a_line_for_each_value(call, write):
+    name = write("log.jsonl", log())
+    done = call("eval", name, "--by", "country", "--top", "2")
+    head, _, *table = done.out.splitlines()
+    assert head == "100 rows of 1 file"
+    cells = [line.split() for line in table]
+    assert [line[:2] for line in cells] == [
+        ["country", "n"],
+        ["(all)", "100"],
+        ["DE", "60"],
+        ["FR", "30"],
+        ["(other)", "10"],
+    ]
+    assert cells[0][2:] == ["accuracy", "95%", "interval", "f_score", "95%", "interval"]
+    result = expected([row for row in log() if row["country"] == "FR"])
+    low, high = result.confidence("accuracy")
+    assert cells[3][2:5] == [f"{result.accuracy:.4f}", f"[{low:.4f},", f"{high:.4f}]"]
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_metrics_that_do_not_fit_stand_below(call, write):
+    name = write("log.jsonl", log())
+    metrics = "accuracy,cohen_kappa,recall[macro],recall[2],n"
+    done = call("eval", name, "--by", "country", "--metrics", metrics)
+    tables = done.out.split("\n\n")[1:]
+    assert len(tables) == 2
+    assert {table.splitlines()[0].split()[0] for table in tables} == {"country"}
+    assert max(map(len, done.out.splitlines())) <= 80
+
+
+def test_class_that_a_slice_lacks_is_undefined_there(call, write):
+    rows = [{"y_true": k, "y_pred": k, "country": "DE"} for k in (0, 1)]
+    rows.append({"y_true": 2, "y_pred": 2, "country": "FR"})
+    name = write("log.jsonl", rows)
+    chosen = ["--by", "country", "--metrics", "recall[2]"]
+    assert call("eval", name, *chosen).out.splitlines()[4].split() == ["DE", "2", "nan"]
+    done = call("eval", name, *chosen, "--json").json
+    assert [part["metrics"]["recall[2]"] for part in done["slices"]] == [None, 1.0]
+
+
+def test_certified_intervals_are_shown_where_there_are_no_others(call, write):
+    rows = [
+        {"y_true": n % 2, "y_score": n * 7 % 100 / 100, "half": str(n % 4 > 1)} for n in range(400)
+    ]
+    name = write("log.jsonl", rows)
+    chosen = ["--task", "binary", "--budget", "8", "--by", "half", "--metrics", "ks"]
+    done = call("eval", name, *chosen)
+    assert done.out.splitlines()[2].split() == ["half", "n", "ks", "certified", "interval"]
+    assert call("eval", name, *chosen, "--metrics", "n").out.count("certified interval") == 1
+
+
+@pytest.mark.parametrize(
+    ("values", "texts"),
+    [
+        ([True, False, True], ["true", "false"]),
+        ([3, 3.0, 4], ["3", "4"]),
+        ([1, 1, True], ["1", "true"]),
+        ([0.5, 0.5, -1e300], ["0.5", str(int(-1e300))]),
+        ([None, None, "x"], [None, "x"]),
+        (["", "", None], ["", None]),
+        (["a b/c", "a b/c", "\u20ac"], ["a b/c", "\u20ac"]),
+    ],
+)
+def test_values_of_any_type_are_text(values, texts, call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "v": value} for value in values]
+    done = call("eval", write("log.jsonl", rows), "--by", "v", "--json").json
+    assert [part["value"] for part in done["slices"]] == texts
+
+
+def test_missing_values_are_a_slice_of_their_own(call, write):
+    name = write("log.csv", [{"y_true": 1, "y_pred": 1, "v": v} for v in ("", "", "x")])
+    done = call("eval", name, "--by", "v")
+    assert [line.split()[0] for line in done.out.splitlines()[4:]] == ["(missing)", "x"]
+
+
+def test_days_of_a_parquet_file_are_values(call, folder):
+    days = [datetime.date(2026, 1, 1 + n % 2) for n in range(3)]
+    parquet.write_table(
+        pa.table({"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "d": days}), "a.parquet"
+    )
+    done = call("eval", "a.parquet", "--by", "d", "--json").json
+    assert [part["value"] for part in done["slices"]] == ["2026-01-01", "2026-01-02"]
+
+
+def test_value_that_is_a_list_makes_a_bad_row(call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "v": value} for value in ("x", ["y"], "z" * 257)]
+    name = write("log.jsonl", rows)
+    done = call("eval", name, "--by", "v")
+    assert done.code == 3
+    assert "log.jsonl, line 2: `v` must be a single value, got ['y']" in done.err
+    done = call("eval", name, "--by", "v", "--max-bad", "2", "--json")
+    assert (done.json["bad"], done.json["n"]) == (2, 1)
+
+
+def test_bad_rows_count_once(call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "v": "x"}, {"y_true": 1, "y_pred": None, "v": "y"}]
+    name = write("log.jsonl", rows)
+    done = call("eval", name, "--by", "v", "--max-bad", "1", "--json")
+    assert done.json["bad"] == 1
+    assert call("eval", name, "--by", "v").code == 3
+
+
+def test_row_that_is_refused_leaves_no_trace_in_any_slice(call, write):
+    rows = [
+        {"y_true": 1, "y_score": 0.5, "v": "a"},
+        {"y_true": 1, "y_score": 7.0, "v": "b"},
+        {"y_true": 0, "y_score": 0.25, "v": "a"},
+    ]
+    name = write("log.jsonl", rows)
+    done = call("eval", name, "--task", "binary", "--by", "v=a,b", "--max-bad", "1", "--json").json
+    assert [part["n"] for part in done["slices"]] == [2, 0]
+    assert done["n"] == 2
+
+
+TASKS = {
+    "classification": ([], {"y_true": 1, "y_pred": 0}),
+    "regression": (["--task", "regression"], {"y_true": 1.5, "y_pred": 0.5}),
+    "binary": (["--task", "binary"], {"y_true": 1, "y_score": 0.5}),
+    "grouped": (["--task", "binary", "--group", "g"], {"y_true": 1, "y_score": 0.5, "g": 1}),
+    "calibration": (["--task", "calibration"], {"y_true": 1, "y_prob": 0.5}),
+    "lists": (["--task", "ranking"], {"relevance": [1, 0], "score": [0.5, 0.7]}),
+    "rows": (["--task", "ranking"], {"query": "q", "relevance": 1, "score": 0.5}),
+}
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_every_task_goes_by_slices(task, call, write, folder):
+    options, row = TASKS[task]
+    rows = [row | {"v": value} for value in "aab"]
+    name = write("log.jsonl", rows)
+    done = call("eval", name, *options, "--by", "v", "-o", "states")
+    assert done.code == 0
+    assert [line.split()[0] for line in done.out.splitlines()[3:]] == ["(all)", "a", "b"]
+    whole, a, b = (se.load(f"states/{file}.state") for file in ("all", "v=a", "v=b"))
+    assert call("eval", name, *options, "-o", "whole.state").code == 0
+    assert se.load("whole.state").to_bytes() == whole.to_bytes()
+    if task != "rows":  # queries that are evaluated cannot go on
+        assert (a + b).to_bytes() == whole.to_bytes()
+
+
+def test_states_are_named_by_column_and_value(call, write, folder):
+    values = ["a/b", "..", "50%", "\u00e9", None, "c"]
+    rows = [{"y_true": 1, "y_pred": 1, "my col": value} for value in [*values, *values, "x"]]
+    name = write("log.jsonl", rows)
+    assert call("eval", name, "--by", "my col", "--top", "6", "-o", "by").code == 0
+    assert {path.name for path in folder.joinpath("by").iterdir()} == {
+        "all.state",
+        "other.state",
+        "my col=...state",
+        "my col=50%25.state",
+        "my col=a%2Fb.state",
+        "my col=c.state",
+        "my col=\u00e9.state",
+        "my col.missing.state",
+    }
+    assert se.load("by/other.state").n == 1
+
+
+def test_folder_may_be_there_already(call, write, folder):
+    name = write("log.jsonl", log())
+    (folder / "by").mkdir()
+    for _ in range(2):
+        assert call("eval", name, "--by", "country", "-o", "by").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (["--by", "contry"], 2, "no column 'contry' in the first row: did you mean 'country'?"),
+        (["--by", "country="], 2, "must be a column, or COLUMN=A,B,C, got 'country='"),
+        (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
+        (["--top", "3"], 2, "--top needs --by"),
+        (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
+        (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
+        (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
+        (["--by", "country", "-o", "no/by"], 3, "no/by: there is no folder to make it in."),
+        (["--by", "country", "-o", "x" * 300], 3, "file name too long."),
+    ],
+)
+def test_what_cannot_be_meant_is_told(arguments, code, message, call, write):
+    done = call("eval", write("log.jsonl", log()), *arguments)
+    assert (done.code, done.out) == (code, "")
+    assert message in done.err
+    assert done.err.count("\n") == 1
+
+
+def test_folder_that_cannot_be_made_is_told(call, write, folder, monkeypatch):
+    def full(self, **options):
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "mkdir", full)
+    done = call("eval", write("log.jsonl", log()), "--by", "country", "-o", "by")
+    assert (done.code, done.err) == (3, "streameval: error: by: no space left on device.\n")
+
+
+def test_standard_input_needs_the_values(call, stdin):
+    data = "".join(json.dumps(row) + "\n" for row in log()).encode()
+    stdin(data)
+    done = call("eval", "-", "--by", "country")
+    assert done.code == 2
+    assert "standard input can be read only once" in done.err
+    stdin(data)
+    done = call("eval", "-", "--by", "country=FR", "--json").json
+    assert (done["slices"][0]["n"], done["other"]["n"]) == (30, 70)
+
+
+def test_pipe_needs_the_values(folder):
+    os.mkfifo("pipe")
+    data = "".join(json.dumps(row) + "\n" for row in log())
+    command = [sys.executable, "-m", "streameval", "eval", "pipe", "--by", "country"]
+    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+        folder.joinpath("pipe").write_text(data)
+        error = process.stderr.read()
+    assert process.returncode == 2
+    assert "pipe can be read only once" in error
+
+
+@pytest.mark.parametrize(
+    ("option", "message"),
+    [
+        ("--per-query", "--per-query does not go with --by"),
+        ("--trec", "--trec does not go with --by"),
+    ],
+)
+def test_lines_of_queries_do_not_go_by_slices(option, message, call, write):
+    rows = [{"query": n, "relevance": [1], "score": [0.5], "v": "a"} for n in range(3)]
+    done = call("eval", write("log.jsonl", rows), "--task", "ranking", "--by", "v", option)
+    assert (done.code, done.out) == (2, "")
+    assert message in done.err
+
+
+def test_run_has_no_columns_to_go_by(call, folder):
+    (folder / "a.run").write_text("q1 Q0 d1 1 0.5 tag\n")
+    (folder / "a.qrels").write_text("q1 0 d1 1\n")
+    done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--by", "v")
+    assert done.code == 2
+    assert "--qrels does not go with --by" in done.err
+
+
+def test_gates_are_about_all_rows(call, write):
+    done = call("eval", write("log.jsonl", log()), "--by", "country", "--fail-under", "n>=100")
+    assert (done.code, done.err) == (0, "streameval: passed: n>=100: 100.\n")
+
+
+def counted(values, held=None):
+    counts = ValueCounts() if held is None else ValueCounts(held)
+    counts.update(values)
+    return counts
+
+
+def test_counts_are_exact_while_all_values_are_held():
+    assert counted("bbbaac", 3).top(2) == (("b", "a"), True)
+    assert counted("bbbaac", 3).top(9) == (("b", "a", "c"), True)
+
+
+def test_equally_frequent_values_are_ordered_as_text_with_missing_ones_first():
+    assert counted(["b", None, "a"]).top(3) == ((None, "a", "b"), True)
+
+
+def test_most_frequent_values_are_found_and_sure_in_a_long_tail():
+    values = ["a"] * 300 + ["b"] * 200 + [str(n) for n in range(1000)]
+    random.Random(0).shuffle(values)
+    total = ValueCounts(64)
+    for part in parts(values):
+        total.merge(counted(part, 64))
+    assert total.top(2) == (("a", "b"), True)
+    assert not total.top(3)[1]
+
+
+def parts(values):
+    return [values[start : start + 100] for start in range(0, len(values), 100)]
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_what_is_sure_is_true(seed):
+    choose = random.Random(seed)
+    values = [str(int(choose.expovariate(0.2))) for _ in range(300)]
+    total = ValueCounts(8)
+    for part in parts(values):
+        total.merge(counted(part, 8))
+    for number in range(1, 6):
+        chosen, is_sure = total.top(number)
+        if is_sure:
+            assert set(chosen) == set(counted(values).top(number)[0])
+
+
+def test_note_says_that_the_top_values_may_be_others(call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "id": n} for n in range(2**16 + 1)]
+    done = call("eval", write("log.jsonl", rows), "--by", "id")
+    assert done.code == 0
+    assert "`id` has so many values that the most frequent ones may be others" in done.err
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
+    """A column of 1,000,000 different values, 65,536 of which are counted at a time."""
+    for size in (100_000, 1_000_000):
+        rows = (f"{n % 7},{n % 5},u{n}\n" for n in range(size))
+        (folder / f"{size}.csv").write_text("y_true,y_pred,user\n" + "".join(rows))
+    before, _ = peak("100000.csv", "--by", "user")
+    after, out = peak("1000000.csv", "--by", "user")
+    assert out.startswith("1,000,000 rows of 1 file\n")
+    assert after - before < 25_000
+
+
+def test_counts_are_shown_as_counts(call, write):
+    done = call("eval", write("log.jsonl", log()), "--by", "country=DE", "--metrics", "n")
+    assert [line.split() for line in done.out.splitlines()[2:]] == [
+        ["country", "n", "n"],
+        ["(all)", "100", "100"],
+        ["DE", "60", "60"],
+        ["(other)", "40", "40"],
+    ]

@@ -1,0 +1,136 @@
+"""What people get wrong: one line on standard error, and the exit code that belongs to it."""
+
+import gzip
+import sys
+
+import pytest
+
+SCORES = "y_true,y_score\n1,0.75\n0,0.25\n"
+LABELS = "y_true,y_pred\n1,1\n0,1\n"
+BINARY = ("--task", "binary")
+
+MISNAMED = [
+    (LABELS, ["--label", "y_treu"], "no column 'y_treu' in the first row: did you mean 'y_true'?"),
+    (LABELS.upper(), [], "no column 'y_true' in the first row: did you mean 'Y_TRUE'? There are"),
+    ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first row: did you mean ' y_pred'?"),
+    (",a\n0,1\n", [], "no column 'y_true' in the first row: there are '', a."),
+    (LABELS, BINARY, "no column 'y_score' in the first row: did you mean"),
+    (SCORES, ["--task", "regression"], "no column 'y_pred' in the first row: did you mean"),
+    (SCORES, ["--task", "ranking"], "no column 'relevance' in the first row: there are y_true, y"),
+    (SCORES.replace("1,", "yes,"), BINARY, "`y_true` holds text, 'yes'; name the positive one"),
+    ("y_true,y_pred\n1,0.75\n", [], "`y_pred` holds fractions, 0.75, which are no labels; --task"),
+    ("y_true,y_pred\n0.5,0.75\n", [], "`y_true` holds fractions, 0.5, which are no labels; --task"),
+]
+BAD = [
+    (SCORES.replace("0.75", "high"), [], "line 2: `y_score` must be a number, got 'high'."),
+    (SCORES.replace("0.75", "75%"), BINARY, "line 2: `y_score` must be a number, got '75%'."),
+    (SCORES.replace("0.75", "75"), BINARY, "line 2: `y_score` must lie in [0, 1], got 75.0. Pass"),
+    (SCORES.replace("0.75", "nan"), BINARY, "line 2: `y_score` must not hold NaN, got NaN."),
+    (SCORES.replace("0.75", '"0,75"'), BINARY, "line 2: `y_score` must be a number, got '0,75'."),
+    (
+        'y_true,y_pred\n2,3\n"1,234","1,230"\n',
+        ["--task", "regression"],
+        "line 3: `y_true` must be a number, got '1,234'.",
+    ),
+    (LABELS.replace(",", "|"), [], "the delimiter looks like '|'; only commas and tabs are read."),
+    (LABELS.encode("utf-16"), [], "is UTF-16; save it as UTF-8."),
+    (gzip.compress(LABELS.encode("utf-16"), mtime=0), [], "is UTF-16; save it as UTF-8."),
+    (
+        LABELS.replace("\n", "\r"),
+        [],
+        "line 1: not CSV (new-line character seen in unquoted field).",
+    ),
+    ("# made by a tool\n" + LABELS, [], "line 2: the header has 1 cell, and this row has 2."),
+    (LABELS + "1,1,1\n", [], "line 4: the header has 2 cells, and this row has 3."),
+]
+
+
+@pytest.fixture
+def told(call, folder):
+    """Evaluate what a file holds; give the exit code and what is said about it."""
+
+    def told(data, *options):
+        (folder / "a.csv").write_bytes(data if isinstance(data, bytes) else data.encode())
+        done = call("eval", "a.csv", *options)
+        assert done.out == ""
+        (line,) = done.err.splitlines()
+        return done.code, line.removeprefix("streameval: error: ")
+
+    return told
+
+
+@pytest.mark.parametrize(("data", "options", "message"), MISNAMED)
+def test_eval_says_what_is_asked_wrongly(data, options, message, told):
+    code, line = told(data, *options)
+    assert (code, line[: len(message)]) == (2, message)
+
+
+@pytest.mark.parametrize(("data", "options", "message"), BAD)
+def test_eval_says_what_is_wrong_with_the_file(data, options, message, told):
+    code, line = told(data, *options)
+    place = "a.csv, " if message.startswith("line") else "a.csv: "
+    assert (code, line[: len(place + message)]) == (3, place + message)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [
+        b"\xef\xbb\xbf" + LABELS.encode(),
+        LABELS.replace("\n", "\r\n").encode(),
+        LABELS.encode() + b"\n\n",
+        gzip.compress(LABELS.encode()),
+        LABELS.replace("1", "True").replace("0", "False").encode(),
+        b"".join(b'"%s"\n' % line.replace(b",", b'","') for line in LABELS.encode().split()),
+    ],
+    ids=["BOM", "CRLF", "blank lines", "gzip without the suffix", "words", "quotes"],
+)
+def test_eval_reads_what_spreadsheets_and_data_frames_write(data, call, folder):
+    (folder / "a.csv").write_bytes(data)
+    done = call("eval", "a.csv")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.startswith("2 rows of 1 file\n")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [BINARY, [], ["--task", "calibration", "--score", "y_score"], [*BINARY, "--group", "g"]],
+    ids=["binary", "classification", "calibration", "grouped"],
+)
+def test_words_for_truth_are_labels_beside_scores(options, call, folder):
+    for name, yes, no in [("a.csv", "True", "False"), ("b.csv", "1", "0")]:
+        (folder / name).write_text(f"y_true,y_score,g\n{no},0.25,1\n{yes},0.5,1\n{no},0.75,1\n")
+    words, numbers = (call("eval", name, *options) for name in ("a.csv", "b.csv"))
+    assert (words.code, words.out) == (0, numbers.out)
+
+
+def test_cell_may_be_as_long_as_a_line(call, folder):
+    (folder / "a.csv").write_text(f"prompt,y_true,y_pred\n{'x' * 1_000_000},1,1\n")
+    assert call("eval", "a.csv").code == 0
+
+
+def test_groups_may_look_like_fractions(call, folder):
+    (folder / "a.csv").write_text("y_true,y_score,user\n1,0.5,1.5\n0,0.25,2\n")
+    done = call("eval", "a.csv", *BINARY, "--group", "user", "--json")
+    assert done.json["metrics"]["n_groups"] == 2
+
+
+def test_measure_that_was_perhaps_meant_is_named(call, folder):
+    (folder / "a.csv").write_text("query,relevance,score\n1,1,1\n")
+    done = call("eval", "a.csv", "--task", "ranking", "--measures", "ndgc@5")
+    assert done.code == 2
+    assert done.err.endswith("got 'ndgc@5', perhaps for 'ndcg@5'.\n")
+
+
+def test_file_that_is_given_twice_is_noticed(call, folder):
+    (folder / "a.csv").write_text(LABELS)
+    done = call("eval", "a.csv", "./a.csv")
+    assert done.code == 0
+    assert done.err == "streameval: warning: ./a.csv: is a file from before, and counted again.\n"
+
+
+def test_eval_says_what_to_install_for_parquet(call, write, monkeypatch):
+    log = write("a.parquet", [{"y_true": 1, "y_pred": 1}])
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = call("eval", log)
+    needed = 'a.parquet: Parquet needs pyarrow: pip install "streameval[arrow]".'
+    assert (done.code, done.err) == (2, f"streameval: error: {needed}\n")

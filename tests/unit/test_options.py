@@ -1,0 +1,61 @@
+"""The options of an accumulator, as it tells them."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import pytest
+
+import streameval as se
+
+ACCUMULATORS = [
+    se.ConfusionAccumulator(["ham", "spam"], threshold=0.25),
+    se.ConfusionAccumulator(3, top_k=2, ignore_label=-1),
+    se.PRCurveSketch(None, classes=3, multilabel=True),
+    se.GroupedAUC(group_weight="uniform"),
+    se.CalibrationAccumulator(7, classes=["a", "b"]),
+    se.RegressionAccumulator(),
+    se.RankingAccumulator(["map", "p@5"], gain={1: 3}, empty={"map": "skip"}),
+]
+each = pytest.mark.parametrize("accumulator", ACCUMULATORS, ids=repr)
+
+
+def collection() -> se.Collection:
+    inner = se.Collection({"curve": se.PRCurveSketch(8)}, columns={"curve": {"y_score": "p"}})
+    return se.Collection({"fit": se.RegressionAccumulator(), "in": inner})
+
+
+@each
+def test_options_make_an_equal_accumulator(accumulator: Any) -> None:
+    assert type(accumulator)(**accumulator.options) == accumulator
+
+
+@each
+def test_options_are_those_that_an_accumulator_takes(accumulator: Any) -> None:
+    taken = inspect.signature(type(accumulator)).parameters
+    assert accumulator.options.keys() == taken.keys()
+
+
+def test_options_are_told_in_one_form() -> None:
+    options = se.ConfusionAccumulator(["ham", "spam"]).options
+    assert (options["classes"], options["pos_label"]) == (("ham", "spam"), "spam")
+
+
+def test_options_cannot_be_changed() -> None:
+    accumulator = se.PRCurveSketch(8)
+    accumulator.options["budget"] = 9
+    assert accumulator.options["budget"] == 8
+
+
+def test_options_of_a_collection_are_those_of_its_members() -> None:
+    curve = se.PRCurveSketch(8).options
+    assert collection().options == {"fit": {}, "in": {"curve": curve}}
+
+
+def test_columns_of_a_collection_are_those_that_members_read_in_place_of_others() -> None:
+    assert collection().columns == {"in/curve": {"y_score": "p"}}
+
+
+def test_columns_of_a_collection_are_none_where_all_have_their_names() -> None:
+    assert se.Collection({"fit": se.RegressionAccumulator()}).columns == {}
