@@ -7,17 +7,17 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TextIO, cast
 
-from streameval.cli import states
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
-from streameval.cli.diff import diff
+from streameval.cli.counting.evaluate import evaluate
 from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
-from streameval.cli.evaluate import evaluate
-from streameval.cli.explain import explain
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Outcome
-from streameval.cli.plot import plot
-from streameval.cli.report import report
+from streameval.cli.states.diff import diff
+from streameval.cli.states.explain import explain
+from streameval.cli.states.plot import plot
+from streameval.cli.states.report import report
+from streameval.cli.states.show import merge, show
 from streameval.cli.terminal import Note, line_of
 from streameval.cli.wording import in_words_of_the_user
 from streameval.errors import InvalidInputError, StreamevalError
@@ -68,12 +68,12 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     names = ("json", "gates", "metrics", "level", "quiet")
     reporting = Reporting(**{name: arguments.pop(name) for name in names})
     if command == "show":
-        return states.show(arguments["state"], reporting)
+        return show(arguments["state"], reporting)
     return evaluate(Options(reporting=reporting, **arguments))
 
 
 _COMMANDS: dict[str, Callable[..., Outcome]] = {
-    "merge": states.merge,
+    "merge": merge,
     "completion": completion,
     "diff": diff,
     "explain": explain,

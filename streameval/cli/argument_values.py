@@ -8,7 +8,7 @@ from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Literal
 
 from streameval.cli.options import By
-from streameval.cli.readings import Metric, parse_metric
+from streameval.cli.views.readings import Metric, parse_metric
 from streameval.io import integer_or_text
 
 if TYPE_CHECKING:

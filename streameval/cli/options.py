@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 if TYPE_CHECKING:
-    from streameval.cli.gates import Gate
-    from streameval.cli.readings import Metric
+    from streameval.cli.views.gates import Gate
+    from streameval.cli.views.readings import Metric
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text"]
 

@@ -7,19 +7,19 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
-from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
-from streameval.cli.slice_text import slice_entries, slice_reading, slice_table
-from streameval.cli.tables import metric_table
-from streameval.cli.views import kind_of, view_of
+from streameval.cli.views.gates import judge
+from streameval.cli.views.kinds import kind_of, view_of
+from streameval.cli.views.slice_text import slice_entries, slice_reading, slice_table
+from streameval.cli.views.tables import metric_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
+    from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
-    from streameval.cli.readings import Metric, Reading
-    from streameval.cli.slices import Slices
     from streameval.cli.terminal import Note
+    from streameval.cli.views.readings import Metric, Reading
 
 __all__ = ["Findings", "Outcome", "plural", "reported", "told"]
 

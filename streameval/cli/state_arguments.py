@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streameval.cli import argument_values as values
-from streameval.cli.conditions import parse_condition
-from streameval.cli.views import VIEWS
+from streameval.cli.states.conditions import parse_condition
+from streameval.cli.views.kinds import VIEWS
 
 if TYPE_CHECKING:
     import argparse

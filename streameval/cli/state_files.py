@@ -15,7 +15,7 @@ from streameval.io import STANDARD_INPUT
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from streameval.cli.slices import Slices
+    from streameval.cli.counting.slices import Slices
 
 __all__ = [
     "check_folder",

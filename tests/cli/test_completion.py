@@ -8,7 +8,7 @@ from shell import bash
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.state_arguments import SHELLS
-from streameval.cli.views import VIEWS
+from streameval.cli.views.kinds import VIEWS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.
 PRESS_TAB = """

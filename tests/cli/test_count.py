@@ -2,8 +2,8 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli.count import count
-from streameval.cli.plan import Plan
+from streameval.cli.counting.count import count
+from streameval.cli.counting.plan import Plan
 from streameval.io import Column, Labels
 from streameval.io.json_lines import JsonBlock
 

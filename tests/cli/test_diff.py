@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli.changes import Change
-from streameval.cli.conditions import decide, parse_condition
 from streameval.cli.errors import UsageError
-from streameval.cli.readings import Metric, Reading
-from streameval.cli.views import view_of
+from streameval.cli.states.changes import Change
+from streameval.cli.states.conditions import decide, parse_condition
+from streameval.cli.views.kinds import view_of
+from streameval.cli.views.readings import Metric, Reading
 
 
 @pytest.fixture

@@ -7,10 +7,10 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli.limits import limits
-from streameval.cli.meanings import bullets, choice, meaning, parameter, summary, terms
-from streameval.cli.phrases import brief, listed
-from streameval.cli.views import view_of
+from streameval.cli.states.limits import limits
+from streameval.cli.states.phrases import brief, listed
+from streameval.cli.views.kinds import view_of
+from streameval.cli.views.meanings import bullets, choice, meaning, parameter, summary, terms
 from streameval.configs.measures import _CUTOFFS, DEFAULT_MEASURES
 from streameval.results.curve_text import number
 
@@ -119,7 +119,7 @@ def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
 
 
 def view_names(name):
-    from streameval.cli.readings import Metric
+    from streameval.cli.views.readings import Metric
 
     return Metric(name)
 

@@ -3,8 +3,8 @@ import math
 import pytest
 
 import streameval as se
-from streameval.cli.gates import judge, parse_gate
-from streameval.cli.readings import Metric, Reading
+from streameval.cli.views.gates import judge, parse_gate
+from streameval.cli.views.readings import Metric, Reading
 
 
 @pytest.mark.parametrize(

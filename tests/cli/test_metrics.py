@@ -5,7 +5,7 @@ import math
 import pytest
 
 import streameval as se
-from streameval.cli.readings import Metric, Reading, parse_metric
+from streameval.cli.views.readings import Metric, Reading, parse_metric
 
 
 @pytest.mark.parametrize(

@@ -8,7 +8,7 @@ import pytest
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
 import streameval as se
-from streameval.cli import sources
+from streameval.cli.counting import sources
 from streameval.io import lines
 
 RANKING = ("--task", "ranking")

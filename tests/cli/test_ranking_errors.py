@@ -5,7 +5,7 @@ import json
 import pytest
 from cli.ranking_data import QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
-from streameval.cli import sources
+from streameval.cli.counting import sources
 from streameval.io import lines
 
 RANKING = ("--task", "ranking")

@@ -2,7 +2,7 @@ import pytest
 
 import streameval as se
 from streameval import InvalidInputError
-from streameval.cli import views
+from streameval.cli.views import kinds
 
 
 @pytest.fixture
@@ -55,7 +55,7 @@ def test_merge_says_that_the_sum_is_too_large(call, save):
 
 def test_view_of_refuses_a_result_of_no_known_kind():
     with pytest.raises(InvalidInputError, match="`state` holds a dict, which this version"):
-        views.view_of({})
+        kinds.view_of({})
 
 
 def two_members():

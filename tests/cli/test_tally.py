@@ -1,8 +1,8 @@
 import pytest
 
-from streameval.cli.count import Counted
-from streameval.cli.plan import Plan
-from streameval.cli.tally import Tally
+from streameval.cli.counting.count import Counted
+from streameval.cli.counting.plan import Plan
+from streameval.cli.counting.tally import Tally
 
 
 class Rows:

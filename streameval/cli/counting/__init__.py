@@ -1,0 +1,1 @@
+"""How the rows of files are counted: `streameval eval`, one module for each task."""

@@ -1,0 +1,110 @@
+"""Curves over all thresholds: from options and the first rows to a plan."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.counting.layout import (
+    Layout,
+    check_one_column,
+    label_kind,
+    lay_out,
+    note_of_classes,
+    presence_kind,
+    read_label,
+    score_classes,
+    vector_kind,
+    weight_columns,
+)
+from streameval.cli.counting.plan import Plan
+from streameval.cli.errors import UsageError
+from streameval.curve import PRCurveSketch
+from streameval.io import Column, Kind, Labels, Numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.counting.first_rows import Row
+    from streameval.cli.options import Options
+
+__all__ = ["plan", "sketch_options"]
+
+
+def plan(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns, the classes and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    if not layout.multilabel:
+        check_one_column(options, "label", unless=", unless --multilabel is given")
+    if options.classes in (None, "auto") and layout.width(layout.prediction) == 2:
+        return _plan_of_two(options, layout)
+    classes = score_classes(options, layout)
+    names = layout.prediction
+    of_one = classes is None
+    truth = _truth_kind(options, layout) if of_one else label_kind(layout, layout.label, classes)
+    score = Numbers() if of_one else vector_kind(layout, names, classes, integers=False)
+    note = note_of_classes(options, classes, names)
+    return _plan(options, layout, truth, Column("y_score", names, score), note, classes=classes)
+
+
+def sketch_options(options: Options) -> dict[str, Any]:
+    """Give the options that every sketch of scores takes, of those that were chosen."""
+    chosen = {"scores": options.scores, "nan": options.nan}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    if options.budget is not None:
+        given["budget"] = None if options.budget == "none" else options.budget
+    return given
+
+
+def _plan_of_two(options: Options, layout: Layout) -> Plan:
+    """Take the score of the positive one of two classes, by default the second."""
+    names = layout.prediction
+    truth = _truth_kind(options, layout)
+    positive = 1 if options.pos_label is None else options.pos_label
+    if str(positive) not in ("0", "1"):
+        raise UsageError(
+            f"`{','.join(names)}` holds 2 values a row, and which is of {positive!r} is not said; "
+            "name the column of its score, or list the classes of both with --classes."
+        )
+    place = int(positive)
+    score = Column("y_score", names, vector_kind(layout, names, 2, integers=False), place)
+    note = f"took the score of class {place} of the two in `{','.join(names)}`."
+    return _plan(options, layout, truth, score, (note,))
+
+
+def _plan(
+    options: Options,
+    layout: Layout,
+    truth: Kind,
+    score: Column,
+    notes: tuple[str, ...],
+    classes: Any = None,
+) -> Plan:
+    """Put the columns together with what the sketch is made of."""
+    integers = not isinstance(layout.row[layout.label[0]], str)
+    chosen = {
+        "classes": classes,
+        "multilabel": options.multilabel,
+        "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
+    }
+    given = {name: value for name, value in chosen.items() if value is not None}
+    make = partial(PRCurveSketch, **given, **sketch_options(options))
+    make()  # what it refuses is a mistake in the options, to be told once
+    columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
+    return Plan(make, columns, options.max_bad, notes)
+
+
+def _truth_kind(options: Options, layout: Layout) -> Kind:
+    """Read 0 and 1, or any two labels of which the positive one was named."""
+    label = layout.row[layout.label[0]]
+    if options.pos_label is not None and not isinstance(label, list):
+        return Labels(integers=not isinstance(label, str))
+    return presence_kind(layout, "name the positive one of two labels with --pos-label")

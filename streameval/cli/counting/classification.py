@@ -1,0 +1,150 @@
+"""Classification: from options and the first rows to a plan."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.counting.layout import (
+    Layout,
+    check_one_column,
+    has_integer_labels,
+    label_kind,
+    lay_out,
+    listed_classes,
+    n_classes,
+    note_of_classes,
+    read_label,
+    vector_kind,
+    weight_columns,
+)
+from streameval.cli.counting.plan import Plan
+from streameval.cli.errors import UsageError
+from streameval.confusion import ConfusionAccumulator
+from streameval.io import Column, Numbers
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.counting.first_rows import Row
+    from streameval.cli.options import Options
+
+__all__ = ["plan"]
+
+
+def plan(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns, the classes and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    prediction, of_scores = _prediction(options, rows[0])
+    layout = lay_out(options, rows, prediction, of_scores=of_scores)
+    _check_options(options, layout)
+    classes = _classes(options, layout)
+    if classes == "auto":
+        _refuse_fractions(layout)
+    configuration = _configuration(options, classes, layout)
+    make = partial(ConfusionAccumulator, classes, **configuration)
+    make()  # what it refuses is a mistake in the options, to be told once
+    positive = _positive_place(classes, configuration)
+    columns = (
+        Column("y_true", layout.label, label_kind(layout, layout.label, classes)),
+        _prediction_column(layout, classes, positive),
+        *weight_columns(options),
+    )
+    counted = layout.label if layout.multilabel else layout.prediction
+    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
+
+
+def _prediction(options: Options, first: Row) -> tuple[tuple[str, ...], bool]:
+    """Choose the columns of the predictions, and tell whether they are scores."""
+    if options.score is not None:
+        return options.score, True
+    if options.pred is None and "y_pred" not in first and "y_score" in first:
+        return ("y_score",), True
+    return options.pred or ("y_pred",), False
+
+
+def _check_options(options: Options, layout: Layout) -> None:
+    """Refuse options that would be ignored."""
+    if not layout.of_scores and (options.threshold is not None or options.top_k is not None):
+        option = "--threshold" if options.threshold is not None else "--top-k"
+        raise UsageError(f"{option} decides by scores, and `{layout.prediction[0]}` holds labels.")
+    if not layout.multilabel:
+        check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
+
+
+def _refuse_fractions(layout: Layout) -> None:
+    """Say what else numbers might be, where labels are met on the way."""
+    for name in (*layout.label, *layout.prediction):
+        value = layout.row[name]
+        if isinstance(value, float) and value != value // 1:
+            raise UsageError(
+                f"`{name}` holds fractions, {value!r}, which are no labels; --task regression "
+                "compares numbers, and --score names a score."
+            )
+
+
+def _classes(options: Options, layout: Layout) -> Any:
+    """Settle the classes: as they were typed, or as many as the first row shows.
+
+    Returns
+    -------
+    int, tuple of int, tuple of str, or "auto"
+    """
+    if isinstance(options.classes, tuple):
+        return listed_classes(options.classes)
+    if isinstance(options.classes, int):
+        return options.classes
+    if layout.multilabel:
+        width = layout.width(layout.label)
+        if width is None:
+            name = layout.label[0]
+            raise UsageError(f"--multilabel needs a list of 0 and 1, or columns, in `{name}`.")
+        return width
+    return (layout.width(layout.prediction) or 2) if layout.of_scores else "auto"
+
+
+def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
+    """Give the options of the accumulator that were chosen; the rest keeps its defaults.
+
+    `from_scores` too: the readers give scores as floats and labels as none, so that the state
+    merges with those that a program makes.
+    """
+    integers = layout.multilabel or has_integer_labels(classes, layout)
+    chosen = {
+        "multilabel": options.multilabel,
+        "threshold": options.threshold,
+        "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
+        "top_k": options.top_k,
+        "ignore_label": read_label(options.ignore_label, "--ignore-label", integers=integers),
+    }
+    return {name: value for name, value in chosen.items() if value is not None}
+
+
+def _positive_place(classes: Any, configuration: dict[str, Any]) -> int:
+    """Find the column of the positive one of two classes, by default the second."""
+    if "pos_label" not in configuration:
+        return 1
+    labels = range(classes) if isinstance(classes, int) else classes
+    return labels.index(configuration["pos_label"])
+
+
+def _prediction_column(layout: Layout, classes: Any, positive: int) -> Column:
+    """Read the predictions: labels, or scores.
+
+    Where there is a score for each of two classes, that of the `positive` one counts.
+    """
+    names = layout.prediction
+    if not layout.of_scores:
+        return Column("y_pred", names, label_kind(layout, names, classes))
+    is_binary = n_classes(classes) == 2 and not layout.multilabel
+    if is_binary and layout.width(names) is None:
+        return Column("y_pred", names, Numbers())
+    kind = vector_kind(layout, names, classes, integers=False)
+    return Column("y_pred", names, kind, positive if is_binary else None)

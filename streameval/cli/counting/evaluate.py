@@ -1,0 +1,207 @@
+"""`streameval eval`: files in, a report and a state out."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import TYPE_CHECKING, Any, TextIO
+
+import attrs
+
+from streameval.cli.counting.first_rows import check_columns, look_ahead
+from streameval.cli.counting.frequent import check_can_be_read_twice, counting_plan
+from streameval.cli.counting.slices import sliced
+from streameval.cli.counting.sources import source_of
+from streameval.cli.counting.spool import Spool
+from streameval.cli.counting.tally import Tally
+from streameval.cli.counting.tasks import TASKS, task_asked_for
+from streameval.cli.counting.workers import count_all
+from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
+from streameval.cli.outcome import Findings, Outcome, plural, reported
+from streameval.cli.progress import Progress
+from streameval.cli.state_files import check_folder, check_output, save_slices, save_state
+from streameval.cli.terminal import Note, is_live
+from streameval.cli.views.kinds import view_of
+from streameval.errors import BadDataError
+from streameval.io import name_of, size_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from streameval.cli.counting.first_rows import Row
+    from streameval.cli.counting.plan import Plan
+    from streameval.cli.counting.slices import Slices
+    from streameval.cli.counting.sources import Source
+    from streameval.cli.options import By, Options, Reporting
+    from streameval.io import Block
+
+__all__ = ["evaluate"]
+
+_TOP = 20
+
+
+def evaluate(options: Options) -> Outcome:
+    """Count the rows of all files, save the state if asked to, and report.
+
+    Raises
+    ------
+    StreamevalError
+        For the reasons that `exit_code` tells apart.
+    """
+    task = task_asked_for(options)
+    _check_by(options)
+    _check_output(options)
+    source = source_of(options)
+    rows, blocks = look_ahead(source.blocks(), options.max_bad)
+    if not rows:
+        raise _no_rows(options)
+    plan = TASKS[task].plan(options, rows)
+    _check_metrics(plan, options.reporting)
+    counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
+    with Spool() as spool:
+        tally = _tallied(blocks, counting, options, spool)
+        if not tally.n_good.total():
+            raise _no_rows(options)
+        total, slices = _separated(tally.total(), options.by)
+        remarks = (*counting.notes, *source.finish(total))
+        for accumulator in (total, *(slices or ())):
+            for text in plan.finish(accumulator):
+                spool.write(text)
+        _save(total, slices, options.output)
+        heading, origin, notes = _told(tally, remarks, options)
+        found = Findings(
+            result=total.compute(),
+            heading=heading,
+            origin=origin | source.origin(),
+            notes=notes,
+            write=plan.text,
+            slices=None if slices is None else slices.computed(),
+        )
+        outcome = reported(found, options.reporting)
+    return attrs.evolve(outcome, before=spool.read())
+
+
+def _check_by(options: Options) -> None:
+    """Raise UsageError if an option does not go with slices, or needs them."""
+    by = options.by
+    if by is None:
+        if options.top is not None:
+            raise UsageError("--top needs --by.")
+        return
+    if by.values is not None and options.top is not None:
+        raise UsageError("--top does not go with --by COLUMN=A,B,C, which names the values.")
+    for name in ("qrels", "per_query", "trec"):
+        if getattr(options, name):
+            raise UsageError(f"{option_text(name)} does not go with --by.")
+
+
+def _check_output(options: Options) -> None:
+    """Find out before the work whether the state, or the folder of states, can be put there."""
+    if options.output is None:
+        return
+    if options.by is not None:
+        check_folder(options.output)
+        return
+    inputs = options.files if options.qrels is None else (*options.files, options.qrels)
+    check_output(options.output, inputs)
+
+
+def _check_metrics(plan: Plan, reporting: Reporting) -> None:
+    """Notice a slip in a name before hours of reading."""
+    result = plan.make().compute()
+    for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
+        view_of(result).check(result, metric)
+
+
+def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:
+    """Plan to count each value of a column for itself: those named, or the most frequent."""
+    check_columns([by.column], rows[0])
+    if by.values is not None:
+        return sliced(plan, by.column, by.values)
+    check_can_be_read_twice(options.files)
+    counting = counting_plan(by.column, options.max_bad)
+    tally = _tallied(source.blocks(), counting, options)
+    values, is_sure = tally.total().top(options.top or _TOP)
+    chosen = sliced(plan, by.column, values)
+    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.column)))
+
+
+def _unsure(column: str) -> str:
+    return (
+        f"`{column}` has so many values that the most frequent ones may be others; the numbers "
+        "of those shown are right. --by COLUMN=A,B,C names them."
+    )
+
+
+def _separated(held: Any, by: By | None) -> tuple[Any, Slices | None]:
+    """Give the accumulator of all rows, and those of the slices."""
+    if by is None:
+        return held, None
+    return held.total(), held.slices(by.column)
+
+
+def _save(total: Any, slices: Slices | None, output: str | None) -> None:
+    if output is None:
+        return
+    if slices is None:
+        save_state(total, output)
+    else:
+        save_slices(total, slices, output)
+
+
+def _tallied(
+    blocks: Iterator[Block], plan: Plan, options: Options, spool: Spool | None = None
+) -> Tally:
+    tally = Tally(plan)
+    with Progress(_terminal(options), _total_size(options.files)) as progress:
+        for counted in count_all(blocks, plan, options.jobs):
+            tally.add(counted)
+            if spool is not None:
+                spool.write(counted.text)
+            progress.advance(counted.n_good + len(counted.bad), counted.taken)
+    return tally
+
+
+def _told(
+    tally: Tally, remarks: Iterable[str], options: Options
+) -> tuple[str, dict[str, Any], tuple[Note, ...]]:
+    """Say what was read: a heading, the entries of the JSON object, and notes."""
+    n_rows = tally.n_good.total() + tally.bad.n
+    heading = f"{plural(n_rows, 'row')} of {plural(len(options.files), 'file')}"
+    if tally.bad.n:
+        heading += f", {tally.bad.n:,} of them bad and left out"
+    origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
+    empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
+    notes = (
+        *(Note("note", text) for text in remarks),
+        *(Note("warning", f"{name}: holds no rows.") for name in empty),
+        *(
+            Note("warning", f"{name}: is a file from before, and counted again.")
+            for name in _twice(options)
+        ),
+        *tally.bad.notes(),
+    )
+    return heading, origin, notes
+
+
+def _twice(options: Options) -> list[str]:
+    """List the files that are one that came before, perhaps by another name."""
+    paths = list(map(os.path.realpath, options.files))
+    return [name for place, name in enumerate(options.files) if paths[place] in paths[:place]]
+
+
+def _no_rows(options: Options) -> BadDataError:
+    names = ", ".join(map(name_of, options.files[:3]))
+    more = ", ..." if len(options.files) > 3 else ""
+    return BadDataError(f"{names}{more}: holds no rows.")
+
+
+def _terminal(options: Options) -> TextIO | None:
+    return sys.stderr if is_live(sys.stderr) and not options.reporting.quiet else None
+
+
+def _total_size(files: tuple[str, ...]) -> int | None:
+    """Give the bytes to read, or None if they are not known."""
+    sizes = list(map(size_of, files))
+    return None if None in sizes else sum(size or 0 for size in sizes)

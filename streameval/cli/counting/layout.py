@@ -1,0 +1,213 @@
+"""Where truth and prediction stand in a row, and what the columns of classes hold."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.counting.first_rows import Row, check_columns, typical_row
+from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
+from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.options import Options
+
+__all__ = [
+    "Layout",
+    "check_one_column",
+    "has_integer_labels",
+    "label_kind",
+    "lay_out",
+    "listed_classes",
+    "n_classes",
+    "note_of_classes",
+    "presence_kind",
+    "read_label",
+    "score_classes",
+    "vector_kind",
+    "weight_columns",
+]
+
+_AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
+
+
+@attrs.frozen
+class Layout:
+    """The columns of truth and prediction, and a row that shows what is in them.
+
+    Parameters
+    ----------
+    label, prediction : tuple of str
+        The names of the columns.
+    of_scores : bool
+        Whether the predictions are scores.
+    multilabel : bool
+        Whether each class is present or absent on its own.
+    row : Row
+        A row that has all the columns.
+    """
+
+    label: tuple[str, ...]
+    prediction: tuple[str, ...]
+    of_scores: bool
+    multilabel: bool
+    row: Row
+
+    def width(self, names: tuple[str, ...]) -> int | None:
+        """Give the number of values a row has in some columns; None for a single one."""
+        if len(names) != 1:
+            return len(names)
+        value = self.row[names[0]]
+        return len(value) if isinstance(value, list) else None
+
+
+def lay_out(
+    options: Options, rows: Sequence[Row], prediction: tuple[str, ...], *, of_scores: bool
+) -> Layout:
+    """Find the columns in the first rows.
+
+    Raises
+    ------
+    UsageError
+        If the first row lacks one.
+    """
+    others = [name for name in (options.weight, options.group) if name is not None]
+    label = options.label or ("y_true",)
+    names = (*label, *prediction, *others)
+    check_columns(names, rows[0])
+    row = typical_row(rows, names)
+    return Layout(label, prediction, of_scores, bool(options.multilabel), row)
+
+
+def check_one_column(options: Options, *names: str, unless: str = "") -> None:
+    """Raise UsageError if one of these options was given several columns."""
+    for name in names:
+        if len(getattr(options, name) or ()) > 1:
+            raise UsageError(f"{option_text(name)} takes one column{unless}.")
+
+
+def weight_columns(options: Options) -> list[Column]:
+    """Read the weights, if there are any."""
+    if options.weight is None:
+        return []
+    return [Column("sample_weight", (options.weight,), Numbers())]
+
+
+def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
+    """Read labels that were typed: integers if all of them look so."""
+    labels = tuple(map(integer_or_text, typed))
+    integers = tuple(label for label in labels if isinstance(label, int))
+    return integers if len(integers) == len(labels) else typed
+
+
+def score_classes(options: Options, layout: Layout) -> Any:
+    """Settle the classes of scores: as they were typed, or as many as the first row shows.
+
+    Returns
+    -------
+    int, tuple of int, tuple of str, or None for one score a row
+
+    Raises
+    ------
+    UsageError
+        If the first row's list is too short for several classes.
+    """
+    if isinstance(options.classes, tuple):
+        return listed_classes(options.classes)
+    if isinstance(options.classes, int):
+        return options.classes
+    width = layout.width(layout.prediction)
+    if width is not None and width < (1 if layout.multilabel else 2):
+        raise UsageError(
+            f"`{layout.prediction[0]}` holds a list of {width}; a score is a number, or a list "
+            "of one for each of several classes."
+        )
+    return width
+
+
+def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> tuple[str, ...]:
+    """Say how many classes were taken from the first row, if they were."""
+    if options.classes not in (None, "auto") or classes in (None, "auto"):
+        return ()
+    name = ",".join(names)
+    return (f"took {n_classes(classes)} classes from the first `{name}`; --classes sets them.",)
+
+
+def n_classes(classes: Any) -> int:
+    """Count a fixed set of classes."""
+    return classes if isinstance(classes, int) else len(classes)
+
+
+def has_integer_labels(classes: Any, layout: Layout) -> bool:
+    """Tell whether labels are integers: by the classes, else by the first label."""
+    if isinstance(classes, tuple):
+        return isinstance(classes[0], int)
+    return isinstance(classes, int) or not isinstance(layout.row[layout.label[0]], str)
+
+
+def read_label(text: str | None, option: str, *, integers: bool) -> int | str | None:
+    """Read a label that was typed, as the labels of the file are."""
+    label = integer_or_text(text) if text is not None and integers else text
+    if integers and isinstance(label, str):
+        raise UsageError(f"{option} must be an integer as the labels are, got {text!r}.")
+    return label
+
+
+def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
+    """Read labels, or for multilabel a 0 or 1 for each class."""
+    if layout.multilabel:
+        return vector_kind(layout, names, classes, integers=True)
+    listed = classes != "auto"
+    integers = has_integer_labels(classes, layout)
+    label = layout.row[layout.label[0]]
+    if isinstance(label, list):
+        raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
+    if listed and integers and _is_word_for_truth(label) and n_classes(classes) == 2:
+        return Flags()
+    if listed and integers and isinstance(label, str):
+        raise UsageError(
+            f"`{layout.label[0]}` holds text, {label!r}, but the classes are numbers; "
+            "list the labels with --classes a,b,..."
+        )
+    return Labels(integers, listed, "" if listed else _AS_THE_FIRST)
+
+
+def presence_kind(layout: Layout, advice: str) -> Kind:
+    """Read 0 and 1 beside one score a row.
+
+    Raises
+    ------
+    UsageError
+        If the first label is none of them; the message ends in the advice.
+    """
+    name = layout.label[0]
+    label = layout.row[name]
+    if isinstance(label, list):
+        raise UsageError(f"`{name}` holds lists, but there is one score a row.")
+    if _is_word_for_truth(label):
+        return Flags()
+    if isinstance(label, str):
+        raise UsageError(f"`{name}` holds text, {label!r}; {advice}.")
+    return Labels(integers=True)
+
+
+def _is_word_for_truth(label: Any) -> bool:
+    """Tell whether a label of a text table says true or false."""
+    return isinstance(label, str) and label.lower() in ("true", "false")
+
+
+def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool) -> Kind:
+    """Read a value for each class, from one column of lists or one column for each."""
+    wanted, width = n_classes(classes), layout.width(names)
+    if width != wanted:
+        found = "one value" if width is None else f"{width} values"
+        raise UsageError(
+            f"`{','.join(names)}` holds {found} a row, but there are {wanted} classes."
+        )
+    if len(names) == 1:
+        return Vectors(wanted, integers)
+    return Labels(integers=True) if integers else Numbers()

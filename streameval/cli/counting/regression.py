@@ -1,0 +1,36 @@
+"""Regression: from options and the first rows to a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from streameval.cli.counting.layout import check_one_column, lay_out, weight_columns
+from streameval.cli.counting.plan import Plan
+from streameval.io import Column, Numbers
+from streameval.regression import RegressionAccumulator
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.counting.first_rows import Row
+    from streameval.cli.options import Options
+
+__all__ = ["plan"]
+
+
+def plan(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row.
+    """
+    check_one_column(options, "label", "pred")
+    layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
+    columns = (
+        Column("y_true", layout.label, Numbers()),
+        Column("y_pred", layout.prediction, Numbers()),
+        *weight_columns(options),
+    )
+    return Plan(RegressionAccumulator, columns, options.max_bad)

@@ -1,0 +1,138 @@
+"""Where rows come from: files of any format, or TREC runs beside their judgements."""
+
+from __future__ import annotations
+
+from itertools import chain
+from typing import TYPE_CHECKING, Any, Protocol
+
+from streameval.cli.counting.seen import Seen
+from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
+from streameval.errors import BadDataError
+from streameval.io import STANDARD_INPUT, name_of, read_blocks, read_qrels
+from streameval.io.run_blocks import RunBlock
+from streameval.io.trec import sized_runs
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from streameval.cli.options import Options
+    from streameval.io import Block
+
+__all__ = ["Source", "source_of"]
+
+_ROWS = 2**16  # so many make a block worth a worker's while
+_OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
+
+
+class Source(Protocol):
+    """What is read, and what is to be said about it."""
+
+    def blocks(self) -> Iterator[Block]:
+        """Give everything, in order."""
+        ...
+
+    def finish(self, total: Any) -> list[str]:
+        """Count what only the end of the files shows; give notes."""
+        ...
+
+    def origin(self) -> dict[str, Any]:
+        """Give entries of the JSON object, once all has been read."""
+        ...
+
+
+def source_of(options: Options) -> Source:
+    """Choose by the options how files are read."""
+    return RowFiles(options) if options.qrels is None else JudgedRuns(options, options.qrels)
+
+
+class RowFiles:
+    """Files of rows, each for itself."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+
+    def blocks(self) -> Iterator[Block]:
+        """Cut the files into blocks."""
+        form = self._options.format
+        return chain.from_iterable(read_blocks(file, form) for file in self._options.files)
+
+    def finish(self, total: Any) -> list[str]:  # noqa: ARG002 - every row has been counted
+        """Leave the total as it is."""
+        return []
+
+    def origin(self) -> dict[str, Any]:
+        """Add nothing."""
+        return {}
+
+
+class JudgedRuns:
+    """The parts of one TREC run, beside its judgements.
+
+    Raises
+    ------
+    UsageError
+        If an option was given that says how to read other files.
+    BadDataError
+        If the judgements cannot be read, or there are none.
+    """
+
+    def __init__(self, options: Options, qrels: str) -> None:
+        _check_options(options, qrels)
+        self._options = options
+        self._path = qrels
+        self._qrels = read_qrels(qrels)
+        if not self._qrels:
+            raise BadDataError(f"{name_of(qrels)}: holds no rows.")
+        self._seen = Seen()
+        self._n_judged = self._n_unjudged = 0
+
+    def blocks(self) -> Iterator[Block]:
+        """Cut the run between queries, and put its judgements to each part.
+
+        Raises
+        ------
+        BadDataError
+            If two files have the same query; the message names it.
+        """
+        for file in self._options.files:
+            for run, taken in sized_runs(file, _ROWS):
+                self._seen.add(run, name_of(file))
+                judged = {query: self._qrels[query] for query in run if query in self._qrels}
+                self._n_judged += len(judged)
+                self._n_unjudged += len(run) - len(judged)
+                yield RunBlock(name_of(file), run, judged, taken)
+
+    def finish(self, total: Any) -> list[str]:
+        """Count the judged queries that no file has, once.
+
+        Raises
+        ------
+        BadDataError
+            If no query is judged at all.
+        """
+        if not self._n_judged:
+            raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
+        if self._options.count_missing is None:
+            total.add_missing([query for query in self._qrels if query not in self._seen])
+        if not self._n_unjudged:
+            return []
+        left_out = "1 query" if self._n_unjudged == 1 else f"{self._n_unjudged:,} queries"
+        return [f"left out {left_out} of the run without judgements."]
+
+    def origin(self) -> dict[str, Any]:
+        """Say where the judgements come from, and how many queries have none."""
+        return {"qrels": self._path, "unjudged": self._n_unjudged}
+
+
+def _check_options(options: Options, qrels: str) -> None:
+    for name in _OF_COLUMNS:
+        if getattr(options, name) is not None:
+            text = option_text(name)
+            raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
+    if options.format is not None:
+        raise UsageError("--format does not go with --qrels: both are TREC files.")
+    if options.max_bad:
+        raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
+    if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
+        raise UsageError("standard input cannot be the run and its --qrels.")

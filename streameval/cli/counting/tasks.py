@@ -1,0 +1,91 @@
+"""The tasks that can be evaluated: a new one is an entry in `TASKS`, and one in `VIEWS`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.counting import (
+    binary,
+    calibration,
+    classification,
+    grouped,
+    ranking,
+    regression,
+)
+from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from streameval.cli.counting.plan import Plan
+    from streameval.cli.options import Options
+
+__all__ = ["TASKS", "Task", "task_asked_for"]
+
+
+@attrs.frozen(kw_only=True)
+class Task:
+    """How the rows of files are counted for one kind of evaluation.
+
+    Parameters
+    ----------
+    options : tuple of str
+        The options it takes, of those that not every task does.
+    plan : callable
+        From the options and the first rows: which columns, which configuration.
+    """
+
+    options: tuple[str, ...]
+    plan: Callable[[Options, Sequence[Mapping[str, Any]]], Plan]
+
+
+TASKS = {
+    "classification": Task(
+        options=(
+            *("label", "weight", "pred", "score", "classes", "multilabel"),
+            *("threshold", "pos_label", "top_k", "ignore_label"),
+        ),
+        plan=classification.plan,
+    ),
+    "regression": Task(options=("label", "weight", "pred"), plan=regression.plan),
+    "binary": Task(
+        options=(
+            *("label", "weight", "score", "classes", "multilabel", "pos_label"),
+            *("budget", "scores", "nan", "group"),
+        ),
+        plan=binary.plan,
+    ),
+    "grouped": Task(
+        options=(
+            *("label", "weight", "score", "budget", "scores"),
+            *("group", "group_weight", "max_groups"),
+        ),
+        plan=grouped.plan,
+    ),
+    "calibration": Task(
+        options=("label", "weight", "score", "classes", "bins"), plan=calibration.plan
+    ),
+    "ranking": Task(options=ranking.OPTIONS, plan=ranking.plan),
+}
+
+
+def task_asked_for(options: Options) -> str:
+    """Name the task; binary in groups is one of its own.
+
+    Raises
+    ------
+    UsageError
+        If an option was given that the task would ignore.
+    """
+    in_groups = options.task == "binary" and options.group is not None
+    asked = "grouped" if in_groups else options.task
+    for name in dict.fromkeys(option for task in TASKS.values() for option in task.options):
+        if name not in TASKS[asked].options and getattr(options, name) is not None:
+            others = ", ".join(task for task in TASKS if name in TASKS[task].options)
+            raise UsageError(
+                f"{option_text(name)} does not go with --task {asked}; it is for {others}."
+            )
+    return asked

@@ -1,0 +1,68 @@
+"""Blocks counted by this process or by several, in order either way."""
+
+from __future__ import annotations
+
+import signal
+from collections import deque
+from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures.process import BrokenProcessPool
+from contextlib import contextmanager, nullcontext
+from multiprocessing import get_context
+from typing import TYPE_CHECKING
+
+from streameval.cli.counting.count import Counted, count
+from streameval.errors import BadDataError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streameval.cli.counting.plan import Plan
+    from streameval.io import Block
+
+__all__ = ["count_all"]
+
+
+def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+    """Count blocks in `jobs` processes; the results come in the order of the blocks."""
+    if jobs == 1:
+        return (count(block, plan) for block in blocks)
+    return _count_in_pool(blocks, plan, jobs)
+
+
+def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+    # Spawned: a forked child inherits locks of threads that it does not have.
+    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_leave_interrupts)
+    waiting: deque[Future[Counted]] = deque()
+    try:
+        for block in blocks:
+            with _heirs_leave_interrupts():  # to submit may start a process
+                waiting.append(pool.submit(count, block, plan))
+            if len(waiting) == 2 * jobs:  # bounds the memory, and keeps every process busy
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+    except BrokenProcessPool:
+        raise BadDataError(
+            "a worker process died, perhaps for lack of memory; try fewer --jobs."
+        ) from None
+    finally:
+        pool.shutdown(cancel_futures=True)
+
+
+@contextmanager
+def _interrupts_blocked() -> Iterator[None]:
+    """Hold Ctrl-C back; a process started now inherits that, and needs no time to say so."""
+    before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        yield
+    finally:
+        signal.pthread_sigmask(signal.SIG_SETMASK, before)
+
+
+# Windows has no such masks; there the workers ignore Ctrl-C from their first task on.
+_heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
+
+
+def _leave_interrupts() -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)

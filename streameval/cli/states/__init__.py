@@ -1,0 +1,1 @@
+"""The commands that take states: show, merge, diff, explain, plot and report."""

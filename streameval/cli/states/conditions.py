@@ -1,0 +1,127 @@
+"""Conditions: how far a metric may drop or rise from one state to another."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import product
+from typing import TYPE_CHECKING
+
+import attrs
+
+from streameval.cli.errors import UsageError
+from streameval.cli.terminal import Note
+from streameval.cli.views.readings import METRIC, Metric, parse_metric
+from streameval.cli.views.tables import chance_title
+
+if TYPE_CHECKING:
+    from streameval.cli.states.changes import Change
+    from streameval.cli.views.readings import Interval
+
+__all__ = ["Condition", "decide", "parse_condition"]
+
+_CONDITION = re.compile(rf"\s*({METRIC})\s+(drops|rises)\s+([^\s%]+)(%?)\s*")
+_EQUAL = 4 * 2.0**-52
+"""Numbers that differ by less than this share of the larger one count as equal."""
+
+
+@attrs.frozen
+class Condition:
+    """A change for the worse.
+
+    Parameters
+    ----------
+    text : str
+        The condition as it was given.
+    metric : Metric
+        What changes.
+    drops : bool
+        Whether it is a drop, or else a rise.
+    size : float
+        From which size on the change counts; any does if it is 0.
+    is_share : bool
+        Whether the size is a share of the value before.
+    """
+
+    text: str
+    metric: Metric
+    drops: bool
+    size: float
+    is_share: bool
+
+    def holds(self, before: float, after: float) -> bool:
+        """Tell whether two values differ so; equal ones up to rounding never do.
+
+        0.9 drops by 0.1 to 0.8, although the difference of these floats is a little less.
+        """
+        change = before - after if self.drops else after - before
+        scale = max(abs(before), abs(after))
+        is_rounded = isinstance(scale, float) and math.isfinite(scale)
+        rounding = _EQUAL * scale if is_rounded else 0.0
+        size = self.size * abs(before) if self.is_share else self.size
+        return change > rounding and change >= size - rounding
+
+
+def parse_condition(text: str) -> Condition:
+    """Read a condition like ``recall[macro] drops 0.01`` or ``log_loss rises 5%``.
+
+    Raises
+    ------
+    UsageError
+        If the text is no condition, or the size is no finite number of at least 0.
+    """
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise UsageError(
+            f"{text!r} is no condition; write one like 'accuracy drops 0.01' or "
+            "'log_loss rises 5%'."
+        )
+    metric, verb, number, percent = match.groups()
+    try:
+        size = float(number)
+    except ValueError:
+        size = math.nan
+    if not (math.isfinite(size) and size >= 0):
+        raise UsageError(f"{text!r}: {number!r} is no number of at least 0.")
+    share = size / 100 if percent else size
+    return Condition(text.strip(), parse_metric(metric), verb == "drops", share, bool(percent))
+
+
+def decide(condition: Condition, change: Change, level: float) -> Note:
+    """Decide a condition; its verdict, "passed", "failed" or "undecided", is the kind of the note.
+
+    It is about the numbers of the two states: "failed" if it holds for all values that both can
+    have, "passed" if for none, and "undecided" in between and where a value is undefined.
+    """
+    values = f"{change.before.value:.6g} to {change.after.value:.6g}"
+    text = f"{condition.text}: {values}, {change.difference:+.6g}"
+    if math.isnan(change.difference):
+        return Note("undecided", f"{condition.text}: {values}, so the change is undefined.")
+    if change.is_open:
+        text += f" in {_signed(change.bounds)}"
+    held = {condition.holds(*pair) for pair in _extremes(change)}
+    verdict = "undecided" if len(held) == 2 else "failed" if held == {True} else "passed"
+    return Note(verdict, f"{text}{_chance(change.sampling, level)}.")
+
+
+def _extremes(change: Change) -> product[tuple[float, float]]:
+    """Pair the values between which a change is the largest and the smallest.
+
+    The share of a value is least at 0.
+    """
+    low, high = change.before.certified
+    befores = [low, high, *([0.0] if low < 0.0 < high else [])]
+    return product(befores, change.after.certified)
+
+
+def _chance(interval: Interval | None, level: float) -> str:
+    """Say whether samples of these sizes may differ as much by chance."""
+    if interval is None:
+        return ""
+    low, high = interval
+    side = "within" if low <= 0.0 <= high else "beyond"
+    return f", {side} chance: {chance_title(level)} {_signed(interval)}"
+
+
+def _signed(interval: Interval) -> str:
+    return f"[{interval[0]:+.6g}, {interval[1]:+.6g}]"

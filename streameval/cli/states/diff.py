@@ -1,0 +1,182 @@
+"""`streameval diff`: what changed from one state to another."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.json_text import json_line
+from streameval.cli.outcome import Outcome, told
+from streameval.cli.state_files import load_state
+from streameval.cli.states.changes import Change
+from streameval.cli.states.conditions import Condition, decide
+from streameval.cli.states.configurations import every_option
+from streameval.cli.states.diff_table import change_table
+from streameval.cli.states.phrases import brief, listed
+from streameval.cli.states.show import size_text
+from streameval.cli.terminal import Note
+from streameval.cli.views.kinds import kind_of, view_of
+from streameval.cli.views.readings import Metric, Reading
+from streameval.errors import IncompatibleStateError
+from streameval.results.collection import CollectionResult
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+__all__ = ["diff"]
+
+
+@attrs.frozen
+class _Side:
+    """One of the two states.
+
+    Parameters
+    ----------
+    path : str
+        Its file.
+    accumulator, result : object
+        What the file holds, and what that computes.
+    every : dict of str to Reading
+        All metrics, unless some were chosen.
+    """
+
+    path: str
+    accumulator: Any
+    result: Any
+    every: dict[str, Reading]
+
+    @classmethod
+    def of(cls, path: str, level: float, *, some: bool) -> _Side:
+        """Load a state."""
+        accumulator = load_state(path)
+        result = accumulator.compute()
+        every = {} if some else view_of(result).readings(result, level)
+        return cls(path, accumulator, result, every)
+
+    @property
+    def leaves(self) -> dict[str, Any]:
+        """The results by name of the member; one that is no collection has no name."""
+        result = self.result
+        return result.leaves() if isinstance(result, CollectionResult) else {"": result}
+
+    def check(self, metric: Metric) -> None:
+        """Raise UsageError if there is no such metric; the message names the state."""
+        if str(metric) in self.every:
+            return
+        try:
+            view_of(self.result).check(self.result, metric)
+        except UsageError as error:
+            raise UsageError(f"{self.path}: {error}") from None
+
+    def reading(self, metric: Metric, level: float) -> Reading:
+        """Read a metric; at the level 0 there are no sampling intervals."""
+        known = self.every.get(str(metric))
+        reading = known or view_of(self.result).measure(self.result, metric, level)
+        return reading if level else attrs.evolve(reading, sampling=None)
+
+
+def diff(
+    before: str,
+    after: str,
+    *,
+    metrics: Sequence[Metric],
+    conditions: Sequence[Condition],
+    level: float,
+    json: bool,
+    quiet: bool,
+) -> Outcome:
+    """Compare two states, metric by metric.
+
+    Raises
+    ------
+    UsageError
+        If one of them has no such metric.
+    IncompatibleStateError
+        If they are of two kinds, or have no metric in common.
+    """
+    sides = a, b = [_Side.of(path, level, some=bool(metrics)) for path in (before, after)]
+    _check_kinds(a, b)
+    chosen = tuple(metrics) or _shared(a, b)
+    for metric in (*metrics, *(condition.metric for condition in conditions)):
+        for side in sides:
+            side.check(metric)
+    changes = {str(metric): _change(metric, a, b, level) for metric in chosen}
+    verdicts = [
+        decide(condition, _change(condition.metric, a, b, level), level) for condition in conditions
+    ]
+    notes = [*_about_options(a, b), *([] if metrics else _about_metrics(a, b)), *verdicts]
+    if json:
+        text = json_line(_entries(a, b, changes, level))
+    else:
+        sizes = [(side.path, size_text(side.accumulator)) for side in sides]
+        text = f"{change_table(sizes, changes, level)}\n"
+    passed = all(verdict.kind == "passed" for verdict in verdicts)
+    return Outcome(text, told(notes, quiet=quiet), OK if passed else GATE_FAILED)
+
+
+def _check_kinds(a: _Side, b: _Side) -> None:
+    """Raise IncompatibleStateError if the states, or members of one name, are of two kinds."""
+    mine, theirs = a.leaves, b.leaves
+    kinds = [("", type(a.accumulator), type(b.accumulator))]
+    kinds += [(name, type(mine[name]), type(theirs[name])) for name in mine if name in theirs]
+    for name, one, other in kinds:
+        if one is not other:
+            place = f" as {name!r}" if name else ""
+            raise IncompatibleStateError(
+                f"{a.path} holds a {one.__name__}{place} and {b.path} a {other.__name__}: "
+                "only states of one kind can be compared."
+            )
+
+
+def _shared(a: _Side, b: _Side) -> tuple[Metric, ...]:
+    """Name the metrics that both have."""
+    shared = tuple(Metric(name) for name in a.every if name in b.every)
+    if not shared:
+        raise IncompatibleStateError(f"{a.path} and {b.path} have no metric in common.")
+    return shared
+
+
+def _change(metric: Metric, a: _Side, b: _Side, level: float) -> Change:
+    return Change(a.reading(metric, level), b.reading(metric, level))
+
+
+def _about_metrics(a: _Side, b: _Side) -> Iterator[Note]:
+    """Name the metrics that only one has."""
+    for side, other in ((a, b), (b, a)):
+        only = [name for name in side.every if name not in other.every]
+        if only:
+            yield Note("note", f"only {side.path} has {listed(only)}.")
+
+
+def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
+    """Say in which options the two were counted differently."""
+    mine, theirs = every_option(a.accumulator), every_option(b.accumulator)
+    parts = [
+        f"{name} ({brief(mine[name])} and {brief(theirs[name])})"
+        for name in mine
+        if name in theirs and mine[name] != theirs[name]
+    ]
+    if parts:
+        yield Note("note", f"counted with different options: {listed(parts)}.")
+
+
+def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) -> dict[str, Any]:
+    """Give the JSON object."""
+    metrics = {}
+    for name, change in changes.items():
+        metrics[name] = {
+            "a": change.before.value,
+            "b": change.after.value,
+            "difference": change.difference,
+            "bounds": change.bounds,
+        }
+        if change.sampling is not None:
+            metrics[name]["interval"] = change.sampling
+    return {
+        "task": kind_of(a.result),
+        "states": [a.path, b.path],
+        "level": level,
+        "metrics": metrics,
+    }

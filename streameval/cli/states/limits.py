@@ -1,0 +1,232 @@
+"""What limits the numbers of a result, in sentences: few examples, absent classes, bounds."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from functools import singledispatch
+from typing import Any
+
+import numpy as np
+
+from streameval.cli.states.phrases import listed
+from streameval.errors import InvalidInputError
+from streameval.results.calibration import Calibration
+from streameval.results.class_curves import ClassCurves
+from streameval.results.confusion import Confusion
+from streameval.results.curve import Curve
+from streameval.results.grouped import GroupedCurves
+from streameval.results.ranking import Ranking
+from streameval.results.regression import Regression
+
+__all__ = ["limits"]
+
+Options = Mapping[str, Any]
+
+_FEW = 30
+_WORST = 3
+_EXACT = "Every number is exact: counting left nothing open."
+_NOTHING = "Nothing has been counted yet."
+_FINDING = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
+
+
+@singledispatch
+def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every kind has them
+    """Give one sentence after the other.
+
+    Parameters
+    ----------
+    result : result
+        Of any kind.
+    options : mapping
+        Those of the accumulator that it comes from.
+    """
+    yield from ()
+
+
+@limits.register
+def _of_confusion(result: Confusion, options: Options) -> Iterator[str]:
+    if not result.n:
+        yield _NOTHING
+        return
+    matrix = result.matrix
+    true, predicted = (
+        matrix.sum(axis=axis) if matrix.ndim == 2 else matrix.sum(axis=axis + 1)[:, 1]
+        for axis in (1, 0)
+    )
+    labels = result.labels
+    yield from _few(result.n, "examples")
+    yield from _never(labels, true, "in the truth", "if they are predicted, their recall is 0")
+    yield from _never(labels, predicted, "as prediction", "if they are true, their precision is 0")
+    yield from _small_classes(labels, true, "examples")
+    try:
+        result.confidence("accuracy")
+    except InvalidInputError:
+        yield "Weights had fractions, and a part of an example is no draw: no sampling intervals."
+    if options["ignore_label"] is not None:
+        yield f"Rows whose truth is {options['ignore_label']!r} were left out."
+    yield _EXACT
+
+
+@limits.register
+def _of_curve(result: Curve, options: Options) -> Iterator[str]:  # noqa: ARG001
+    if result.n_skipped:
+        yield f"Examples left out because their score is NaN: {result.n_skipped:,}."
+    for count, noun in ((result.n_pos, "positives"), (result.n_neg, "negatives")):
+        if result.n:
+            yield from _few(count, noun)
+    yield from _findings(result)
+
+
+@limits.register
+def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
+    if not result.n:
+        yield _NOTHING
+        return
+    labels, counts = result.labels, [curve.n_pos for curve in result.values()]
+    yield from _never(labels, counts, "in the truth", "they enter no mean")
+    yield from _small_classes(labels, counts, "positives")
+    if result.exact:
+        yield "Every number is exact: each distinct score of each class has its own cell."
+    else:
+        budget = options["budget"]
+        yield f"The curves have cells of several scores: budget={budget} is for each of them."
+    widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
+    met = [label for label, curve in result.items() if curve.n_pos]
+    worst = sorted(met, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
+    for label in worst:
+        for finding in _findings(result[label]):
+            if not finding.startswith("Every number is exact"):
+                yield f"Class {listed([str(label)])}: {finding}"
+
+
+@limits.register
+def _of_groups(result: GroupedCurves, options: Options) -> Iterator[str]:
+    if not result.n:
+        yield _NOTHING
+        return
+    alone = result.n_groups - result.n_averaged
+    if alone:
+        yield (
+            f"Groups of one class only, which have no AUC: {alone:,} of {result.n_groups:,}. The "
+            f"mean is about {result.coverage:.1%} of the examples."
+        )
+    if result.n_averaged:
+        yield from _few(result.n_averaged, "groups of both classes")
+        columns = result.per_group()
+        sizes = (columns["n_pos"] + columns["n_neg"])[~np.isnan(columns["roc_auc"])]
+        yield (
+            f"Half of the groups with an AUC hold at most {np.median(sizes):g} examples: the AUC "
+            "of one of them says little where that is few."
+        )
+    if result.exact:
+        yield f"Every number is exact: each of {result.cells:,} scores of a group has its own cell."
+    else:
+        value = result.gauc
+        yield (
+            f"GAUC is open by {value.high - value.low:.2g}: budget={options['budget']} cells are "
+            f"shared by {result.n_groups:,} groups."
+        )
+    yield "GAUC has no sampling interval."
+
+
+@limits.register
+def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n, "examples")
+    shares = np.atleast_1d(result.mean_label)
+    if result.labels:
+        yield from _never(result.labels, shares, "in the truth", "their PCOPC is undefined")
+    elif shares[0] in (0, 1):
+        yield f"Every label is {shares[0]:g}: one class only."
+    if result.n_clipped:
+        share = result.n_clipped / result.n
+        yield (
+            f"Examples whose true class has a probability of 0 or 1: {result.n_clipped:,} "
+            f"({share:.1%}). Log loss keeps 2**-52 away from both, so that each of 0 costs 36.04."
+        )
+    _, _, weight = result.reliability_curve()
+    few = int(np.count_nonzero(weight < _FEW))
+    if few:
+        yield (
+            f"Bins with fewer than {_FEW} examples: {few} of {len(weight)}. Of few examples ECE "
+            "is too high."
+        )
+    yield f"ECE depends on the bins, here {options['bins']}; no metric has a sampling interval."
+
+
+@limits.register
+def _of_regression(result: Regression, options: Options) -> Iterator[str]:  # noqa: ARG001
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n, "examples")
+    if math.isnan(result.r2):
+        yield "The truth is constant: R2 is undefined."
+    yield "Sums alone are kept: no metric has a sampling interval."
+
+
+@limits.register
+def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
+    if result.n_open:
+        yield f"Queries that are open, and count only once they are closed: {result.n_open:,}."
+    if not result.n_queries:
+        yield "No query has been counted yet."
+        return
+    yield from _few(result.n_queries, "queries")
+    for count, what, policy in (
+        (result.n_empty, "with nothing to find", "empty"),
+        (result.n_missing, "that were judged but are missing from the run", "missing"),
+    ):
+        if count:
+            words = options[policy]
+            chosen = words if isinstance(words, str) else ", ".join(words)
+            yield f"Queries {what}: {count:,}. They count what {policy}={chosen} says."
+    opened = {name: value.high - value.low for name, value in result.items() if not value.exact}
+    if opened:
+        widest = max(opened, key=lambda name: opened[name])
+        yield (
+            f"Measures left open, because queries went on past rows_per_query="
+            f"{options['rows_per_query']}: {listed(opened)}. The widest, {widest}, is open by "
+            f"{opened[widest]:.2g}."
+        )
+    else:
+        yield _EXACT
+
+
+def _findings(curve: Curve) -> list[str]:
+    """Take the list that a curve explains itself with apart."""
+    return [" ".join(item.split()) for item in _FINDING.findall(curve.explain())]
+
+
+def _few(count: float, noun: str) -> Iterator[str]:
+    if 0 < count < _FEW:
+        yield f"Few {noun}, {count:,}: another sample may give quite other numbers."
+
+
+def _never(
+    labels: Iterable[Any], counts: Iterable[Any], where: str, therefore: str
+) -> Iterator[str]:
+    """Name the classes that do not occur."""
+    every = dict(zip(labels, counts, strict=True))
+    never = [str(label) for label, count in every.items() if not count]
+    if never:
+        share = f"{len(never):,} of {len(every):,}"
+        yield f"Classes that never occur {where}, {share}: {listed(never)}; {therefore}."
+
+
+def _small_classes(labels: Iterable[Any], counts: Iterable[Any], noun: str) -> Iterator[str]:
+    """Name the classes that occur a few times only, the rarest first."""
+    rare = [
+        (count, str(label)) for label, count in zip(labels, counts, strict=True) if 0 < count < _FEW
+    ]
+    if rare:
+        names = listed(f"{label} ({count:,})" for count, label in sorted(rare))
+        yield f"Classes with few {noun}, whose own numbers say little: {names}."
+
+
+def _wide(width: float) -> float:
+    return 0.0 if math.isnan(width) else width

@@ -1,0 +1,138 @@
+"""`streameval plot`: states in, a picture out."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.errors import UsageError, nearest
+from streameval.cli.outcome import Outcome
+from streameval.cli.state_files import check_output, load_state, save_picture
+from streameval.cli.states.report import short_names
+from streameval.cli.terminal import Note
+from streameval.cli.views.kinds import view_of
+from streameval.collection import Collection
+from streameval.errors import InvalidInputError
+from streameval.results.confusion_text import shorten
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from matplotlib.axes import Axes
+
+    from streameval.cli.views.kinds import Picture
+
+__all__ = ["plot"]
+
+# The formats, and what keeps the time out of them: one state gives one picture, byte for byte.
+_FORMATS: dict[str, dict[str, None]] = {
+    ".png": {},
+    ".svg": {"Date": None},
+    ".pdf": {"CreationDate": None},
+}
+
+_LONGEST_LABEL = 40
+
+
+def plot(states: Sequence[str], curve: str | None, member: str | None, output: str) -> Outcome:
+    """Draw what states hold, several of them in one picture.
+
+    Raises
+    ------
+    UsageError
+        If there is no such curve, member or format, or no matplotlib, or if the curve shows one
+        state at a time.
+    """
+    if Path(output).suffix.lower() not in _FORMATS:
+        raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
+    check_output(output, states)
+    sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
+    kind = next(iter(sources[0].pictures)) if curve is None else curve
+    for source in sources:
+        if kind not in source.pictures:
+            known = nearest(kind, source.pictures)
+            raise UsageError(f"no curve {kind!r} of {source.path}: {known}")
+
+    def draw(ax: Axes) -> None:
+        labels = {path: label for label, path in short_names(states).items()}
+        for source in sources:
+            label = _legend(labels[source.path]) if len(sources) > 1 else None
+            try:
+                source.pictures[kind](source.result, ax, label)
+            except InvalidInputError as error:
+                if label is None:
+                    raise
+                raise InvalidInputError(f"{source.path}: {error}") from None
+
+    data, notes = _drawn(draw, Path(output).suffix.lower())
+    save_picture(data, output)
+    listed = ", ".join(source.path for source in sources)
+    subject = listed if member is None else f"{member} of {listed}"
+    size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
+    return Outcome(f"{kind} of {subject} drawn in {output}{size}\n", notes)
+
+
+@attrs.frozen
+class _Source:
+    """A state, and what can be drawn of it."""
+
+    path: str
+    n: int | float
+    result: Any
+    pictures: Mapping[str, Picture]
+
+    @classmethod
+    def of(cls, path: str, member: str | None) -> _Source:
+        """Load a state."""
+        accumulator = _chosen(path, load_state(path), member)
+        result = accumulator.compute()
+        pictures = view_of(result).pictures
+        if not pictures:
+            kind = type(accumulator).__name__
+            raise UsageError(f"{path} holds a {kind}, which keeps sums alone: there is no picture.")
+        return cls(path, accumulator.n, result, pictures)
+
+
+def _chosen(path: str, accumulator: Any, member: str | None) -> Any:
+    """Find the member of a collection."""
+    held = type(accumulator).__name__
+    if not isinstance(accumulator, Collection):
+        if member is not None:
+            raise UsageError(f"--member is for collections, and {path} holds a {held}.")
+        return accumulator
+    known = accumulator.compute().leaves()
+    if member is None:
+        raise UsageError(f"{path} holds a {held}; choose a --member: {nearest('', known)}")
+    if member not in known:
+        raise UsageError(f"no member {member!r} of {path}: {nearest(member, known)}")
+    return accumulator[member]
+
+
+def _legend(name: str) -> str:
+    """Write a name for a legend, which reads dollars as mathematics and hides underscores."""
+    text = shorten(name, _LONGEST_LABEL).replace("$", r"\$")
+    return f" {text}" if text.startswith("_") else text
+
+
+def _drawn(draw: Callable[[Axes], None], suffix: str) -> tuple[bytes, tuple[Note, ...]]:
+    """Draw without a screen; what matplotlib warns of, as a character no font has, is a note."""
+    try:
+        from matplotlib import rc_context  # noqa: PLC0415 (optional, and slow to import)
+        from matplotlib.figure import Figure  # noqa: PLC0415
+    except ImportError:
+        raise UsageError("plot needs matplotlib: pip install 'streameval[plot]'.") from None
+    except ValueError as error:  # MPLBACKEND in the environment names no backend
+        reason = str(error).partition(";")[0]
+        raise UsageError(f"matplotlib does not start: {reason}.") from None
+    picture = io.BytesIO()
+    with rc_context({"svg.hashsalt": "streameval"}), warnings.catch_warnings(record=True) as met:
+        warnings.simplefilter("always")
+        figure = Figure(layout="constrained")  # of no window: not made by pyplot
+        draw(figure.subplots())
+        figure.savefig(picture, format=suffix[1:], metadata=_FORMATS[suffix])
+    texts = dict.fromkeys(str(warning.message).partition("\n")[0] for warning in met)
+    return picture.getvalue(), tuple(Note("warning", text) for text in texts)

@@ -1,0 +1,82 @@
+"""What `--by` prints: a line, or a JSON object, for each value of a column."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING, Any
+
+from streameval.cli.errors import UsageError
+from streameval.cli.views.kinds import view_of
+from streameval.cli.views.readings import Reading, parse_metric
+from streameval.cli.views.tables import chance_title, short_interval, short_number, side_by_side
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from streameval.cli.counting.slices import Slices
+    from streameval.cli.options import Reporting
+    from streameval.cli.views.readings import Metric
+
+__all__ = ["slice_entries", "slice_reading", "slice_table"]
+
+_MISSING = "(missing)"
+
+
+def slice_table(result: Any, slices: Slices, reporting: Reporting) -> str:
+    """Lay out the chosen metrics, or those that stand for all: a line for each value.
+
+    Parameters
+    ----------
+    result : result
+        That of all rows.
+    slices : Slices
+        Those of each value.
+    reporting : Reporting
+        The metrics and the level.
+    """
+    names = ["(all)", *map(_name, slices.by_value)]
+    results = [result, *slices]
+    if slices.other is not None:
+        names.append("(other)")
+    view = view_of(result)
+    chosen = reporting.metrics or tuple(map(parse_metric, view.headline(result)))
+    sizes = [view.size, *(f"{getattr(held, view.size):,}" for held in results)]
+    first = [[slices.column, *names], sizes]
+    groups = (_columns(metric, results, reporting.level) for metric in chosen)
+    return side_by_side(first, groups)
+
+
+def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Give the entries of the JSON object: the values in order, and what is left."""
+    values = [{"value": value, **describe(held)} for value, held in slices.by_value.items()]
+    entries: dict[str, Any] = {"by": slices.column, "slices": values}
+    return entries if slices.other is None else entries | {"other": describe(slices.other)}
+
+
+def slice_reading(result: Any, metric: Metric, level: float) -> Reading:
+    """Read a metric; that of a class which no row of the slice has is undefined."""
+    try:
+        return view_of(result).measure(result, metric, level)
+    except UsageError:
+        return Reading(math.nan)
+
+
+def _columns(metric: Metric, results: list[Any], level: float) -> list[list[str]]:
+    """Lay out one metric: the values, and the intervals if there are any."""
+    readings = [slice_reading(result, metric, level) for result in results]
+    values = [str(metric), *(short_number(reading.value) for reading in readings)]
+    sampled = any(reading.sampling is not None for reading in readings)
+    title = chance_title(level) if sampled else "certified interval"
+    intervals = [title, *(_interval(reading, sampled) for reading in readings)]
+    return [values, intervals] if any(intervals[1:]) else [values]
+
+
+def _interval(reading: Reading, sampled: bool) -> str:
+    if sampled:
+        return short_interval(reading.sampling)
+    low, high = reading.certified
+    return short_interval((low, high)) if low < high else ""
+
+
+def _name(value: str | None) -> str:
+    return _MISSING if value is None else value
