@@ -1,0 +1,113 @@
+"""Evaluation on Spark: partitions become states where they are, and states are merged by slice."""
+
+from __future__ import annotations
+
+# The engine may be missing where types are checked.
+# pyright: reportMissingImports=false
+from collections.abc import Iterator, Mapping
+from functools import partial
+from typing import Any
+
+from streameval.accumulator import from_bytes, merge
+from streameval.engines._counting import Counting, Make
+
+try:
+    import pyarrow as pa
+    from pyspark.sql.types import BinaryType, ByteType, StructField, StructType
+except ImportError as error:
+    raise ImportError('pyspark is missing: pip install "streameval[spark]".') from error
+
+__all__ = ["evaluate"]
+
+
+def evaluate(
+    df: Any,
+    make: Make,
+    *,
+    columns: Mapping[str, str] | None = None,
+    by: str | None = None,
+    options: Mapping[str, Any] | None = None,
+) -> Any:
+    """Count a data frame on its executors, the same bytes as in one process.
+
+    Parameters
+    ----------
+    df : pyspark.sql.DataFrame
+        Its partitions are counted as they lie; rows need not be repartitioned.
+    make : callable
+        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
+        `copy` of an empty accumulator.
+    columns : mapping from argument to column, optional
+        The columns of arguments of `update` that do not bear their names.
+    by : str, optional
+        A column: rows are counted for each of its values, None where it is missing.
+    options : mapping, optional
+        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
+
+    Returns
+    -------
+    A new accumulator, or a dict of them by the values of the column `by`.
+
+    Raises
+    ------
+    InvalidInputError
+        When an argument breaks a rule. A batch that is refused raises Spark's PythonException,
+        which quotes the InvalidInputError.
+
+    Notes
+    -----
+    Rows stay where they are. One state for each partition and value of `by` is shuffled, and a
+    merging task holds two of them at a time.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> import streameval as se
+    >>> from streameval.engines.spark import evaluate
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> rows = [("DE", 1, 1), ("DE", 0, 1), ("FR", 1, 1)]
+    >>> df = spark.createDataFrame(rows, ["country", "y_true", "y_pred"])
+    >>> evaluate(df, se.ConfusionAccumulator, by="country")["DE"].compute().accuracy
+    0.5
+    """
+    counting = Counting.of(make, columns, by, options)
+    chosen = df.select(counting.names(df.columns))
+    kind = ByteType() if by is None else df.schema[by].dataType
+    schema = StructType([StructField("slice", kind), StructField("state", BinaryType())])
+    states = chosen.mapInArrow(partial(_count, counting), schema)
+    totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
+    return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+
+
+def _count(counting: Counting, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Count one partition."""
+    kind = pa.int8()
+
+    def seen() -> Iterator[pa.RecordBatch]:
+        nonlocal kind
+        for batch in batches:
+            if counting.by is not None:
+                kind = batch.schema.field(counting.by).type
+            yield batch
+
+    slices = counting.count_batches(seen())
+    yield _states(pa.array(slices, kind), list(slices.values()))
+
+
+def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+    """Merge the states of one slice; Spark reads from the annotations that they come in turn."""
+    value = None
+
+    def states() -> Iterator[Any]:
+        nonlocal value
+        for batch in batches:
+            value = batch.column("slice")[:1]
+            yield from (from_bytes(state.as_py()) for state in batch.column("state"))
+
+    total = merge(states())
+    yield _states(value, [total.to_bytes()])
+
+
+def _states(values: Any, states: list[bytes]) -> pa.RecordBatch:
+    columns = [values, pa.array(states, pa.binary())]
+    return pa.RecordBatch.from_arrays(columns, names=["slice", "state"])

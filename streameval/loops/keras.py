@@ -1,0 +1,109 @@
+"""Evaluation in `fit` of Keras: a callback evaluates after every epoch, outside of jit."""
+
+from __future__ import annotations
+
+# The framework may be missing where types are checked; pyright takes this file for it.
+# pyright: reportMissingImports=false, reportAttributeAccessIssue=false
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from typing import Any
+
+from streameval.accumulator import Accumulator
+from streameval.errors import InvalidInputError
+
+try:
+    from keras import tree
+    from keras.callbacks import Callback
+    from keras.utils import PyDataset
+except ImportError as error:
+    raise ImportError(
+        'Keras or its backend is missing: pip install "streameval[keras]" jax, '
+        "and set KERAS_BACKEND=jax."
+    ) from error
+
+__all__ = ["Evaluate"]
+
+
+class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework is missing
+    """Evaluate the model after every epoch, and add the metrics to the logs of the epoch.
+
+    Parameters
+    ----------
+    accumulator : accumulator
+        What to count; a copy is taken.
+    data : tuple of arrays, or iterable of batches
+        ``(x, y)`` or ``(x, y, sample_weight)``, as `fit` takes ``validation_data``; or what gives
+        batches of that form each time it is iterated over.
+    read : callable, optional
+        ``read(y, y_pred)`` gives the arrays of an `update` by name. Without it ``y`` is the
+        truth and ``y_pred``, what the model predicts, the prediction; where they are of shape
+        ``(n, 1)`` they are taken as ``(n,)``.
+    prefix : str
+        What the names of the metrics begin with in the logs.
+    batch_size : int
+        The rows of a batch, where `data` are arrays.
+
+    Attributes
+    ----------
+    accumulator : accumulator
+        What was counted in the last evaluation that was finished.
+
+    Notes
+    -----
+    Callbacks see the logs in their order: put those that monitor a metric after this one, and say
+    whether it is to grow, as in ``EarlyStopping("val_accuracy", mode="max")``.
+    """
+
+    def __init__(
+        self,
+        accumulator: Accumulator[Any, Any],
+        data: tuple[Any, ...] | Iterable[tuple[Any, ...]],
+        *,
+        read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+        prefix: str = "val_",
+        batch_size: int = 256,
+    ) -> None:
+        super().__init__()
+        if not isinstance(accumulator, Accumulator):
+            kind = type(accumulator).__name__
+            raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+        if isinstance(data, Iterator):
+            raise InvalidInputError("`data` must be there after each epoch, got an iterator.")
+        self.accumulator: Any = accumulator.copy().reset()
+        self._data: Any = data
+        self._read = read
+        self._prefix, self._batch_size = prefix, batch_size
+
+    def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
+        """Evaluate the model."""
+        values = self.evaluate(self.model).as_dict()
+        if logs is not None:
+            logs.update({f"{self._prefix}{name}": value for name, value in values.items()})
+
+    def evaluate(self, model: Any) -> Any:
+        """Count what a model predicts of the data, and compute the result."""
+        accumulator = self.accumulator.copy().reset()
+        for x, y, *weight in self._batches():
+            predicted = model.predict_on_batch(x)
+            weights = {"sample_weight": weight[0]} if weight else {}
+            if self._read is None:
+                accumulator.update(_flat(y), _flat(predicted), **weights)
+            else:
+                accumulator.update({**self._read(y, predicted), **weights})
+        self.accumulator = accumulator
+        return accumulator.compute()
+
+    def _batches(self) -> Iterator[tuple[Any, ...]]:
+        data, size = self._data, self._batch_size
+        if isinstance(data, PyDataset):  # which does not end by itself
+            yield from (data[place] for place in range(data.num_batches))
+        elif isinstance(data, tuple):
+            for start in range(0, len(tree.flatten(data[1])[0]), size):
+                rows = slice(start, start + size)
+                yield tree.map_structure(lambda array, rows=rows: array[rows], data)
+        else:
+            yield from data
+
+
+def _flat(array: Any) -> Any:
+    """Drop the axis of a single output."""
+    return array[:, 0] if getattr(array, "shape", ())[1:] == (1,) else array

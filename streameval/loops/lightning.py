@@ -1,0 +1,124 @@
+"""Evaluation in a `Trainer` of Lightning: a callback counts the batches and logs the metrics."""
+
+from __future__ import annotations
+
+# The framework may be missing where types are checked.
+# pyright: reportMissingImports=false
+import warnings
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from streameval.accumulator import Accumulator
+from streameval.errors import IncompatibleStateError, InvalidInputError
+
+try:
+    from lightning.pytorch import Callback
+except ImportError as error:
+    raise ImportError('Lightning is missing: pip install "streameval[lightning]".') from error
+
+from streameval.engines.torch import gather
+
+__all__ = ["Evaluate"]
+
+_STEPS = {"val": "validation_step", "test": "test_step"}
+
+
+class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework is missing
+    """Count the batches of validation and test epochs, and log the metrics at their end.
+
+    Parameters
+    ----------
+    accumulators : mapping from ``"val"`` or ``"test"`` to accumulator, or an accumulator
+        What to count in which epochs; an accumulator alone counts in both. Copies are taken.
+    read : callable, optional
+        ``read(outputs, batch)`` gives the arrays of an `update` by name, from what the step
+        returned and the batch; where processes are spawned, a function of a module. Without it
+        the steps return a mapping with these arrays, and anything else beside them.
+
+    Attributes
+    ----------
+    accumulators : dict from str to accumulator
+        What the last epoch has counted, on all ranks once it is over, by ``"val"`` and
+        ``"test"``; or by ``"val/dataloader_idx_0"`` and so on. Checkpoints hold it.
+
+    Notes
+    -----
+    The metrics are logged as ``val/accuracy``, or ``val/accuracy/dataloader_idx_0``, equal on
+    every rank and rounded to float32 by Lightning. The sanity check does not count.
+    """
+
+    def __init__(
+        self,
+        accumulators: Mapping[str, Accumulator[Any, Any]] | Accumulator[Any, Any],
+        *,
+        read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+    ) -> None:
+        given: Any = accumulators
+        if isinstance(given, Accumulator):
+            given = dict.fromkeys(_STEPS, given)
+        kinds = {isinstance(held, Accumulator) for held in given.values()}
+        if kinds != {True} or not given.keys() <= _STEPS.keys():
+            raise InvalidInputError(f"`accumulators` must be for 'val' or 'test', got {given!r}.")
+        self.accumulators: dict[str, Any] = {}
+        self._empty = {stage: held.copy().reset() for stage, held in given.items()}
+        self._read = read
+
+    @property
+    def state_key(self) -> str:
+        """The name under which a checkpoint holds the state."""
+        return f"streameval.Evaluate({', '.join(sorted(self._empty))})"
+
+    def state_dict(self) -> dict[str, Any]:
+        """Give what was counted."""
+        return {name: held.state_dict() for name, held in self.accumulators.items()}
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take what a checkpoint holds, but, with a warning, not the counts of other options."""
+        loaded = {}
+        for name, state in state_dict.items():
+            held = self._empty[name.partition("/")[0]].copy()
+            try:
+                held.load_state_dict(state)
+                loaded[name] = held
+            except IncompatibleStateError as error:
+                warnings.warn(f"{name!r} in the checkpoint is ignored: {error}", stacklevel=2)
+        self.accumulators = loaded
+
+    def _start(self, trainer: Any, _: Any) -> None:
+        for name in self._names(trainer):
+            del self.accumulators[name]
+
+    def _count(self, trainer: Any, _: Any, outputs: Any, batch: Any, *index: int) -> None:
+        stage = _stage(trainer)
+        if stage in self._empty:
+            arrays = outputs if self._read is None else self._read(outputs, batch)
+            if not isinstance(arrays, Mapping):
+                source = "read" if self._read else _STEPS[stage]
+                got = type(arrays).__name__
+                raise InvalidInputError(f"`{source}` must return the arrays by name, got {got}.")
+            name = "/".join([stage, *(f"dataloader_idx_{loader}" for loader in index[1:])])
+            self.accumulators.setdefault(name, self._empty[stage].copy()).update(arrays)
+
+    def _log(self, trainer: Any, pl_module: Any) -> None:
+        stage = _stage(trainer)
+        own = [stage] if stage in self._empty else []
+        for name in self._names(trainer) or own:  # a rank may have had no batch
+            held = self.accumulators.get(name, self._empty[stage])
+            self.accumulators[name] = gather(held) if trainer.world_size > 1 else held.copy()
+            values, suffix = self.accumulators[name].compute().as_dict(), name.removeprefix(stage)
+            named = {f"{stage}/{metric}{suffix}": value for metric, value in values.items()}
+            # All ranks log the same, and the largest of equal numbers is exactly that number.
+            pl_module.log_dict(named, reduce_fx="max", sync_dist=True, add_dataloader_idx=False)
+
+    def _names(self, trainer: Any) -> list[str]:
+        stage = _stage(trainer)
+        return [name for name in self.accumulators if name.partition("/")[0] == stage]
+
+    on_validation_epoch_start = on_test_epoch_start = _start
+    on_validation_batch_end = on_test_batch_end = _count
+    on_validation_epoch_end = on_test_epoch_end = _log
+
+
+def _stage(trainer: Any) -> str:
+    """Name the kind of epoch; nothing counts in a sanity check."""
+    return "sanity" if trainer.sanity_checking else "test" if trainer.testing else "val"

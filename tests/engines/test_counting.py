@@ -1,0 +1,276 @@
+"""What every engine's workers do, without an engine: read, rename, split, count and merge."""
+
+from __future__ import annotations
+
+import datetime
+import gzip
+import importlib
+import pickle
+import random
+import sys
+from functools import partial
+
+import pyarrow as pa
+import pytest
+from engines.cases import CASES, TABLE, every_case, parts, write_parts
+from pyarrow import parquet
+
+import streameval as se
+from streameval.engines._batches import split
+from streameval.engines._counting import Counting, as_sources, merge_tree, merged
+
+ADAPTERS = {
+    "beam": ("apache_beam", "apache-beam"),
+    "dask": ("distributed", "dask"),
+    "ray": ("ray", "ray"),
+    "spark": ("pyspark.sql.types", "pyspark"),
+    "torch": ("torch", "torch"),
+}
+
+
+@every_case
+def test_states_of_parts_merge_to_the_bytes_of_one_process(case):
+    counting = pickle.loads(pickle.dumps(Counting.of(**case.arguments)))
+    states = [counting.count(part) for part in parts()]
+    random.Random(0).shuffle(states)
+    total = merge_tree(states, merged, fan_in=3)
+    assert counting.result(total).to_bytes() == case.serial().to_bytes()
+
+
+def test_merging_leaves_its_arguments_untouched():
+    counting = Counting.of(se.PRCurveSketch)
+    states = [counting.count(part) for part in parts()]
+    before = pickle.dumps(states)
+    assert merged(*states) == merged(*states)
+    assert pickle.dumps(states) == before
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+def test_files_of_a_format_are_counted(form, tmp_path):
+    case = CASES["grouped"]
+    counting = Counting.of(**case.arguments)
+    paths = [path for path in write_parts(tmp_path, form) if (tmp_path / path).stat().st_size]
+    total = merged(*map(counting.count, paths))
+    assert counting.result(total).to_bytes() == case.serial().to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("name", "data"),
+    [
+        ("log.tsv", b"y_true\ty_pred\n1\t1\n0\t1\n"),
+        ("log.csv.gz", gzip.compress(b"y_true,y_pred\n1,1\n0,1\n", mtime=0)),
+        ("log.ndjson", b'{"y_true": 1, "y_pred": 1}\n{"y_true": 0, "y_pred": 1, "more": [1]}\n'),
+        (
+            "log.json.gz",
+            gzip.compress(b'{"y_true": 1, "y_pred": 1}\n{"y_true": 0, "y_pred": 1}\n', mtime=0),
+        ),
+    ],
+)
+def test_names_of_files_tell_their_format(name, data, tmp_path):
+    path = tmp_path / name
+    path.write_bytes(data)
+    counting = Counting.of(se.ConfusionAccumulator)
+    assert counting.result(counting.count(path)).compute().accuracy == 0.5
+
+
+def test_folder_of_files_is_a_source(tmp_path):
+    folder = tmp_path / "log.parquet"
+    folder.mkdir()
+    write_parts(folder)
+    counting = Counting.of(se.PRCurveSketch)
+    assert counting.result(counting.count(folder)) == se.PRCurveSketch().update(TABLE)
+
+
+def test_columns_that_are_not_counted_are_not_read(tmp_path):
+    path = tmp_path / "log.parquet"
+    parquet.write_table(TABLE, path)
+    whole = path.read_bytes()
+    place = whole.index(b"x" * 100)
+    path.write_bytes(whole[: place - 40] + bytes(100) + whole[place + 60 :])
+    with pytest.raises((OSError, pa.ArrowException)):
+        parquet.read_table(path)
+    counting = Counting.of(se.PRCurveSketch)
+    assert counting.result(counting.count(path)) == se.PRCurveSketch().update(TABLE)
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "message"),
+    [
+        ("absent.csv", None, "no such file."),
+        ("log.txt", b"", "the name must end in .parquet, .csv, .tsv or .jsonl."),
+        ("log.parquet", b"y_true", "Error creating dataset."),
+        ("log.csv", b"y_true,y_score\n1,0.5\n0,7\n", "`y_score` must lie in [0, 1], got 7.0 at"),
+        ("log.csv", b"y_true\n1\n", "`y_score` is missing: the batch has the columns y_true."),
+        ("log.jsonl", b'{"y_true": 1, "y_score": 0.5}\n{"y_', "Error creating dataset."),
+    ],
+)
+def test_file_that_cannot_be_counted_is_named(name, data, message, tmp_path):
+    path = tmp_path / name
+    if data is not None:
+        path.write_bytes(data)
+    with pytest.raises(se.BadDataError) as caught:
+        Counting.of(se.PRCurveSketch).count(path)
+    assert str(caught.value).startswith(f"{path}: {message}")
+    assert str(caught.value).endswith(".")
+
+
+DAY = datetime.date(2024, 1, 1)
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        (["b", "a", "b"], ["a", "b"]),
+        ([2, None, 10], [2, 10, None]),
+        ([True, False, True], [False, True]),
+        ([DAY, DAY, None], [DAY, None]),
+        (pa.array(["b", None, "a"]).dictionary_encode(), ["a", "b", None]),
+        (pa.chunked_array([["b"], [], ["a", "b"]]).dictionary_encode(), ["a", "b"]),
+    ],
+)
+def test_values_of_a_column_are_counted_apart(values, expected):
+    table = pa.table({"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "slice": values})
+    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counted = counting.result(counting.count(table))
+    assert list(counted) == expected
+    rows = table.column("slice").to_pylist()
+    assert {value: acc.n for value, acc in counted.items()} == {
+        value: rows.count(value) for value in expected
+    }
+
+
+def test_values_of_several_types_are_in_order():
+    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    tables = [pa.table({"y_true": [1], "y_pred": [1], "slice": [value]}) for value in ("b", 2, "a")]
+    assert list(counting.result(merged(*map(counting.count, tables)))) == [2, "a", "b"]
+
+
+def test_batches_of_any_kind_are_split():
+    scores = [[0.1, 0.9, 0.0], [0.8, 0.2, 0.0]]
+    arrays = {"y_true": [1, 0], "y_pred": scores, "slice": ["a", "b"]}
+    table = pa.table(arrays)
+    for batch in (arrays, table, table.to_batches()[0], table.to_pandas()):
+        counting = Counting.of(se.ConfusionAccumulator(3).copy, by="slice")
+        counted = counting.result(merged(counting.count(batch), counting.count(batch)))
+        assert {value: acc.compute().accuracy for value, acc in counted.items()} == {"a": 1, "b": 1}
+
+
+def test_empty_table_has_no_slices():
+    assert list(split(TABLE.slice(0, 0), "country")) == []
+    assert list(split(TABLE.schema.empty_table(), "country")) == []
+
+
+def test_without_batches_nothing_is_counted():
+    assert Counting.of(se.PRCurveSketch).count_batches([]) == {None: se.PRCurveSketch().to_bytes()}
+    assert Counting.of(se.PRCurveSketch, by="country").count_batches([]) == {}
+    assert Counting.of(se.PRCurveSketch).result({}) == se.PRCurveSketch()
+
+
+def test_optional_columns_are_read_where_they_are():
+    batch = {"y_true": [1, 0], "y_pred": [1, 1], "sample_weight": [3, 1]}
+    counting = Counting.of(se.ConfusionAccumulator)
+    assert counting.result(counting.count(batch)).n == 4
+    del batch["sample_weight"]
+    assert counting.result(counting.count(batch)).n == 2
+
+
+def test_optional_column_that_is_named_must_be_there():
+    counting = Counting.of(se.ConfusionAccumulator, {"sample_weight": "w"})
+    with pytest.raises(se.InvalidInputError, match="`w` is missing: the batch has the columns"):
+        counting.count({"y_true": [1], "y_pred": [1]})
+
+
+def test_columns_of_a_collection_may_be_renamed():
+    members = {"rate": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
+    make = se.Collection(members, columns={"curve": {"y_score": "p"}}).copy
+    counting = Counting.of(make, {"y_true": "label", "p": "score"})
+    batch = {"label": [1, 0], "y_pred": [1, 1], "score": [0.9, 0.2], "y_true": ["no"]}
+    assert counting.names([*batch, "more"]) == ["label", "y_pred", "score"]
+    assert counting.result(counting.count(batch)).n == {"rate": 2, "curve": 2}
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"make": se.PRCurveSketch()}, "`make` must be callable and give an empty accumulator,"),
+        ({"make": dict}, "`make` must give an accumulator, got dict."),
+        (
+            {"make": se.RegressionAccumulator().update([1], [1]).copy},
+            "`make` must give an empty accumulator, got n=1.",
+        ),
+        ({"columns": ["y_true"]}, "`columns` must map arguments to columns, got list."),
+        ({"columns": {"y_true": 1}}, "`columns` must map names to names, got 1 for 'y_true'."),
+        ({"columns": {"y": "z"}}, "`columns` must be for y_true, y_score, sample_weight, got 'y'."),
+        ({"by": 1}, "`by` must be the name of a column, got 1."),
+    ],
+)
+def test_argument_that_breaks_a_rule_is_named(change, message):
+    with pytest.raises(se.InvalidInputError) as caught:
+        Counting.of(**({"make": se.PRCurveSketch} | change))
+    assert str(caught.value).startswith(message)
+
+
+@pytest.mark.parametrize(
+    ("batch", "by", "message"),
+    [
+        ([1, 0], None, "`sources` must be paths, or batches with columns, got list."),
+        ({"y_true": [1], "y_score": [0.5]}, "day", "`day` is missing: the batch has the columns"),
+        ({}, None, "`y_true` is missing: the batch has the columns none."),
+        (
+            {"y_true": [1], "y_score": [0.5]},
+            "y_score",
+            "`by` must name a column without fractions, got double.",
+        ),
+        ({"y_true": 1, "y_score": 0.5}, None, "`y_score` must have shape (n,), got a scalar"),
+    ],
+)
+def test_batch_that_is_refused_is_explained(batch, by, message):
+    with pytest.raises(se.InvalidInputError) as caught:
+        Counting.of(se.PRCurveSketch, by=by).count(batch)
+    assert str(caught.value).startswith(message)
+
+
+def test_column_of_too_many_values_is_refused(monkeypatch):
+    monkeypatch.setattr("streameval.engines._batches._MOST_SLICES", 2)
+    with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
+        Counting.of(se.PRCurveSketch, by="country").count(TABLE)
+
+
+@pytest.mark.parametrize("fan_in", [1, 2.0, True])
+def test_fan_in_must_be_an_integer_of_at_least_two(fan_in):
+    with pytest.raises(se.InvalidInputError, match="`fan_in` must be an integer of at least 2"):
+        merge_tree([1, 2], max, fan_in)
+
+
+@pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 64, 100])
+def test_tree_merges_every_part_once(n_parts):
+    sizes = []
+
+    def add(*some):
+        sizes.append(len(some))
+        return sum(some)
+
+    assert merge_tree([2**n for n in range(n_parts)], add, 8) == 2**n_parts - 1
+    assert max(sizes, default=8) <= 8
+
+
+def test_one_path_is_a_source_and_none_is_refused():
+    assert as_sources("log.csv") == ["log.csv"]
+    assert as_sources(iter(["a", "b"])) == ["a", "b"]
+    with pytest.raises(se.InvalidInputError, match="`sources` must hold at least one"):
+        as_sources([])
+
+
+def test_made_accumulators_may_have_options():
+    counting = Counting.of(partial(se.PRCurveSketch, 64))
+    assert counting.result(counting.count(TABLE)).options["budget"] == 64
+
+
+@pytest.mark.parametrize("name", ADAPTERS)
+def test_missing_engine_is_named_with_what_installs_it(name, monkeypatch):
+    module, package = ADAPTERS[name]
+    monkeypatch.setitem(sys.modules, module, None)
+    monkeypatch.delitem(sys.modules, f"streameval.engines.{name}", raising=False)
+    with pytest.raises(ImportError) as caught:
+        importlib.import_module(f"streameval.engines.{name}")
+    assert str(caught.value) == f'{package} is missing: pip install "streameval[{name}]".'

@@ -1,0 +1,158 @@
+"""Dask: a real cluster of two processes, one of which dies."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+from engines.cases import CASES, TABLE, every_case, parts, slow_make, write_parts
+
+import streameval as se
+
+dask = pytest.importorskip("dask", reason="dask is not installed")
+pytest.importorskip("distributed", reason="distributed is not installed")
+
+from distributed import Client, LocalCluster  # noqa: E402
+
+from streameval.engines._counting import Counting, merged  # noqa: E402
+from streameval.engines.dask import evaluate  # noqa: E402
+
+pytestmark = pytest.mark.engine(name="dask")
+
+
+@pytest.fixture(scope="module")
+def client():
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    with cluster, Client(cluster) as client:
+        yield client
+
+
+@pytest.fixture(scope="module", params=["parquet", "csv", "jsonl"])
+def paths(request, tmp_path_factory):
+    return write_parts(tmp_path_factory.mktemp("parts"), request.param)
+
+
+@pytest.fixture(scope="module")
+def parquet_paths(tmp_path_factory):
+    return write_parts(tmp_path_factory.mktemp("parquet"))
+
+
+@every_case
+def test_bytes_are_those_of_one_process(case, client, parquet_paths):
+    counted = evaluate(client, parquet_paths, **case.arguments)
+    assert counted.to_bytes() == case.serial().to_bytes()
+
+
+def test_files_of_every_format_are_read(client, paths):
+    case = CASES["grouped"]
+    filled = [path for path in paths if Path(path).stat().st_size]
+    counted = evaluate(client, filled, **case.arguments)
+    assert counted == case.serial()
+
+
+@pytest.mark.parametrize("fan_in", [2, 3, 100])
+def test_order_and_tree_change_nothing(fan_in, client, parquet_paths):
+    case = CASES["coarsened curve"]
+    shuffled = random.Random(fan_in).sample(parquet_paths, len(parquet_paths))
+    counted = evaluate(client, shuffled, case.make, fan_in=fan_in)
+    assert counted.to_bytes() == case.serial().to_bytes()
+
+
+def test_delayed_batches_are_counted(client):
+    case = CASES["collection"]
+    batches = [dask.delayed(part) for part in parts()]
+    frames = [dask.delayed(part.to_pandas()) for part in parts()]
+    for sources in (batches, frames):
+        counted = evaluate(client, sources, **case.arguments)
+        assert counted.to_bytes() == case.serial().to_bytes()
+
+
+def test_data_frame_is_counted_by_partition(client, parquet_paths):
+    from dask import dataframe
+
+    case = CASES["grouped"]
+    counted = []
+    frame = dataframe.read_parquet(parquet_paths)
+    result = evaluate(client, frame, **case.arguments, progress=lambda *done: counted.append(done))
+    assert result.to_bytes() == case.serial().to_bytes()
+    assert counted == [(n + 1, frame.npartitions) for n in range(frame.npartitions)]
+
+
+def test_values_of_a_column_are_counted_apart(client, parquet_paths):
+    case = CASES["grouped"]
+    counted = evaluate(client, parquet_paths, **case.arguments, by="country")
+    assert list(counted) == ["DE", "FR", "IT"]
+    for value, acc in counted.items():
+        rows = [country == value for country in TABLE.column("country").to_pylist()]
+        assert acc.to_bytes() == case.serial(TABLE.filter(rows)).to_bytes()
+
+
+def test_progress_is_told_as_sources_finish(client, parquet_paths):
+    told = []
+    evaluate(client, parquet_paths, se.PRCurveSketch, progress=lambda *done: told.append(done))
+    assert told == [(n + 1, len(parquet_paths)) for n in range(len(parquet_paths))]
+
+
+def test_a_source_that_is_listed_twice_counts_twice(client, parquet_paths):
+    case = CASES["regression"]
+    counted = evaluate(client, parquet_paths * 2, **case.arguments)
+    assert counted.to_bytes() == (case.serial() + case.serial()).to_bytes()
+
+
+def test_a_merge_that_runs_twice_counts_once(client, parquet_paths):
+    case = CASES["coarsened curve"]
+    counting = Counting.of(case.make)
+    states = client.map(counting.count, parquet_paths)
+    twice = [client.submit(merged, *states, pure=False) for _ in range(2)]
+    more = client.submit(merged, *twice)
+    one = case.serial()
+    assert [counting.result(slices) for slices in client.gather([*twice, more])] == [
+        one,
+        one,
+        one + one,
+    ]
+
+
+def test_killed_worker_changes_nothing(client, tmp_path):
+    """A worker that holds states dies in the middle of the reduction, and is not missed."""
+    case = CASES["coarsened curve"]
+    killed = []
+
+    def kill(done, total):
+        if done == total // 2:
+            holders = [address for address, keys in client.has_what().items() if keys]
+            pid = client.run(os.getpid)[holders[0]]
+            os.kill(pid, signal.SIGKILL)
+            killed.append(pid)
+
+    sources = write_parts(tmp_path, n_parts=20)
+    make = partial(slow_make, case.make, str(tmp_path))
+    counted = evaluate(client, sources, make, fan_in=2, progress=kill)
+    assert counted.to_bytes() == case.serial().to_bytes()
+    assert len(killed) == 1
+    assert len((tmp_path / "made").read_text()) > len(sources) + 1, "no task ran again"
+
+
+def test_a_file_that_changed_is_read_again(client, tmp_path):
+    path = tmp_path / "log.csv"
+    accuracies = []
+    for prediction in (0, 1):
+        path.write_text(f"y_true,y_pred\n1,{prediction}\n")
+        accuracies.append(evaluate(client, path, se.ConfusionAccumulator).compute().accuracy)
+    assert accuracies == [0.0, 1.0]
+
+
+def test_file_with_a_bad_row_is_named(client, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("y_true,y_score\n1,0.5\n0,7\n")
+    with pytest.raises(se.BadDataError, match=r"log\.csv: `y_score` must lie in \[0, 1\], got 7"):
+        evaluate(client, [path], se.PRCurveSketch)
+
+
+def test_batch_that_is_refused_raises(client):
+    with pytest.raises(se.InvalidInputError, match="`y_true` is missing: the batch has"):
+        evaluate(client, [{"y_score": [0.5]}], se.PRCurveSketch)

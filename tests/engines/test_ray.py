@@ -1,0 +1,106 @@
+"""Ray: a tree of tasks on a local cluster of two processes."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+from functools import partial
+from pathlib import Path
+
+import pytest
+from engines.cases import CASES, TABLE, every_case, parts, write_parts
+
+import streameval as se
+
+ray = pytest.importorskip("ray", reason="ray is not installed")
+
+from streameval.engines.ray import evaluate  # noqa: E402
+
+pytestmark = pytest.mark.engine(name="ray")
+
+
+@pytest.fixture(scope="module", autouse=True)
+def cluster():
+    tests = {"env_vars": {"PYTHONPATH": str(Path(__file__).parents[1])}}
+    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=tests)
+    yield
+    ray.shutdown()
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory):
+    return write_parts(tmp_path_factory.mktemp("parts"))
+
+
+@every_case
+def test_bytes_are_those_of_one_process(case, paths):
+    assert evaluate(paths, **case.arguments).to_bytes() == case.serial().to_bytes()
+
+
+@pytest.mark.parametrize("fan_in", [2, 3, 100])
+def test_order_and_tree_change_nothing(fan_in, paths):
+    case = CASES["coarsened curve"]
+    shuffled = random.Random(fan_in).sample(paths, len(paths))
+    assert evaluate(shuffled, case.make, fan_in=fan_in).to_bytes() == case.serial().to_bytes()
+
+
+@every_case
+def test_read_only_arrays_of_the_object_store_are_counted(case):
+    arrays = [
+        {name: part.column(name).to_numpy() for name in part.column_names} for part in parts()
+    ]
+    stored = [ray.put(batch) for batch in arrays]
+    assert not ray.get(stored[3])["y_score"].flags.writeable
+    assert evaluate(stored, **case.arguments).to_bytes() == case.serial().to_bytes()
+
+
+# Ray's data sets read their own options that are deprecated.
+@pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")
+def test_data_set_is_counted_by_block():
+    case = CASES["grouped"]
+    data = ray.data.from_arrow(parts())
+    assert evaluate(data, **case.arguments).to_bytes() == case.serial().to_bytes()
+
+
+def test_values_of_a_column_are_counted_apart(paths):
+    case = CASES["grouped"]
+    counted = evaluate(paths, **case.arguments, by="country")
+    assert list(counted) == ["DE", "FR", "IT"]
+    for value, acc in counted.items():
+        rows = [country == value for country in TABLE.column("country").to_pylist()]
+        assert acc.to_bytes() == case.serial(TABLE.filter(rows)).to_bytes()
+
+
+def test_progress_is_told_as_sources_finish(paths):
+    told = []
+    evaluate(paths, se.PRCurveSketch, progress=lambda *done: told.append(done))
+    assert told == [(n + 1, len(paths)) for n in range(len(paths))]
+
+
+def test_worker_that_dies_changes_nothing(paths, tmp_path):
+    case = CASES["coarsened curve"]
+    marker = tmp_path / "died"
+
+    def make():
+        if not marker.exists() and os.getpid() != driver:
+            marker.touch()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return case.make()
+
+    driver = os.getpid()
+    assert evaluate(paths, make).to_bytes() == case.serial().to_bytes()
+    assert marker.exists()
+
+
+@pytest.mark.parametrize("progress", [None, lambda *done: None])
+def test_file_with_a_bad_row_is_named(progress, tmp_path):
+    path = tmp_path / "log.csv"
+    path.write_text("y_true,y_score\n1,0.5\n0,7\n")
+    with pytest.raises(se.BadDataError, match=r"log\.csv: `y_score` must lie in \[0, 1\], got 7"):
+        evaluate([path], se.PRCurveSketch, progress=progress)
+
+
+def test_batch_that_is_refused_raises():
+    with pytest.raises(se.InvalidInputError, match="`y_true` is missing: the batch has"):
+        evaluate([{"y_score": [0.5]}], partial(se.PRCurveSketch, 64))

@@ -1,0 +1,108 @@
+"""Spark: two stages of Arrow functions in a local session."""
+
+from __future__ import annotations
+
+import os
+import sys
+from datetime import date
+
+import pytest
+from engines.cases import CASES, TABLE, every_case, write_parts
+
+import streameval as se
+
+pytest.importorskip("pyspark", reason="pyspark is not installed")
+
+from pyspark.errors import PythonException
+from pyspark.sql import SparkSession
+from pyspark.sql import functions as sf
+
+from streameval.engines._counting import Counting
+from streameval.engines.spark import _count, _merge, evaluate
+
+pytestmark = pytest.mark.engine(name="spark")
+
+
+@pytest.fixture(scope="module")
+def spark():
+    os.environ |= {"PYSPARK_PYTHON": sys.executable, "SPARK_LOCAL_IP": "127.0.0.1"}
+    builder = SparkSession.builder.master("local[2]").config("spark.ui.enabled", "false")
+    builder = builder.config("spark.ui.showConsoleProgress", "false")
+    session = builder.config("spark.sql.shuffle.partitions", "2").getOrCreate()
+    session.sparkContext.setLogLevel("OFF")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="module")
+def df(spark, tmp_path_factory):
+    paths = write_parts(tmp_path_factory.mktemp("parts"))
+    return spark.read.parquet(*paths).repartition(5)
+
+
+@every_case
+def test_bytes_are_those_of_one_process(case, df):
+    assert evaluate(df, **case.arguments).to_bytes() == case.serial().to_bytes()
+
+
+def test_many_batches_in_a_partition_change_nothing(spark, df):
+    case = CASES["coarsened curve"]
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    try:
+        assert evaluate(df, **case.arguments).to_bytes() == case.serial().to_bytes()
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+
+
+def test_values_of_a_column_are_counted_apart(df):
+    case = CASES["grouped"]
+    counted = evaluate(df, **case.arguments, by="country")
+    assert list(counted) == ["DE", "FR", "IT"]
+    for value, acc in counted.items():
+        rows = [country == value for country in TABLE.column("country").to_pylist()]
+        assert acc.to_bytes() == case.serial(TABLE.filter(rows)).to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("expression", "values"),
+    [
+        ("country = 'DE'", [False, True]),
+        ("query % 2", [0, 1]),
+        ("if(country = 'DE', 'DE', null)", ["DE", None]),
+        ("make_date(2024, 1, int(query % 2) + 1)", [date(2024, 1, 1), date(2024, 1, 2)]),
+    ],
+)
+def test_values_may_be_of_any_type_or_missing(expression, values, df):
+    counted = evaluate(df.withColumn("value", sf.expr(expression)), se.PRCurveSketch, by="value")
+    assert list(counted) == values
+    assert sum(acc.n for acc in counted.values()) == TABLE.num_rows
+
+
+def test_without_rows_nothing_is_counted(df):
+    none = df.filter("query < 0")
+    assert evaluate(none, se.PRCurveSketch) == se.PRCurveSketch()
+    assert evaluate(none, se.PRCurveSketch, by="country") == {}
+
+
+def test_missing_column_is_named(df):
+    with pytest.raises(se.InvalidInputError, match="`y_pred` is missing: the batch has"):
+        evaluate(df, se.ConfusionAccumulator)
+
+
+def test_batch_that_is_refused_is_quoted(df):
+    wrong = df.withColumn("y_score", sf.lit(7.0))
+    with pytest.raises(PythonException, match=r"InvalidInputError: `y_score` must lie in \[0, 1\]"):
+        evaluate(wrong, se.PRCurveSketch)
+
+
+@pytest.mark.parametrize("by", [None, "country"])
+def test_stages_are_functions_of_record_batches(by):
+    counting = Counting.of(se.PRCurveSketch, by=by)
+    (states,) = _count(counting, iter(TABLE.to_batches(max_chunksize=1000)))
+    assert states.schema.names == ["slice", "state"]
+    assert states.num_rows == (1 if by is None else 3)
+    for place in range(states.num_rows):
+        (total,) = _merge(iter([states.slice(place, 1)] * 2))
+        state = se.from_bytes(states.column("state")[place].as_py())
+        assert se.from_bytes(total.column("state")[0].as_py()) == state + state
+        assert total.column("slice")[0] == states.column("slice")[place]

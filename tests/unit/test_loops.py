@@ -1,0 +1,104 @@
+"""Adapters to training loops, as far as they go without the frameworks."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.loops.transformers import Evaluate
+
+LOGITS = np.array([[2.0, 0.5, 0.1], [0.3, 0.2, 0.9], [0.1, 0.4, 0.2]])
+
+
+def batch(*labels: int, predictions: Any = LOGITS) -> Any:
+    return SimpleNamespace(label_ids=np.array(labels), predictions=predictions)
+
+
+def label_and_score(pred: Any) -> dict[str, Any]:
+    return {"y_true": pred.label_ids == 1, "y_score": pred.predictions[1]}
+
+
+@pytest.mark.parametrize(
+    ("module", "message"),
+    [
+        ("lightning", 'Lightning is missing: pip install "streameval[lightning]".'),
+        (
+            "keras",
+            (
+                'Keras or its backend is missing: pip install "streameval[keras]" jax, '
+                "and set KERAS_BACKEND=jax."
+            ),
+        ),
+    ],
+)
+def test_a_missing_framework_is_named_with_what_installs_it(module: str, message: str) -> None:
+    code = f"import sys; sys.modules['{module}'] = None; import streameval.loops.{module}"
+    done = subprocess.run([sys.executable, "-c", code], check=False, capture_output=True, text=True)
+    assert done.stderr.splitlines()[-1] == f"ImportError: {message}"
+
+
+@pytest.mark.parametrize("module", ["transformers", "torch"])
+def test_the_adapter_to_transformers_does_not_import(module: str) -> None:
+    code = f"import sys, streameval.loops.transformers; sys.exit({module!r} in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def test_metrics_come_with_the_last_batch() -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    assert evaluate(batch(0, 2, 2), compute_result=False) == {}
+    values = evaluate(batch(0, 0, 1), compute_result=True)
+    whole = se.ConfusionAccumulator(3).update([0, 2, 2, 0, 0, 1], np.concatenate([LOGITS] * 2))
+    assert values == whole.compute().as_dict()
+    assert evaluate.accumulator == whole
+
+
+def test_the_next_evaluation_begins_with_nothing() -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
+    assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
+    evaluate(batch(0, 2, 2))
+    assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 6
+
+
+def test_reset_forgets_an_evaluation_that_was_interrupted() -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    evaluate(batch(0, 2, 2))
+    evaluate.reset()
+    assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
+
+
+def test_read_names_the_arrays() -> None:
+    evaluate = Evaluate(se.PRCurveSketch(), read=label_and_score)
+    score = np.array([0.2, 0.7, 0.4])
+    values = evaluate(batch(0, 1, 2, predictions=(None, score)), compute_result=True)
+    assert values["roc_auc"] == 1
+
+
+@pytest.mark.parametrize("several", [(LOGITS, LOGITS), [LOGITS], {"logits": LOGITS}])
+def test_several_predictions_are_refused_without_read(several: Any) -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    kind = type(several).__name__
+    with pytest.raises(
+        se.InvalidInputError, match=f"`read` must choose among several predictions, got a {kind}"
+    ):
+        evaluate(batch(0, 1, 2, predictions=several))
+
+
+def test_what_is_given_is_copied_and_empty() -> None:
+    given = se.ConfusionAccumulator(3).update([0], [1])
+    evaluate = Evaluate(given)
+    assert evaluate.accumulator.n == 0
+    evaluate(batch(0, 1, 2), compute_result=True)
+    assert given.n == 1
+
+
+@pytest.mark.parametrize("accumulator", [None, 3, se.ConfusionAccumulator])
+def test_what_is_no_accumulator_is_refused(accumulator: Any) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"^`accumulator` must be an accumulator, got"):
+        Evaluate(accumulator)
