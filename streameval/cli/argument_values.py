@@ -25,6 +25,7 @@ __all__ = [
     "measures",
     "metrics",
     "number",
+    "path",
     "policy",
     "positive",
 ]
@@ -81,6 +82,13 @@ def level(text: str) -> float:
     return value
 
 
+def path(text: str) -> str:
+    """Read the name of a file or folder; none is a variable that was not set."""
+    if not text:
+        raise ArgumentTypeError("must be a path, got ''")
+    return text
+
+
 def columns(text: str) -> tuple[str, ...]:
     """Read the names of one or several columns.
 
@@ -129,7 +137,7 @@ def by(text: str) -> By:
     column, sign, values = text.partition("=")
     if not sign:
         return By(column)
-    named = tuple(values.split(","))
+    named = tuple(value.strip() for value in values.split(","))
     if "" in named or len(set(named)) < len(named):
         raise ArgumentTypeError(f"must be a column, or COLUMN=A,B,C, got {text!r}")
     return By(column, named)

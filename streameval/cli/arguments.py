@@ -108,6 +108,22 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"streameval: error: {message}; see {self.prog} --help.\n")
 
 
+class _Once(argparse.Action):
+    """Store a value, and refuse a second one."""
+
+    def __call__(
+        self,
+        parser: argparse.ArgumentParser,
+        namespace: argparse.Namespace,
+        values: Any,
+        option_string: str | None = None,
+    ) -> None:
+        """Store it."""
+        if getattr(namespace, self.dest) is not None:
+            parser.error(f"argument {option_string}: given twice")
+        setattr(namespace, self.dest, values)
+
+
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = make(
         *names,
@@ -149,7 +165,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
     add_ranking_output(output)
-    output.add_argument("-o", dest="output", metavar="STATE", help="save the state to this file")
+    output.add_argument(
+        "-o", dest="output", type=values.path, metavar="STATE", help="save the state to this file"
+    )
 
 
 def _add_columns(group: argparse._ArgumentGroup) -> None:
@@ -176,6 +194,7 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     group.add_argument("--weight", metavar="COLUMN", help="the weight of the row")
     group.add_argument(
         "--by",
+        action=_Once,
         type=values.by,
         metavar="COLUMN[=A,B]",
         help="one result for each of its most frequent values, or for those named, and the rest",
@@ -199,7 +218,9 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         help="a score of at least T is positive, default 0.5",
     )
     group.add_argument(
-        "--pos-label", metavar="LABEL", help="the positive one of two classes, default the second"
+        "--pos-label",
+        metavar="LABEL",
+        help="the positive one of two listed classes, default the second",
     )
     group.add_argument("--top-k", type=values.positive, metavar="K", help="report top-k accuracy")
     group.add_argument(
@@ -267,7 +288,12 @@ def _add_merge(parser: argparse.ArgumentParser) -> None:
         "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
     )
     parser.add_argument(
-        "-o", dest="output", required=True, metavar="OUT", help="where the sum goes"
+        "-o",
+        dest="output",
+        type=values.path,
+        required=True,
+        metavar="OUT",
+        help="where the sum goes",
     )
 
 

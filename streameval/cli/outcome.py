@@ -103,9 +103,11 @@ def _report(found: Findings, reporting: Reporting) -> str:
     if found.slices is not None:
         return slice_table(found.result, found.slices, reporting)
     if reporting.metrics:
+        view = view_of(found.result)
         level = reporting.level
         chosen = {str(name): _reading(found.result, name, level) for name in reporting.metrics}
-        return metric_table(chosen, level)
+        table = metric_table(chosen, level)
+        return "\n\n".join(filter(None, [table, view.scope(found.result, reporting.metrics)]))
     return view_of(found.result).report(found.result, reporting.level)
 
 
@@ -130,7 +132,7 @@ def _described(
     readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
     sampling = {name: reading.sampling for name, reading in readings.items()}
     return {
-        **({"n": entries["n"]} if "n" in entries else {}),
+        **{name: entries[name] for name in ("n", "scope") if name in entries},
         "metrics": {name: reading.value for name, reading in readings.items()},
         "bounds": {name: reading.certified for name, reading in readings.items()},
         "intervals": {name: ends for name, ends in sampling.items() if ends is not None},

@@ -137,7 +137,12 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     parser.add_argument(
-        "-o", dest="output", required=True, metavar="FILE", help="ends in .png, .svg or .pdf"
+        "-o",
+        dest="output",
+        type=values.path,
+        required=True,
+        metavar="FILE",
+        help="ends in .png, .svg or .pdf",
     )
 
 
@@ -151,4 +156,6 @@ def add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
     )
-    parser.add_argument("-o", dest="output", required=True, metavar="FILE", help="ends in .html")
+    parser.add_argument(
+        "-o", dest="output", type=values.path, required=True, metavar="FILE", help="ends in .html"
+    )

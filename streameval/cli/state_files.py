@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import re
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
+from streameval.codec import MAGIC
 from streameval.errors import BadDataError, CorruptStateError, IncompatibleStateError
 from streameval.io import STANDARD_INPUT
 
@@ -20,6 +22,7 @@ if TYPE_CHECKING:
 __all__ = [
     "check_folder",
     "check_output",
+    "check_state_output",
     "load_state",
     "merge_states",
     "save_picture",
@@ -27,6 +30,8 @@ __all__ = [
     "save_state",
 ]
 
+_LONGEST_NAME = 200  # bytes; file systems take 255
+_BEGINNING = 40
 _IN_A_NAME = re.compile(r"[^\w .,+@-]")
 
 
@@ -55,6 +60,25 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise BadDataError(f"{path}: is no regular file.")
 
 
+def check_state_output(path: str, inputs: Iterable[str]) -> None:
+    """Find out before the work whether a state can be put there, and nothing else is lost.
+
+    Raises
+    ------
+    UsageError
+        If an input would be overwritten.
+    BadDataError
+        If the folder does not exist, or the path is no file, or one of another kind.
+    """
+    check_output(path, inputs)
+    target = Path(path)
+    if target.is_file() and target.stat().st_size:
+        with target.open("rb") as file:
+            is_state = file.read(len(MAGIC)) == MAGIC
+        if not is_state:
+            raise BadDataError(f"{path}: is there, and is no state; choose another name.")
+
+
 def check_folder(path: str) -> None:
     """Find out before the work whether a path is a folder, or one can be made there.
 
@@ -74,8 +98,14 @@ def check_folder(path: str) -> None:
         raise BadDataError(f"{path}: there is no folder to make it in.")
 
 
-def save_slices(total: Any, slices: Slices, folder: str) -> None:
-    """Save the states of slices in a folder: ``country=DE.state``, and those of all and others."""
+def save_slices(total: Any, slices: Slices, folder: str) -> list[str]:
+    """Save the states of slices in a folder: ``country=DE.state``, and those of all and others.
+
+    Returns
+    -------
+    list of str
+        What is to be said: the folder holds other states, which are no slices of this total.
+    """
     named = {"all": total} | {
         _slice_name(slices.column, value): held for value, held in slices.by_value.items()
     }
@@ -87,6 +117,11 @@ def save_slices(total: Any, slices: Slices, folder: str) -> None:
         raise BadDataError(f"{folder}: {_reason(error)}.") from None
     for name, accumulator in named.items():
         save_state(accumulator, str(Path(folder, f"{name}.state")))
+    others = sorted({path.stem for path in Path(folder).glob("*.state")} - named.keys())
+    if not others:
+        return []
+    more = f" and {len(others) - 1:,} more" if len(others) > 1 else ""
+    return [f"{folder}: holds {others[0]}.state{more} as well, from before: no slice of this run."]
 
 
 def save_state(accumulator: Any, path: str) -> None:
@@ -135,7 +170,11 @@ def merge_states(paths: Sequence[str]) -> Any:
 def _slice_name(column: str, value: str | None) -> str:
     """Name the file of a value; what may mean something to a file system is written in hex."""
     name = _IN_A_NAME.sub(_escaped, column)
-    return f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
+    whole = f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
+    if len(whole.encode()) <= _LONGEST_NAME:
+        return whole
+    mark = hashlib.sha256(whole.encode()).hexdigest()[:16]  # two long values may begin alike
+    return f"{whole[:_BEGINNING]}~{mark}"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import date
+from datetime import date, datetime, time
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -35,6 +35,7 @@ Array = npt.NDArray[Any]
 
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
+_WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _INT64 = range(-(2**63), 2**63)
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
@@ -189,8 +190,9 @@ class Texts:
     longest: int = 256
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Leave the cells as they are."""
-        return [_text(cell) for cell in cells]
+        """Write the cells as the values that they look like would be written."""
+        texts = {cell: _canonical_text(cell) for cell in set(cells)}
+        return [texts[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an object array if every value is a single one."""
@@ -323,13 +325,23 @@ def _text_fault(text: str, longest: int) -> str | None:
     return "text that UTF-8 can say"
 
 
+def _canonical_text(cell: str) -> str | None:
+    """Take 3.0 for 3, and True for true, as tables of text hold them; an empty cell is missing."""
+    match = _WHOLE.fullmatch(cell)
+    if match is not None:
+        return match[1]
+    return cell.lower() if cell in ("True", "False") else _text(cell)
+
+
 def _as_text(value: Any) -> str | None:
-    """Write a value as JSON does; 3.0 is 3, as tables with gaps hold it."""
+    """Write a value as JSON does; 3.0 is 3, and midnight a day, as tables with gaps hold them."""
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool):
         return str(value).lower()
-    is_whole = isinstance(value, float) and value.is_integer()
+    if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
+        return str(value.date())
+    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
     return str(int(value) if is_whole else value)
 
 

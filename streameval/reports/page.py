@@ -232,8 +232,10 @@ def _counted(state: _State) -> str:
     if isinstance(number, dict):
         members = len(number)
         return "1 member" if members == 1 else f"{count(members)} members"
-    what = "queries" if isinstance(state.result, Ranking) else "examples"
-    return f"{count(number)} {what}"
+    one, many = (
+        ("query", "queries") if isinstance(state.result, Ranking) else ("example", "examples")
+    )
+    return f"{count(number)} {one if number == 1 else many}"
 
 
 def _main(sections: Sequence[_Section], n_states: int) -> Html:

@@ -286,6 +286,11 @@ class Confusion:
         )
         return ends
 
+    @property
+    def scope(self) -> str:
+        """What precision and the like are of by default: the positive class, or a mean."""
+        return confusion_text.scope(self._reading)
+
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger; averages are the default ones."""
         counts: dict[str, int | float] = {"n": self.n}

@@ -35,7 +35,8 @@ def plot(reading: Reading, ax: Axes | None, *, normalize: bool) -> Axes:
         axes.figure.colorbar(image, ax=axes, label=scale)
     axes.set(xlabel="prediction", ylabel="truth", title=f"accuracy {accuracy(reading):.4f}")
     if len(matrix) <= _MAX_WRITTEN:
-        _write_cells(axes, reading, shades / max(shades.max(initial=0.0), 1e-300))
+        most = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)  # the darkest shade
+        _write_cells(axes, reading, shades / most)
     return axes
 
 

@@ -27,13 +27,18 @@ def report(reading: Reading, *, level: float, max_classes: int) -> str:
         raise InvalidInputError(
             f"`max_classes` must be an integer of at least 0, got {max_classes!r}."
         )
-    lines = [*_class_table(reading, max_classes), "", *_headlines(reading, level)]
+    return "\n".join(
+        [*_class_table(reading, max_classes), "", *_headlines(reading, level), scope(reading)]
+    )
+
+
+def scope(reading: Reading) -> str:
+    """Say what metrics of one class are about where no average is chosen."""
     if reading.config.is_binary:
-        lines.append(f"of class {shorten(reading.config.pos_label)}, the positive one")
-    else:
-        count = int(np.count_nonzero(reading.averaged))
-        lines.append(f"precision and the like are means over {count:,} classes (macro)")
-    return "\n".join(lines)
+        return f"precision and the like are of class {shorten(reading.config.pos_label)}"
+    count = int(np.count_nonzero(reading.averaged))
+    classes = "1 class" if count == 1 else f"{count:,} classes"
+    return f"precision and the like are means over {classes} (macro)"
 
 
 def number(value: float) -> str:

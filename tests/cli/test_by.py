@@ -84,8 +84,9 @@ def test_jobs_change_nothing(write, call):
 def test_table_has_a_line_for_each_value(call, write):
     name = write("log.jsonl", log())
     done = call("eval", name, "--by", "country", "--top", "2")
-    head, _, *table = done.out.splitlines()
+    head, _, *table, _, scope = done.out.splitlines()
     assert head == "100 rows of 1 file"
+    assert scope == "precision and the like are means over 3 classes (macro)"
     cells = [line.split() for line in table]
     assert [line[:2] for line in cells] == [
         ["country", "n"],
@@ -138,7 +139,7 @@ def test_certified_intervals_are_shown_where_there_are_no_others(call, write):
         ([True, False, True], ["true", "false"]),
         ([3, 3.0, 4], ["3", "4"]),
         ([1, 1, True], ["1", "true"]),
-        ([0.5, 0.5, -1e300], ["0.5", str(int(-1e300))]),
+        ([0.5, 0.5, -1e300], ["0.5", "-1e+300"]),
         ([None, None, "x"], [None, "x"]),
         (["", "", None], ["", None]),
         (["a b/c", "a b/c", "\u20ac"], ["a b/c", "\u20ac"]),
@@ -153,7 +154,7 @@ def test_values_of_any_type_are_text(values, texts, call, write):
 def test_missing_values_are_a_slice_of_their_own(call, write):
     name = write("log.csv", [{"y_true": 1, "y_pred": 1, "v": v} for v in ("", "", "x")])
     done = call("eval", name, "--by", "v")
-    assert [line.split()[0] for line in done.out.splitlines()[4:]] == ["(missing)", "x"]
+    assert [line.split()[0] for line in done.out.splitlines()[4:6]] == ["(missing)", "x"]
 
 
 def test_days_of_a_parquet_file_are_values(call, folder):
@@ -213,7 +214,7 @@ def test_every_task_goes_by_slices(task, call, write, folder):
     name = write("log.jsonl", rows)
     done = call("eval", name, *options, "--by", "v", "-o", "states")
     assert done.code == 0
-    assert [line.split()[0] for line in done.out.splitlines()[3:]] == ["(all)", "a", "b"]
+    assert [line.split()[0] for line in done.out.splitlines()[3:6]] == ["(all)", "a", "b"]
     whole, a, b = (se.load(f"states/{file}.state") for file in ("all", "v=a", "v=b"))
     assert call("eval", name, *options, "-o", "whole.state").code == 0
     assert se.load("whole.state").to_bytes() == whole.to_bytes()
@@ -254,6 +255,9 @@ def test_folder_may_be_there_already(call, write, folder):
         (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
         (["--top", "3"], 2, "--top needs --by"),
         (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
+        (["--by", "country", "--by", "id"], 2, "argument --by: given twice"),
+        (["--by", "country", "-o", ""], 2, "argument -o: must be a path, got ''"),
+        (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
         (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
         (["--by", "country", "-o", "no/by"], 3, "no/by: there is no folder to make it in."),
@@ -394,3 +398,72 @@ def test_counts_are_shown_as_counts(call, write):
         ["DE", "60", "60"],
         ["(other)", "40", "40"],
     ]
+
+
+@pytest.mark.parametrize("name", ["log.csv", "log.jsonl", "log.parquet"])
+def test_values_are_the_same_text_in_every_format(name, call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "w": w, "t": w > 1} for w in (1.0, 1.5, 2.0)]
+    log = write(name, rows)
+    done = call("eval", log, "--by", "w", "--json").json
+    assert [part["value"] for part in done["slices"]] == ["1", "1.5", "2"]
+    done = call("eval", log, "--by", "w=2.0, 1", "--json").json
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [("2", 1), ("1", 1)]
+    done = call("eval", log, "--by", "t", "--json").json
+    assert [part["value"] for part in done["slices"]] == ["true", "false"]
+
+
+def test_midnight_of_a_parquet_file_is_a_day(call, folder):
+    times = [datetime.datetime(2026, 1, 1, hour) for hour in (0, 6)]
+    parquet.write_table(pa.table({"y_true": [1, 0], "y_pred": [1, 1], "d": times}), "a.parquet")
+    done = call("eval", "a.parquet", "--by", "d", "--json").json
+    assert [part["value"] for part in done["slices"]] == ["2026-01-01", "2026-01-01 06:00:00"]
+
+
+def test_long_values_have_short_files(call, write, folder):
+    values = ["\u6f22" * 90, "\u6f22" * 90 + "x"]
+    name = write("log.jsonl", [{"y_true": 1, "y_pred": 1, "v": value} for value in values])
+    assert call("eval", name, "--by", "v", "-o", "by").code == 0
+    files = [path.name for path in folder.joinpath("by").iterdir()]
+    assert len(files) == 3
+    assert all(len(file.encode()) < 255 for file in files)
+
+
+@pytest.mark.parametrize(("n", "more"), [(1, ""), (3, " and 2 more")])
+def test_states_from_before_are_told(n, more, call, write, folder):
+    name = write("log.jsonl", log())
+    (folder / "by").mkdir()
+    for number in range(n):
+        (folder / "by" / f"old{number}.state").touch()
+    done = call("eval", name, "--by", "country", "-o", "by")
+    assert (done.code, done.err) == (
+        0,
+        (
+            f"streameval: warning: by: holds old0.state{more} as well, from before: "
+            "no slice of this run.\n"
+        ),
+    )
+
+
+def test_file_that_vanishes_is_told(call, write):
+    done = call("eval", write("log.jsonl", log()), "missing.jsonl", "--by", "country")
+    assert (done.code, done.err) == (
+        3,
+        "streameval: error: missing.jsonl: no such file or directory.\n",
+    )
+
+
+@pytest.mark.parametrize("command", ["eval", "merge"])
+def test_state_never_takes_the_place_of_another_file(command, call, write, folder):
+    name = write("log.jsonl", log())
+    assert call("eval", name, "-o", "a.state").code == 0
+    (folder / "notes.txt").write_text("mine")
+    (folder / "empty").touch()
+    inputs = [name] if command == "eval" else ["a.state"]
+    done = call(command, *inputs, "-o", "notes.txt")
+    assert (done.code, done.err) == (
+        3,
+        "streameval: error: notes.txt: is there, and is no state; choose another name.\n",
+    )
+    assert (folder / "notes.txt").read_text() == "mine"
+    assert call(command, *inputs, "-o", "empty").code == 0
+    assert call(command, *inputs, "-o", "empty").code == 0

@@ -298,7 +298,7 @@ def test_diff_shortens_an_option_of_many_classes(call, save):
         save(f"{end}.state", se.ConfusionAccumulator([f"c{n}" for n in range(50)] + [end]))
         for end in ("x", "y")
     ]
-    (line,) = call("diff", *names).err.splitlines()
+    line, _ = call("diff", *names).err.splitlines()
     assert line.startswith("streameval: note: counted with different options: classes (('c0', 'c1'")
     assert len(line) < 160
 
@@ -548,3 +548,31 @@ def test_diff_of_a_state_with_itself_passes(kind, call, save):
     conditions = [part for metric in exact for part in ("--fail-on", f"{metric} drops 0.01")]
     done = call("diff", name, name, *conditions)
     assert (done.code, done.err.count("passed")) == (0, len(exact))
+
+
+def counted(labels, predicted, **options):
+    return se.ConfusionAccumulator("auto", **options).update(labels, predicted)
+
+
+def test_diff_says_that_classes_differ(call, folder):
+    se.save(counted([0, 1], [0, 1]), "a.state")
+    se.save(counted([0, 1, 2], [0, 1, 2]), "b.state")
+    done = call("diff", "a.state", "b.state", "--metrics", "recall")
+    note = (
+        "the metrics are not of the same classes: precision and the like are means over "
+        "2 classes (macro) in a.state, and precision and the like are means over 3 classes "
+        "(macro) in b.state."
+    )
+    assert (done.code, done.err) == (0, f"streameval: note: {note}\n")
+    assert call("diff", "a.state", "b.state", "--json").json["notes"] == [note]
+    assert call("diff", "a.state", "a.state", "--json").json["notes"] == []
+
+
+def test_diff_refuses_classes_that_have_nothing_in_common(call, folder):
+    se.save(counted([0, 1], [0, 1]), "a.state")
+    se.save(counted(["cat"], ["dog"]), "b.state")
+    done = call("diff", "a.state", "b.state", "--metrics", "recall")
+    assert (done.code, done.out) == (4, "")
+    assert done.err == (
+        "streameval: error: a.state and b.state have no class in common: 0, 1, and cat, dog.\n"
+    )

@@ -209,3 +209,18 @@ def test_undefined_metric_is_nan_and_in_json_null(call, write):
     assert call("eval", name, *chosen).out.splitlines()[-1].split() == ["roc_auc", "nan"]
     assert call("eval", name, *chosen, "--json").json["metrics"] == {"roc_auc": None}
     assert math.isnan(se.PRCurveSketch().update([1], [0.5]).compute().roc_auc)
+
+
+def test_report_says_what_an_open_average_is(call, labels):
+    shown = call("eval", labels, "--metrics", "recall,n").out
+    assert shown.endswith("\n\nprecision and the like are means over 3 classes (macro)\n")
+    assert "macro" not in call("eval", labels, "--metrics", "recall[1],accuracy").out
+    assert call("eval", labels, "--metrics", "recall", "--json").json["scope"] == (
+        "precision and the like are means over 3 classes (macro)"
+    )
+
+
+def test_level_0_leaves_intervals_out_of_json_too(call, labels):
+    assert call("eval", labels, "--json", "--level", "0").json["intervals"] == {}
+    chosen = ["--metrics", "accuracy,recall[1],recall[macro]"]
+    assert call("eval", labels, "--json", "--level", "0", *chosen).json["intervals"] == {}

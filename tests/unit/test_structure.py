@@ -159,6 +159,11 @@ def test_readers_of_files_are_there_after_an_import_of_streameval() -> None:
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
 
 
+def test_reports_are_there_after_an_import_of_streameval() -> None:
+    code = "import streameval as se; assert 'reports' in dir(se); assert se.reports.html_report"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
 def test_unknown_name_is_named() -> None:
     with pytest.raises(AttributeError, match=r"^module 'streameval' has no attribute 'oi'$"):
         _ = se.oi  # type: ignore[attr-defined]

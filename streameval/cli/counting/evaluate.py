@@ -20,11 +20,11 @@ from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.cli.outcome import Findings, Outcome, plural, reported
 from streameval.cli.progress import Progress
-from streameval.cli.state_files import check_folder, check_output, save_slices, save_state
+from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
-from streameval.io import name_of, size_of
+from streameval.io import Texts, name_of, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -68,13 +68,13 @@ def evaluate(options: Options) -> Outcome:
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator):
                 spool.write(text)
-        _save(total, slices, options.output)
+        left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)
         found = Findings(
             result=total.compute(),
             heading=heading,
             origin=origin | source.origin(),
-            notes=notes,
+            notes=(*notes, *left),
             write=plan.text,
             slices=None if slices is None else slices.computed(),
         )
@@ -104,7 +104,7 @@ def _check_output(options: Options) -> None:
         check_folder(options.output)
         return
     inputs = options.files if options.qrels is None else (*options.files, options.qrels)
-    check_output(options.output, inputs)
+    check_state_output(options.output, inputs)
 
 
 def _check_metrics(plan: Plan, reporting: Reporting) -> None:
@@ -118,7 +118,7 @@ def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: S
     """Plan to count each value of a column for itself: those named, or the most frequent."""
     check_columns([by.column], rows[0])
     if by.values is not None:
-        return sliced(plan, by.column, by.values)
+        return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
     check_can_be_read_twice(options.files)
     counting = counting_plan(by.column, options.max_bad)
     tally = _tallied(source.blocks(), counting, options)
@@ -141,13 +141,14 @@ def _separated(held: Any, by: By | None) -> tuple[Any, Slices | None]:
     return held.total(), held.slices(by.column)
 
 
-def _save(total: Any, slices: Slices | None, output: str | None) -> None:
+def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
+    """Save the state, or those of slices; give what is to be said about it."""
     if output is None:
-        return
-    if slices is None:
-        save_state(total, output)
-    else:
-        save_slices(total, slices, output)
+        return []
+    if slices is not None:
+        return save_slices(total, slices, output)
+    save_state(total, output)
+    return []
 
 
 def _tallied(

@@ -21,6 +21,7 @@ from streameval.cli.views.kinds import kind_of, view_of
 from streameval.cli.views.readings import Metric, Reading
 from streameval.errors import IncompatibleStateError
 from streameval.results.collection import CollectionResult
+from streameval.results.confusion import Confusion
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -106,14 +107,16 @@ def diff(
     verdicts = [
         decide(condition, _change(condition.metric, a, b, level), level) for condition in conditions
     ]
-    notes = [*_about_options(a, b), *([] if metrics else _about_metrics(a, b)), *verdicts]
+    notes = [*_about_options(a, b), *_about_classes(a, b)]
+    notes += [] if metrics else _about_metrics(a, b)
     if json:
-        text = json_line(_entries(a, b, changes, level))
+        said = {"notes": [note.text for note in notes]}
+        text = json_line(_entries(a, b, changes, level) | said)
     else:
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
         text = f"{change_table(sizes, changes, level)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    return Outcome(text, told(notes, quiet=quiet), OK if passed else GATE_FAILED)
+    return Outcome(text, told([*notes, *verdicts], quiet=quiet), OK if passed else GATE_FAILED)
 
 
 def _check_kinds(a: _Side, b: _Side) -> None:
@@ -160,6 +163,33 @@ def _about_options(a: _Side, b: _Side) -> Iterator[Note]:
     ]
     if parts:
         yield Note("note", f"counted with different options: {listed(parts)}.")
+
+
+def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
+    """Say where metrics are of other classes.
+
+    Raises
+    ------
+    IncompatibleStateError
+        If two members of one name have counted no class in common.
+    """
+    for name, mine in a.leaves.items():
+        theirs = b.leaves.get(name)
+        if not (isinstance(mine, Confusion) and isinstance(theirs, Confusion)):
+            continue
+        labels, others = set(mine.labels), set(theirs.labels)
+        place = f" of {name!r}" if name else ""
+        if labels and others and not labels & others:
+            raise IncompatibleStateError(
+                f"{a.path} and {b.path} have no class{place} in common: "
+                f"{listed(map(str, mine.labels))}, and {listed(map(str, theirs.labels))}."
+            )
+        if labels != others or mine.scope != theirs.scope:
+            yield Note(
+                "note",
+                f"the metrics{place} are not of the same classes: {mine.scope} in {a.path}, and "
+                f"{theirs.scope} in {b.path}.",
+            )
 
 
 def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) -> dict[str, Any]:

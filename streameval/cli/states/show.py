@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.outcome import Findings, Outcome, plural, reported
-from streameval.cli.state_files import check_output, load_state, merge_states, save_state
+from streameval.cli.state_files import check_state_output, load_state, merge_states, save_state
 from streameval.collection import Collection
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ __all__ = ["merge", "show", "size_text"]
 
 def merge(states: Sequence[str], output: str) -> Outcome:
     """Merge state files into one."""
-    check_output(output, ())
+    check_state_output(output, ())
     total = merge_states(states)
     save_state(total, output)
     return Outcome(f"{plural(len(states), 'state')} merged into {output}, {size_text(total)}\n")

@@ -11,15 +11,28 @@ from streameval.cli.views.readings import Metric, Reading, check_name, refuse_br
 from streameval.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from matplotlib.axes import Axes
 
     from streameval.results.confusion import Confusion
 
-__all__ = ["HEADLINE", "check", "describe", "draw", "meaning", "measure", "names", "report"]
+__all__ = [
+    "HEADLINE",
+    "check",
+    "describe",
+    "draw",
+    "meaning",
+    "measure",
+    "names",
+    "report",
+    "scope",
+]
 
 HEADLINE = ("accuracy", "f_score")
 
 _AVERAGES = ("macro", "micro", "weighted")
+_AVERAGED = ("precision", "recall", "specificity", "f_score", "jaccard")
 _PER_CLASS = ("precision", "recall", "f_score")
 _NO_INTERVAL = "fractional weights and empty classes have none"
 
@@ -51,17 +64,24 @@ def measure(result: Confusion, metric: Metric, level: float) -> Reading:
     name, of = metric.name, metric.of
     if name not in result.metric_names:
         return Reading(result.as_dict()[name])
+    why_none = _NO_INTERVAL if level else ""
     if of is None:
-        return Reading(result.value(name), _interval(result, name, level), _NO_INTERVAL)
+        return Reading(result.value(name), _interval(result, name, level), why_none)
     if of in _AVERAGES:
         value = result.value(name, average=of)
-        return Reading(value, _interval(result, name, level, average=of), _NO_INTERVAL)
+        return Reading(value, _interval(result, name, level, average=of), why_none)
     classes = list(map(str, result.labels))
     if of not in classes:  # none has been met yet
         return Reading(math.nan)
     k = classes.index(of)
     value = result.value(name, average=None)[k].item()
-    return Reading(value, _interval(result, name, level, k, average=None), _NO_INTERVAL)
+    return Reading(value, _interval(result, name, level, k, average=None), why_none)
+
+
+def scope(result: Confusion, metrics: Iterable[Metric]) -> str:
+    """Say what those metrics are of that have averages, where none was chosen."""
+    left_open = any(metric.of is None and metric.name in _AVERAGED for metric in metrics)
+    return result.scope if left_open else ""
 
 
 def describe(result: Confusion, level: float) -> dict[str, Any]:
@@ -72,6 +92,7 @@ def describe(result: Confusion, level: float) -> dict[str, Any]:
         "metrics": result.as_dict(),
         "intervals": {name: ends for name, ends in intervals.items() if ends is not None},
         "level": level,
+        "scope": result.scope,
         "classes": list(result.labels),
         "matrix": result.matrix.tolist(),
         "per_class": _per_class(result),
@@ -122,8 +143,10 @@ def _interval(
 ) -> tuple[float, float] | None:
     """Give the sampling interval, of class `k` if one is meant.
 
-    None if there is none: weights had fractions, or no row could be drawn.
+    None if there is none: weights had fractions, no row could be drawn, or the level is 0.
     """
+    if not level:
+        return None
     try:
         ends: Any = result.confidence(name, level=level, **options)
     except InvalidInputError:

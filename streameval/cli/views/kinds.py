@@ -29,7 +29,7 @@ from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Iterable, Mapping
 
     from matplotlib.axes import Axes
 
@@ -38,6 +38,11 @@ if TYPE_CHECKING:
     Picture = Callable[[Any, Axes, str | None], None]
 
 __all__ = ["VIEWS", "View", "kind_of", "view_of"]
+
+
+def _nothing(result: Any, metrics: Iterable[Metric]) -> str:  # noqa: ARG001
+    """Leave nothing open."""
+    return ""
 
 
 @attrs.frozen(kw_only=True)
@@ -65,6 +70,8 @@ class View:
     every : callable, optional
         From a result and a level: the reading of every metric by name, where that is less work
         than one after the other.
+    scope : callable
+        From a result and metrics: what they are of, where that was left open.
     size : str
         The attribute of a result that says how many were counted.
     first : tuple of str
@@ -83,6 +90,7 @@ class View:
     meaning: Callable[[Any, str], str] = meanings.meaning
     terms: Callable[[], str] = str
     every: Callable[[Any, float], dict[str, Reading]] | None = None
+    scope: Callable[[Any, Iterable[Metric]], str] = _nothing
     size: str = "n"
     first: tuple[str, ...] = ()
     pictures: Mapping[str, Picture] = attrs.field(factory=dict)
@@ -130,6 +138,7 @@ VIEWS = {
         describe=classification.describe,
         report=classification.report,
         meaning=classification.meaning,
+        scope=classification.scope,
         first=classification.HEADLINE,
         pictures={"matrix": classification.draw},
     ),

@@ -43,7 +43,7 @@ def slice_table(result: Any, slices: Slices, reporting: Reporting) -> str:
     sizes = [view.size, *(f"{getattr(held, view.size):,}" for held in results)]
     first = [[slices.column, *names], sizes]
     groups = (_columns(metric, results, reporting.level) for metric in chosen)
-    return side_by_side(first, groups)
+    return "\n\n".join(filter(None, [side_by_side(first, groups), view.scope(result, chosen)]))
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -63,7 +63,9 @@ def slice_reading(result: Any, metric: Metric, level: float) -> Reading:
 
 def _columns(metric: Metric, results: list[Any], level: float) -> list[list[str]]:
     """Lay out one metric: the values, and the intervals if there are any."""
-    readings = [slice_reading(result, metric, level) for result in results]
+    whole, *parts = results
+    of_all = view_of(whole).measure(whole, metric, level)  # a class that no row has is a mistake
+    readings = [of_all, *(slice_reading(result, metric, level) for result in parts)]
     values = [str(metric), *(short_number(reading.value) for reading in readings)]
     sampled = any(reading.sampling is not None for reading in readings)
     title = chance_title(level) if sampled else "certified interval"
