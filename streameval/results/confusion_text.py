@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import unicodedata
 from itertools import accumulate, takewhile
 from typing import Any
@@ -107,8 +108,9 @@ def _headlines(reading: Reading, level: float) -> list[str]:
         ]
     lines = [f"{'metric':<{width}}  {'value':>7}  {100 * level:.6g}% interval"]
     for name in names:
-        low, high = (number(end) for end in confidence(reading, name, level=level))
-        lines.append(f"{name:<{width}}  {number(value(reading, name)):>7}  [{low}, {high}]")
+        low, high = map(float, confidence(reading, name, level=level))
+        interval = "" if math.isnan(low) else f"[{number(low)}, {number(high)}]"
+        lines.append(f"{name:<{width}}  {number(value(reading, name)):>7}  {interval}".rstrip())
     return lines
 
 

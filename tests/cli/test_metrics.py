@@ -159,7 +159,8 @@ def test_counts_at_a_threshold_have_a_sampling_interval(call, write):
     ("metric", "message"),
     [
         ("recall_at(x)", "'recall_at(x)': 'x' is no number."),
-        ("recall_at_precision(7)", "must lie in [0, 1], got 7"),
+        ("recall_at_precision(7)", "recall_at_precision(7): `p` must lie in [0, 1], got 7"),
+        ("recall_at(nan)", "recall_at(nan): `threshold` must be a number, got nan"),
         ("recall_ta(0.5)", "no metric 'recall_ta(0.5)': did you mean 'recall_at(x)'?"),
         ("recall_at", "no metric 'recall_at': did you mean 'recall_at(x)'?"),
     ],

@@ -244,6 +244,16 @@ def test_plot_writes_the_counts_that_are_not_zero() -> None:
     assert written == {(1, 0): "1,234", (1, 1): "2"}
 
 
+@pytest.mark.parametrize("normalize", [True, False])
+def test_plot_writes_in_white_only_where_it_is_dark(normalize: bool) -> None:
+    """Of shares the darkest is 1, of counts the largest."""
+    accumulator = se.ConfusionAccumulator(2)
+    accumulator.update([0, 0, 1, 1], [0, 1, 0, 1], sample_weight=[9, 1, 1, 1])
+    written = accumulator.compute().plot(normalize=normalize).texts
+    found = [(text.get_text(), text.get_color()) for text in written]
+    assert set(found) == {("1", "black"), ("9", "white")}
+
+
 def test_plot_names_the_classes_on_both_axes() -> None:
     ax = named("a").plot()
     for ticks in (ax.get_xticklabels(), ax.get_yticklabels()):
@@ -399,3 +409,10 @@ def test_report_of_a_small_sample_shows_each_interval_around_its_value() -> None
     for line in shown:
         value, low, high = map(float, line)
         assert math.isnan(low) or low <= value <= high
+
+
+def test_report_leaves_out_an_interval_that_is_not_there() -> None:
+    result = se.ConfusionAccumulator(classes=2).update([0, 0], [0, 0]).compute()
+    lines = {line.split()[0]: line.split()[1:] for line in result.report().splitlines() if line}
+    assert lines["recall"] == ["0.0000"]
+    assert lines["accuracy"] == ["1.0000", "[0.3424,", "1.0000]"]

@@ -74,9 +74,8 @@ def measure(result: Curve | ClassCurves, metric: Metric, level: float) -> Readin
     Raises
     ------
     UsageError
-        If the result has no such metric, average or class.
-    InvalidInputError
-        If the argument of a metric, as in ``recall_at(0.5)``, lies outside its range.
+        If the result has no such metric, average or class, or the argument of a metric, as in
+        ``recall_at(0.5)``, lies outside its range.
     """
     check(result, metric)
     if metric.of in _AVERAGES:
@@ -157,7 +156,10 @@ def _check_number(source: Curve | ClassCurves, metric: Metric) -> None:
 
 def _called(source: Any, name: str, argument: float, level: float) -> Reading:
     """Read a metric that takes an argument."""
-    number = getattr(source, name)(argument)
+    try:
+        number = getattr(source, name)(argument)
+    except InvalidInputError as error:  # in the words of the metric, which no option has
+        raise UsageError(f"{name}({argument:g}): {error}") from None
     if name in _SAMPLED_AT and level > 0:
         return Reading(number, _sampling(source, level, name, argument), _NO_INTERVAL)
     return Reading(number)
