@@ -341,8 +341,9 @@ def _as_text(value: Any) -> str | None:
         return str(value).lower()
     if isinstance(value, datetime) and value.time() == time() and value.tzinfo is None:
         return str(value.date())
-    is_whole = isinstance(value, float) and value.is_integer() and abs(value) < 2**53
-    return str(int(value) if is_whole else value)
+    if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
+        return str(int(value))
+    return str(value)
 
 
 def _is_int64(value: float) -> bool:
