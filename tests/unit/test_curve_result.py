@@ -576,3 +576,10 @@ def test_precision_a_rounding_below_is_not_enough_where_weights_have_fractions()
 def test_partial_area_up_to_a_rate_of_one_is_the_area() -> None:
     curve = se.PRCurveSketch().update([0, 1, 1, 0], [0.1, 0.4, 0.35, 0.8]).compute()
     assert curve.partial_roc_auc(1.0) == curve.roc_auc
+
+
+def test_precision_that_no_threshold_has_leaves_no_recall_where_counts_pass_floats() -> None:
+    weight = [2**60, 2**60 + 1]
+    result = se.PRCurveSketch().update([0, 1], [0.75, 0.25], sample_weight=weight).compute()
+    assert result.recall_at_precision(0.9) == 0.0
+    assert result.recall_at_precision(0.5) == 1.0
