@@ -12,15 +12,8 @@ ConfusionAccumulator(n=3)
 0.5
 """
 
-from importlib.metadata import version
 from typing import TYPE_CHECKING, Any
 
-from streameval.accumulator import from_bytes, merge
-from streameval.calibration import CalibrationAccumulator
-from streameval.checkpoint import load, save
-from streameval.collection import Collection
-from streameval.confusion import ConfusionAccumulator
-from streameval.curve import PRCurveSketch
 from streameval.errors import (
     BadDataError,
     CorruptStateError,
@@ -30,23 +23,31 @@ from streameval.errors import (
     StreamevalError,
     UnsupportedVersionError,
 )
-from streameval.grouped import GroupedAUC
-from streameval.metrics.bounded import Bounded
-from streameval.ranking import RankingAccumulator
-from streameval.regression import RegressionAccumulator
-from streameval.results.calibration import Calibration
-from streameval.results.class_curves import ClassCurves
-from streameval.results.collection import CollectionResult
-from streameval.results.comparison import Comparison, Difference, compare
-from streameval.results.confusion import Confusion
-from streameval.results.curve import Curve
-from streameval.results.grouped import GroupedCurves
-from streameval.results.ranking import Ranking
-from streameval.results.regression import Regression
 
 if TYPE_CHECKING:
     from streameval import io as io
     from streameval import reports as reports
+    from streameval.accumulator import merge
+    from streameval.calibration import CalibrationAccumulator
+    from streameval.checkpoint import from_bytes, load, save
+    from streameval.collection import Collection
+    from streameval.confusion import ConfusionAccumulator
+    from streameval.curve import PRCurveSketch
+    from streameval.grouped import GroupedAUC
+    from streameval.metrics.bounded import Bounded
+    from streameval.ranking import RankingAccumulator
+    from streameval.regression import RegressionAccumulator
+    from streameval.results.calibration import Calibration
+    from streameval.results.class_curves import ClassCurves
+    from streameval.results.collection import CollectionResult
+    from streameval.results.comparison import Comparison, Difference, compare
+    from streameval.results.confusion import Confusion
+    from streameval.results.curve import Curve
+    from streameval.results.grouped import GroupedCurves
+    from streameval.results.ranking import Ranking
+    from streameval.results.regression import Regression
+
+    __version__: str
 
 __all__ = [
     "BadDataError",
@@ -81,21 +82,69 @@ __all__ = [
     "save",
 ]
 
-__version__ = version("streameval")
-
 if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
 
     def __getattr__(name: str) -> Any:
-        """Import what most programs do not use when it is first used."""
-        if name == "io":
-            import streameval.io  # noqa: PLC0415
+        """Import a name when it is first used: a program loads what it needs, and no more."""
+        if name in ("io", "reports"):
+            return _home(name)
+        if name == "__version__":
+            from importlib.metadata import version
 
-            return streameval.io
-        if name == "reports":
-            import streameval.reports  # noqa: PLC0415
-
-            return streameval.reports
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+            value = version("streameval")
+        elif name in __all__:
+            value = getattr(_home(name), name)
+        else:
+            raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+        globals()[name] = value
+        return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), "io", "reports"})
+        return sorted({*globals(), *__all__, "__version__", "io", "reports"})
+
+    def _home(name: str) -> Any:
+        """Import the module in which a public name is defined."""
+        match name:
+            case "io":
+                import streameval.io as home
+            case "reports":
+                import streameval.reports as home
+            case "merge":
+                import streameval.accumulator as home
+            case "CalibrationAccumulator":
+                import streameval.calibration as home
+            case "from_bytes" | "load" | "save":
+                import streameval.checkpoint as home
+            case "Collection":
+                import streameval.collection as home
+            case "ConfusionAccumulator":
+                import streameval.confusion as home
+            case "PRCurveSketch":
+                import streameval.curve as home
+            case "GroupedAUC":
+                import streameval.grouped as home
+            case "Bounded":
+                import streameval.metrics.bounded as home
+            case "RankingAccumulator":
+                import streameval.ranking as home
+            case "RegressionAccumulator":
+                import streameval.regression as home
+            case "Calibration":
+                import streameval.results.calibration as home
+            case "ClassCurves":
+                import streameval.results.class_curves as home
+            case "CollectionResult":
+                import streameval.results.collection as home
+            case "Comparison" | "Difference" | "compare":
+                import streameval.results.comparison as home
+            case "Confusion":
+                import streameval.results.confusion as home
+            case "Curve":
+                import streameval.results.curve as home
+            case "GroupedCurves":
+                import streameval.results.grouped as home
+            case "Ranking":
+                import streameval.results.ranking as home
+            case "Regression":
+                import streameval.results.regression as home
+        return home

@@ -20,12 +20,10 @@ from streameval.errors import (
 )
 from streameval.states.state import State
 
-__all__ = ["Accumulator", "decode", "from_bytes", "merge"]
+__all__ = ["Accumulator", "merge"]
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
-
-_KINDS: dict[int, type[Accumulator[Any, Any]]] = {}
 
 
 class Accumulator(ABC, Generic[ConfigT, StateT]):
@@ -47,12 +45,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _held: Any
 
     def __init_subclass__(cls, *, kind: int, config: type[Any], **options: Any) -> None:
-        """Enter the subclass under the number that its bytes carry."""
+        """Give the subclass the number that its bytes carry."""
         super().__init_subclass__(**options)
-        if kind in _KINDS:
-            raise TypeError(f"kind {kind} belongs to {_KINDS[kind].__name__}.")
+        if codec.KINDS.get(kind) != cls.__name__:
+            raise TypeError(f"kind {kind} is not that of {cls.__name__}.")
         cls.kind, cls._config_type = kind, config
-        _KINDS[kind] = cls
 
     def __init__(self, config: ConfigT) -> None:
         self._config = config
@@ -268,10 +265,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @classmethod
     def _decode(cls, parts: codec.Parts) -> Self:
-        actual = _KINDS.get(parts.kind)
-        if actual is not cls:
-            require(actual, f"unknown kind {parts.kind}")
-            held = getattr(actual, "__name__", "")
+        if parts.kind != cls.kind:
+            held = codec.KINDS[parts.kind]
             raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.__name__}.")
         try:
             config, state = cls._decode_parts(parts)
@@ -371,27 +366,6 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     if total is None:
         raise InvalidInputError("`accumulators` must hold at least one accumulator.")
     return total
-
-
-def from_bytes(data: bytes) -> Any:
-    """Read any accumulator from its bytes.
-
-    Raises
-    ------
-    CorruptStateError
-        When the bytes are damaged or of no known kind.
-    UnsupportedVersionError
-        When a newer release wrote them.
-    """
-    return decode(codec.split(data))
-
-
-def decode(parts: codec.Parts) -> Any:
-    """Read any accumulator from the checked parts of its bytes."""
-    kind = _KINDS.get(parts.kind)
-    if kind is None:
-        raise CorruptStateError(f"state is corrupt: unknown kind {parts.kind}.")
-    return kind._decode(parts)
 
 
 def _fields(value: attrs.AttrsInstance) -> dict[str, Any]:

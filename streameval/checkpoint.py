@@ -1,4 +1,4 @@
-"""Accumulators in files: after a crash there is the old file or the new one."""
+"""Accumulators from bytes and in files: after a crash there is the old file or the new one."""
 
 from __future__ import annotations
 
@@ -9,10 +9,41 @@ import stat
 from pathlib import Path
 from typing import Any
 
-from streameval.accumulator import Accumulator, from_bytes
+from streameval import codec
+from streameval.accumulator import Accumulator
+from streameval.collection import Collection
 from streameval.errors import InvalidInputError
+from streameval.kinds import SINGLE_KINDS
 
-__all__ = ["load", "replace_file", "save"]
+__all__ = ["from_bytes", "load", "replace_file", "save"]
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read any accumulator from its bytes.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
+        What `to_bytes` wrote; they may come from anywhere.
+
+    Raises
+    ------
+    CorruptStateError
+        When the bytes are damaged or of no known kind.
+    UnsupportedVersionError
+        When a newer release wrote them.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> data = se.ConfusionAccumulator().update([1, 0], [1, 1]).to_bytes()
+    >>> se.from_bytes(data)
+    ConfusionAccumulator(n=2)
+    """
+    parts = codec.split(data)
+    if parts.kind == Collection.kind:
+        return Collection._decode(parts)
+    return SINGLE_KINDS[parts.kind]._decode(parts)
 
 
 def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:

@@ -42,6 +42,7 @@ from streameval.errors import (
 )
 
 __all__ = [
+    "KINDS",
     "MAGIC",
     "PREFIX",
     "VERSION",
@@ -59,6 +60,16 @@ __all__ = [
 MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 1
 PREFIX = struct.Struct("<8sHHIQI")
+KINDS = {
+    1: "ConfusionAccumulator",
+    2: "RegressionAccumulator",
+    3: "PRCurveSketch",
+    4: "CalibrationAccumulator",
+    5: "GroupedAUC",
+    6: "RankingAccumulator",
+    7: "Collection",
+}
+"""The class that each kind belongs to; a number is never given twice."""
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
@@ -68,7 +79,7 @@ _WORD = 8
 
 @attrs.frozen
 class Parts:
-    """The checked parts of encoded bytes."""
+    """The checked parts of encoded bytes; the kind is one of `KINDS`."""
 
     kind: int
     header_bytes: bytes
@@ -143,6 +154,7 @@ def split(data: Any) -> Parts:
     )
     actual = zlib.crc32(view[PREFIX.size :], zlib.crc32(view[: PREFIX.size - 4]))
     require(actual == checksum, f"checksum (expected {checksum:08x}, got {actual:08x})")
+    require(kind in KINDS, f"unknown kind {kind}")
     header_bytes = bytes(view[PREFIX.size : start])
     return Parts(kind, header_bytes, _parse(header_bytes), view[start:])
 

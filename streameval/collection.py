@@ -7,9 +7,10 @@ from typing import Any, Self, final
 
 from streameval import codec
 from streameval._members import Members, SharedBatch, read_members
-from streameval.accumulator import Accumulator, decode
+from streameval.accumulator import Accumulator
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require
+from streameval.kinds import SINGLE_KINDS
 from streameval.results.collection import CollectionResult
 
 __all__ = ["Collection"]
@@ -257,8 +258,7 @@ def _described(config: CollectionConfig) -> dict[str, Any]:
 def _decode_member(data: memoryview) -> Accumulator[Any, Any]:
     parts = codec.split(data)
     require(parts.kind != Collection.kind, "a collection in a collection")
-    accumulator: Accumulator[Any, Any] = decode(parts)
-    return accumulator
+    return SINGLE_KINDS[parts.kind]._decode(parts)
 
 
 def _read_pairs(pairs: Any) -> dict[str, str]:

@@ -8,7 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from streameval.accumulator import from_bytes, merge
+from streameval.accumulator import merge
+from streameval.checkpoint import from_bytes
 from streameval.engines._counting import Counting, Make
 
 try:

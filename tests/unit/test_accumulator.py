@@ -317,5 +317,5 @@ def test_accumulator_without_its_methods_cannot_be_made() -> None:
 
 
 def test_a_kind_number_belongs_to_one_class() -> None:
-    with pytest.raises(TypeError, match=r"^kind 1 belongs to ConfusionAccumulator\.$"):
+    with pytest.raises(TypeError, match=r"^kind 1 is not that of Other\.$"):
         type("Other", (Accumulator,), {}, kind=1, config=object)

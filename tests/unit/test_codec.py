@@ -5,19 +5,19 @@ from __future__ import annotations
 import io
 import json
 import struct
+import subprocess
+import sys
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
-import attrs
 import numpy as np
 import pytest
 from small_states import EVERY, KINDS, SMALL, canonical, parse, seal
 
 import streameval as se
 from streameval import codec
-from streameval.accumulator import _KINDS, Accumulator
-from streameval.states.state import State, check_numbers
+from streameval.kinds import SINGLE_KINDS
 
 every_state = pytest.mark.parametrize("name", EVERY)
 readers = pytest.mark.parametrize(
@@ -163,69 +163,35 @@ def test_header_longer_than_any_is_refused_before_it_is_read() -> None:
         se.from_bytes(seal(b" " * (2**24 + 1), []))
 
 
-@attrs.frozen(kw_only=True)
-class TallyConfig:
-    """No options."""
-
-    @classmethod
-    def of(cls) -> TallyConfig:
-        return cls()
-
-
-@attrs.frozen
-class TallyCounts(State):
-    """A number."""
-
-    @classmethod
-    def zero(cls, config: TallyConfig) -> TallyCounts:
-        return cls(codec.FixedPoint.zeros(()))
-
-    def __add__(self, other: TallyCounts) -> TallyCounts:
-        return TallyCounts(self.n + other.n)
-
-    def check(self, config: TallyConfig) -> None:
-        check_numbers(self.n, (), "n")
-
-
-@pytest.fixture
-def tally() -> Iterator[Any]:
-    """An accumulator of another kind, known while the test runs."""
-    kind = 4_321
-    assert kind not in _KINDS
-
-    class Tally(Accumulator[TallyConfig, TallyCounts], kind=kind, config=TallyConfig):
-        def __init__(self) -> None:
-            super().__init__(TallyConfig())
-
-        def compute(self) -> int | float:
-            return self.n
-
-        @staticmethod
-        def _state_type(config: TallyConfig) -> type[TallyCounts]:
-            return TallyCounts
-
-    yield Tally()
-    del _KINDS[kind]
-
-
-def test_bytes_of_another_kind_are_incompatible(tally: Any) -> None:
+def test_bytes_of_another_kind_are_incompatible() -> None:
     with pytest.raises(
-        se.IncompatibleStateError, match=r"hold a Tally, not a ConfusionAccumulator\.$"
+        se.IncompatibleStateError,
+        match=r"hold a RegressionAccumulator, not a ConfusionAccumulator\.$",
     ):
-        se.ConfusionAccumulator.from_bytes(tally.to_bytes())
+        se.ConfusionAccumulator.from_bytes(se.RegressionAccumulator().to_bytes())
 
 
-def test_bytes_tell_their_kind(tally: Any) -> None:
-    assert type(se.from_bytes(tally.to_bytes())) is type(tally)
+def test_every_kind_number_is_that_of_its_class() -> None:
+    classes = {**SINGLE_KINDS, se.Collection.kind: se.Collection}
+    assert {number: kind.__name__ for number, kind in classes.items()} == codec.KINDS
+    assert {number: kind.__name__ for kind, number in KINDS.items()} == codec.KINDS
 
 
-def test_accumulators_of_two_kinds_do_not_merge(tally: Any) -> None:
+@pytest.mark.parametrize("name", {type(make()): name for name, make in EVERY.items()}.values())
+def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str) -> None:
+    data = EVERY[name]().to_bytes()
+    code = "import sys, streameval as se; sys.stdout.buffer.write(se.from_bytes(%r).to_bytes())"
+    run = subprocess.run([sys.executable, "-c", code % data], check=True, capture_output=True)
+    assert run.stdout == data
+
+
+def test_accumulators_of_two_kinds_do_not_merge() -> None:
     with pytest.raises(se.IncompatibleStateError, match="the kind differs"):
-        se.ConfusionAccumulator().merge(tally)
+        se.ConfusionAccumulator().merge(se.RegressionAccumulator())
 
 
-def test_accumulators_of_two_kinds_are_not_equal(tally: Any) -> None:
-    assert tally != se.ConfusionAccumulator()
+def test_accumulators_of_two_kinds_are_not_equal() -> None:
+    assert se.RegressionAccumulator() != se.ConfusionAccumulator()
 
 
 @readers
