@@ -1,4 +1,4 @@
-"""The memory of an evaluation, in a process of its own."""
+"""The memory of a command, in a process of its own."""
 
 import subprocess
 import sys
@@ -15,6 +15,11 @@ print(status.partition("VmHWM:")[2].split()[0], file=sys.stderr)
 
 def peak(*arguments):
     """Measure the most memory that an evaluation takes, in kB, and give what it prints."""
-    command = [sys.executable, "-c", MEASURE, "eval", *arguments, "--quiet"]
+    return peak_of("eval", *arguments, "--quiet")
+
+
+def peak_of(*arguments):
+    """Measure the most memory that a command takes, in kB, and give what it prints."""
+    command = [sys.executable, "-c", MEASURE, *arguments]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return int(done.stderr), done.stdout

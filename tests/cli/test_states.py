@@ -1,4 +1,11 @@
+import functools
+import os
+import tracemalloc
+from pathlib import Path
+
+import numpy as np
 import pytest
+from cli.memory import peak_of
 
 import streameval as se
 from streameval import InvalidInputError
@@ -25,6 +32,37 @@ def test_merge_adds_every_state(call, save):
     names = [save(f"{n}.state", se.ConfusionAccumulator().update([1], [n % 2])) for n in range(5)]
     assert call("merge", *names, "-o", "sum.state").code == 0
     assert se.load("sum.state") == se.ConfusionAccumulator().update([1] * 5, [0, 1, 0, 1, 0])
+
+
+def test_merge_of_10_000_files_takes_the_memory_of_a_few(folder):
+    random = np.random.default_rng(0)
+    for name in range(10):
+        se.save(
+            se.ConfusionAccumulator(36).update(*random.integers(0, 36, (2, 9))), f"{name}.state"
+        )
+    for name in range(10, 10_000):
+        os.link(f"{name % 10}.state", f"{name}.state")
+    names = [f"{name}.state" for name in range(10_000)]
+    few, _ = peak_of("merge", *names[:10], "-o", "few.sum")
+    many, _ = peak_of("merge", *names, "-o", "many.sum")
+    assert se.load("many.sum").n == 90_000
+    assert Path("9.state").stat().st_size > 10_000  # all of them together are 100 MB
+    assert many - few < 10_000
+
+
+def test_merge_takes_one_state_after_the_other_from_an_iterator():
+    size = 100 * 100 * 8  # of a matrix
+    make = functools.partial(se.ConfusionAccumulator, 100)
+
+    def most(count):
+        tracemalloc.start()
+        se.merge(make().update([n % 100], [0]) for n in range(count))
+        found = tracemalloc.get_traced_memory()[1]
+        tracemalloc.stop()
+        return found
+
+    most(3)
+    assert most(300) < most(3) + 10 * size
 
 
 def test_merge_may_write_over_its_input(call, save):
