@@ -5,6 +5,7 @@ No framework is imported here: foreign arrays are known by the module of their t
 
 from __future__ import annotations
 
+import functools
 import math
 import numbers
 from decimal import Decimal
@@ -27,6 +28,7 @@ __all__ = [
     "check_vector",
     "first_true",
     "shape_text",
+    "to_host",
 ]
 
 _NUMERIC_KINDS = "biuf"
@@ -57,6 +59,15 @@ def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
     if array.dtype.name.startswith(_MACHINE_FLOATS):
         return array.astype(np.float32)
     raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
+
+
+def to_host(value: Any, *, name: str) -> Any:
+    """Bring a tensor to where NumPy can read it, once for all who will; the rest stays as it is."""
+    return (
+        value
+        if type(value) is np.ndarray or _framework(value) is None
+        else as_array(value, name=name)
+    )
 
 
 def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
@@ -193,7 +204,13 @@ def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
 
 def _framework(value: Any) -> str | None:
     """Tell which framework's array this is, subclasses included."""
-    roots = (base.__module__.partition(".")[0] for base in type(value).__mro__)
+    kind: Any = type(value)
+    return _framework_of(kind)
+
+
+@functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
+def _framework_of(kind: type) -> str | None:
+    roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
     return next((root for root in roots if root in ("torch", "cupy")), None)
 
 
@@ -206,10 +223,10 @@ def _is_array(item: Any) -> bool:
 
 def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
     try:
-        plain = tensor.detach().cpu().resolve_conj().resolve_neg()
+        plain = tensor.detach()
         if str(plain.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
             plain = plain.float()
-        return np.asarray(plain.numpy())
+        return np.asarray(plain.numpy(force=True))
     except (AttributeError, RuntimeError, TypeError) as error:
         raise InvalidInputError(
             f"`{name}` must be a dense tensor of numbers: {_one_line(error)}."

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import attrs
 
+from streameval._arrays import to_host
 from streameval.errors import InvalidInputError
 
 __all__ = ["Table", "arguments"]
@@ -34,7 +35,7 @@ class Table:
                 listed = ", ".join(self.names) or "none"
                 raise InvalidInputError(f"`{name}` is missing: the batch has the columns {listed}.")
             try:
-                taken[name] = self.batch[name]
+                taken[name] = to_host(self.batch[name], name=name)
             except (KeyError, ValueError) as error:
                 raise InvalidInputError(
                     f"`{name}` cannot be taken from the batch: {error}."

@@ -7,6 +7,7 @@ from typing import Any, Self
 
 import attrs
 
+from streameval._arrays import to_host
 from streameval._batches import Table, arguments
 from streameval.accumulator import Accumulator
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
@@ -15,7 +16,7 @@ from streameval.errors import InvalidInputError, StreamevalError
 __all__ = ["Members", "SharedBatch", "read_members"]
 
 
-@attrs.define
+@attrs.frozen
 class _Naming:
     """Let an error within the block say which member it is about; its class stays."""
 
@@ -25,10 +26,11 @@ class _Naming:
         """Begin to watch."""
 
     def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
         if isinstance(error, StreamevalError):
             raise type(error)(f"member {self.name!r}: {error}") from error
-        if error is not None:
-            error.add_note(f"This was member {self.name!r}.")
+        error.add_note(f"This was member {self.name!r}.")
 
 
 def read_members(members: Any, columns: Any) -> CollectionConfig:
@@ -140,9 +142,9 @@ class Members:
         """Count a batch in all members, or raise what one of them has against it."""
         forks = []
         for name, part, accumulator in zip(self.names, parts, self.accumulators, strict=True):
-            fork: Any = accumulator._fork()
+            fork = accumulator._fork()
             with _Naming(name):
-                fork.update(batch.arrays_of(part), **batch.weights_of(part))
+                batch.hand_to(fork, part)
             forks.append(fork)
         return type(self)(self.names, tuple(forks))
 
@@ -158,42 +160,47 @@ class SharedBatch:
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
         """Tell a table from arrays."""
-        table = None if y_pred is not None else Table.of(y_true)
-        if table is not None:
-            return cls(table, (None, None), sample_weight)
-        given = arguments(
-            *(y_true, y_pred),
-            names=("y_true", "y_pred"),
-            optional={"sample_weight": sample_weight},
-        )
-        return cls(None, (given["y_true"], given["y_pred"]), given["sample_weight"])
+        if y_pred is None:
+            table = Table.of(y_true)
+            if table is not None:
+                return cls(table, (None, None), sample_weight)
+        if y_true is None or y_pred is None:
+            given = arguments(
+                *(y_true, y_pred),
+                names=("y_true", "y_pred"),
+                optional={"sample_weight": sample_weight},
+            )
+            y_true, y_pred, sample_weight = given.values()
+        pair = to_host(y_true, name="y_true"), to_host(y_pred, name="y_pred")
+        return cls(None, pair, sample_weight)
 
-    def arrays_of(self, member: Member) -> dict[str, Any]:
+    def hand_to(self, accumulator: Any, member: Member) -> None:
+        """Update an accumulator with what it reads of the batch."""
+        weights = {} if self._weights is None else self._weights_of(member)
+        if self._table is not None:
+            accumulator.update(self._columns_of(self._table, member), **weights)
+        elif member.takes_truth_and_prediction:
+            accumulator.update(*self._pair, **weights)
+        else:
+            raise InvalidInputError(
+                f"`batch` must be a mapping or a table, because {member.kind.__name__} "
+                f"reads {', '.join(member.kind._arrays)}, got arrays."
+            )
+
+    def _columns_of(self, table: Table, member: Member) -> dict[str, Any]:
         """Give the arrays that a member reads, by name."""
-        if self._table is None:
-            return self._pair_of(member)
-        table, required = self._table, member.required
+        required = member.required
         return {
             array: table.column(column)
             for array, column in member.read.items()
             if array in required or column in table.names
         }
 
-    def weights_of(self, member: Member) -> dict[str, Any]:
+    def _weights_of(self, member: Member) -> dict[str, Any]:
         """Give the weights that were passed by keyword to a member."""
-        if self._weights is None:
-            return {}
         if "sample_weight" not in member.arrays:
             raise InvalidInputError(
                 "`sample_weight` has no meaning here: "
                 f"{member.kind.__name__} reads {', '.join(member.arrays)}."
             )
         return {"sample_weight": self._weights}
-
-    def _pair_of(self, member: Member) -> dict[str, Any]:
-        if not member.takes_truth_and_prediction:
-            raise InvalidInputError(
-                f"`batch` must be a mapping or a table, because {member.kind.__name__} "
-                f"reads {', '.join(member.kind._arrays)}, got arrays."
-            )
-        return dict(zip(member.kind._arrays, self._pair, strict=True))

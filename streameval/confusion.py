@@ -11,7 +11,7 @@ from streameval._arrays import as_array, as_labels, as_weights, check_matrix, ch
 from streameval._decisions import decide, decide_multilabel, present
 from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Classes, Label, encode, meet
-from streameval._plain_batches import PlainBatches
+from streameval._plain_batches import PlainBatches, PlainCodes
 from streameval.accumulator import Accumulator
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
@@ -29,8 +29,6 @@ __all__ = ["ConfusionAccumulator"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
-
-_WAITING_ROWS = 8192
 
 
 @final
@@ -89,9 +87,9 @@ class ConfusionAccumulator(
 
     _arrays = ("y_true", "y_pred")
 
-    # a state, the buffer of cells that are not in it yet, and how many there are; the three are
-    # replaced as one, so that no reader sees a mix
-    _held: tuple[ConfusionCounts, Codes | None, int]
+    # a state, the codes of rows that are not in it yet, and how many there are; replaced as one,
+    # so that no reader sees a mix; and the memory that the rows of large batches pass through
+    _held: tuple[ConfusionCounts, PlainCodes | None, int, PlainCodes | None]
 
     def __init__(
         self,
@@ -144,15 +142,14 @@ class ConfusionAccumulator(
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = self._named(y_true, y_pred, optional=(sample_weight,))
-        truth = as_array(given["y_true"], name="y_true")
-        prediction = as_array(given["y_pred"], name="y_pred")
-        weights = given["sample_weight"]
-        plain = PlainBatches.under(self._config)
-        cells = plain.cells(truth, prediction) if plain and weights is None else None
-        if cells is not None:
-            return self._wait(cells)
-        counts = _count(self._config, truth, prediction, weights)
+        if y_true is None or y_pred is None:  # one batch holds them, or something is missing
+            given = self._named(y_true, y_pred, optional=(sample_weight,))
+            y_true, y_pred = given["y_true"], given["y_pred"]
+            sample_weight = given["sample_weight"]
+        truth, prediction = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+        if sample_weight is None and self._count_plain(truth, prediction):
+            return self
+        counts = _count(self._config, truth, prediction, sample_weight)
         try:
             return self._absorb(counts)
         except IncompatibleStateError:
@@ -173,34 +170,62 @@ class ConfusionAccumulator(
 
     @property
     def _state(self) -> ConfusionCounts:
-        state, waiting, used = self._held
+        state, waiting, used, _ = self._held
         if waiting is None:
             return state
-        counted: Any = state  # only the cells of a fixed matrix wait
-        total: ConfusionCounts = counted + MatrixCounts.of_cells(waiting[:used], self._config)
-        return total
+        return _with_tally(state, waiting.tally(used), used)
 
     @_state.setter
     def _state(self, state: ConfusionCounts) -> None:
-        self._held = state, None, 0
+        self._held = state, None, 0, None
 
-    def _wait(self, cells: Codes) -> Self:
-        """Keep the cells of a small batch until there are enough of them to be worth counting."""
-        state, waiting, used = self._held
-        end = used + len(cells)
-        if end > _WAITING_ROWS or state.n.whole > MAX_TOTAL - _WAITING_ROWS:
-            return self._absorb(MatrixCounts.of_cells(cells, self._config))
-        if waiting is None:
-            waiting = np.empty(_WAITING_ROWS, dtype=np.int64)
-        waiting[used:end] = cells
-        self._held = state, waiting, end
-        return self
+    @property
+    def _total(self) -> FixedPoint:
+        state, _, used, _ = self._held
+        return state.n + FixedPoint(np.array(used))
+
+    def _count_plain(self, y_true: Array, y_pred: Array) -> bool:
+        """Keep the rows of a plain batch until there are enough of them to be worth counting."""
+        state, waiting, used, scratch = self._held
+        end = waiting.put(y_true, y_pred, used) if waiting is not None else 0
+        if not end:
+            return self._make_room(y_true, y_pred)
+        self._held = state, waiting, end, scratch
+        return True
+
+    def _make_room(self, y_true: Array, y_pred: Array) -> bool:
+        """Count a large plain batch; for a small one count what waits, and let it wait."""
+        plain = PlainBatches.under(self._config)
+        if plain is None or not plain.fit(y_true, y_pred):
+            return False
+        state, waiting, used, scratch = self._held
+        rows = len(y_true)
+        if waiting is not None and used + rows <= plain.room:
+            return False  # there was room
+        if state.n.whole > MAX_TOTAL - 2 * plain.room - rows:
+            return False  # near the largest total, which rows that wait never pass
+        if rows > plain.room // 2:
+            scratch = scratch or PlainCodes.of(plain, plain.piece)
+            tally = scratch.pass_through(y_true, y_pred)
+            if tally is not None:
+                self._held = _with_tally(state, tally, rows), waiting, used, scratch
+            return tally is not None
+        waiting = PlainCodes.of(plain, plain.room)
+        end = waiting.put(y_true, y_pred, 0)
+        if end:
+            self._held = self._state, waiting, end, scratch
+        return end > 0
 
     @staticmethod
     def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return MultilabelCounts
         return MetCounts if config.is_open else MatrixCounts
+
+
+def _with_tally(state: ConfusionCounts, tally: Codes, rows: int) -> ConfusionCounts:
+    assert not isinstance(state, MetCounts)  # noqa: S101 - only fixed classes are plain
+    return state.with_tally(tally, rows)
 
 
 def _count(
@@ -227,7 +252,9 @@ def _count(
         credit = None if credit is None else credit.select(kept)
         weights = None if weights is None else weights.select(kept)
     if weights is None and credit is None:
-        return MatrixCounts.of_cells(places * config.n_classes + predicted, config)
+        cells = places * config.n_classes + predicted
+        tally = np.bincount(cells, minlength=config.n_classes**2)
+        return MatrixCounts.zero(config).with_tally(tally, len(cells))
     credit = credit or TopKCredit.of_hits(places == predicted)
     return MatrixCounts.of(places, predicted, credit, weights, config)
 

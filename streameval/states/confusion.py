@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Self, final
+from typing import Any, Self, TypeAlias, final
 
 import attrs
 import numpy as np
@@ -17,6 +17,8 @@ from streameval.states.state import State, check_numbers
 __all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
 
 Codes = npt.NDArray[np.int64]
+Places = npt.NDArray[Any]
+Count: TypeAlias = np.signedinteger[Any] | Codes
 
 
 @attrs.frozen
@@ -89,14 +91,27 @@ class MatrixCounts(State):
         credited = credit.tally(top_k, k, weights)
         return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
 
-    @classmethod
-    def of_cells(cls, cells: Codes, config: ConfusionConfig) -> Self:
-        """Count rows of weight 1 by their cells in the flat matrix; hits have full credit."""
-        k, top_k = config.n_classes, config.top_k
-        matrix = np.bincount(cells, minlength=k * k)
-        credit = np.zeros((top_k, k), dtype=np.int64)
-        credit[0, 0] = matrix[:: k + 1].sum()
-        return cls(_total(None, len(cells)), FixedPoint(matrix.reshape(k, k)), FixedPoint(credit))
+    @staticmethod
+    def tally(truth: Places, prediction: Places, config: ConfusionConfig) -> Codes:
+        """Count rows of weight 1 in the flat matrix; for two classes, places may be bools."""
+        k = config.n_classes
+        if k == 2:
+            hits = truth.view(np.bool_) & prediction.view(np.bool_)
+            positive, predicted, both = map(np.count_nonzero, (truth, prediction, hits))
+            return _outcomes(len(truth), positive, predicted, both)
+        cells = np.multiply(truth, k, dtype=np.uint8 if k <= 16 else np.intp)
+        cells += prediction
+        return np.bincount(cells, minlength=k * k)
+
+    def with_tally(self, tally: Codes, rows: int) -> Self:
+        """Add rows of weight 1, given in the flat matrix; hits have full credit.
+
+        The caller knows that the total stays within 2**63 - 1; no cell passes the total.
+        """
+        hits = np.zeros(self.credit.shape, dtype=np.int64)
+        hits[0, 0] = np.add.reduce(tally[:: len(hits[0]) + 1])
+        matrix = _plus(self.matrix, tally.reshape(self.matrix.shape))
+        return type(self)(_plus(self.n, rows), matrix, _plus(self.credit, hits))
 
     def __add__(self, other: Self) -> Self:
         """Add cell by cell; the total comes first, so that it is what overflows."""
@@ -255,6 +270,28 @@ class MultilabelCounts(State):
         outcomes = weights.select(row_of_entry).scatter(index[known], size * 4)
         return cls(n, outcomes.reshape(size, 2, 2), weights.select(exact).total())
 
+    @staticmethod
+    def tally(
+        truth: Places,
+        prediction: Places,
+        config: ConfusionConfig,  # noqa: ARG004 - one signature for both
+    ) -> Codes:
+        """Count rows of 0 and 1, all known and of weight 1: the outcomes, then exact matches."""
+        truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
+        sums = _column_sums(truth, prediction, truth & prediction)
+        wrong = truth ^ prediction
+        first = wrong.argmax(axis=1)  # a fifth of the time of any; 0 if nothing is wrong
+        exact = len(truth) - np.count_nonzero(first) - np.count_nonzero(wrong[:, 0])
+        return np.append(_outcomes(len(truth), *sums), exact)
+
+    def with_tally(self, tally: Codes, rows: int) -> Self:
+        """Add rows of weight 1, given by their outcomes and the number of exact matches.
+
+        The caller knows that the total stays within 2**63 - 1; no outcome passes the total.
+        """
+        outcomes = _plus(self.outcomes, tally[:-1].reshape(self.outcomes.shape))
+        return type(self)(_plus(self.n, rows), outcomes, _plus(self.exact_match, tally[-1]))
+
     def __add__(self, other: Self) -> Self:
         """Add cell by cell; the total comes first, so that it is what overflows."""
         return type(self)(
@@ -282,6 +319,35 @@ class MultilabelCounts(State):
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
     return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+
+
+def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Codes:
+    """Lay out the cells (truth, prediction) of two classes, or of each of many labels."""
+    correct_rejections = rows - positive - predicted + hits
+    cells = [correct_rejections, predicted - hits, positive - hits, hits]
+    return np.array(cells).T.ravel()
+
+
+def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
+    """Count the true entries of each column.
+
+    Rows are laid side by side until at most 254 are left, which add up within a byte: a sixth
+    of the time of ``array.sum(axis=0)`` for 4096 rows of 20.
+    """
+    rows, columns = arrays[0].shape
+    beside = -(-rows // 254)
+    laid = rows // beside * beside
+    sums = np.empty((len(arrays), beside, columns), dtype=np.uint8)
+    for array, sides in zip(arrays, sums, strict=True):
+        tall = array[:laid].view(np.uint8).reshape(-1, beside * columns)
+        np.add.reduce(tall, axis=0, dtype=np.uint8, out=sides.reshape(-1))
+        sides[: rows - laid] += array[laid:]
+    counts: Codes = np.add.reduce(sums, axis=1, dtype=np.int64)
+    return counts
+
+
+def _plus(numbers: FixedPoint, whole: int | np.int64 | Codes) -> FixedPoint:
+    return FixedPoint(np.asarray(numbers.whole + whole), numbers.fraction)
 
 
 def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:

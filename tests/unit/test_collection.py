@@ -469,3 +469,18 @@ def test_sum_and_merge_add_up() -> None:
 def test_one_collection_is_nothing_to_merge() -> None:
     with pytest.raises(se.InvalidInputError, match="must be an iterable of accumulators, got one"):
         se.merge(nested())  # type: ignore[arg-type]
+
+
+def test_tensor_is_brought_to_the_host_once_for_all_members(monkeypatch: Any) -> None:
+    torch = pytest.importorskip("torch")
+    brought = []
+    monkeypatch.setattr(torch.Tensor, "detach", lambda tensor: brought.append(1) or tensor)
+    labels, scores = torch.tensor([1, 0, 1]), torch.tensor([0.9, 0.2, 0.4])
+    members = {"counts": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
+    pair = se.Collection(members).update(labels, scores)
+    assert len(brought) == 2
+    columns = {"counts": {"y_pred": "y_score"}}
+    table = se.Collection(members, columns=columns).update({"y_true": labels, "y_score": scores})
+    assert len(brought) == 4
+    assert pair["curve"] == table["curve"]
+    assert table["counts"].n == 3

@@ -191,11 +191,20 @@ OF_MAPPINGS = [
 ]
 """What mappings raise by custom."""
 
-PAIR = SharedBatch.of([1], [1], [1])
+PAIR = SharedBatch.of([1], [1], None)
+WEIGHTED = SharedBatch.of([1], [1], [1])
 RANKED = Member(type(RANK), RANK._config)
 UNNAMED = [
-    Case("pair", lambda: PAIR.arrays_of(RANKED), "`batch` must be a mapping or a table"),
-    Case("weights", lambda: PAIR.weights_of(RANKED), "`sample_weight` has no meaning here"),
+    Case(
+        "pair",
+        lambda: PAIR.hand_to(se.RankingAccumulator(), RANKED),
+        "`batch` must be a mapping or a table",
+    ),
+    Case(
+        "weights",
+        lambda: WEIGHTED.hand_to(se.RankingAccumulator(), RANKED),
+        "`sample_weight` has no meaning here",
+    ),
 ]
 """What is raised before the member is named."""
 

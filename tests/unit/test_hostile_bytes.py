@@ -119,6 +119,7 @@ def test_a_header_is_read_in_linear_time(classes: list[Any]) -> None:
 
 
 def _peak_while_refused(data: bytes) -> int:
+    _ = se.from_bytes  # imports what it needs
     tracemalloc.start()
     try:
         before = tracemalloc.get_traced_memory()[0]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -10,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval import confusion
-from streameval._plain_batches import PlainBatches
+from streameval import _plain_batches, confusion
+from streameval._plain_batches import PlainBatches, PlainCodes
 from streameval.configs.confusion import ConfusionConfig
 
 OPTIONS: list[dict[str, Any]] = [
@@ -28,6 +29,15 @@ OPTIONS: list[dict[str, Any]] = [
     {"classes": [0, 2]},
     {"classes": 3, "ignore_label": 1},
     {"classes": 40},
+    {"classes": 300},
+]
+MULTILABEL: list[dict[str, Any]] = [
+    {},
+    {"threshold": 0.75},
+    {"threshold": 2.0},
+    {"from_scores": True},
+    {"from_scores": False},
+    {"ignore_label": -1},
 ]
 DTYPES = ["?", "i1", "u1", ">i2", "u4", "i8", "u8", "f2", "f4", ">f4", "f8", "g"]
 
@@ -46,12 +56,32 @@ def outcome(count: Any) -> Any:
         return str(error)
 
 
+def predictions(random: np.random.Generator, limit: int, shape: Any, dtype: str) -> Any:
+    if dtype in "?i1u1>i2u4i8u8":
+        return random.integers(0, limit, shape).astype(dtype)
+    scores = (random.integers(0, 2**limit, shape) / 8).astype(dtype)
+    if random.random() < 0.1:
+        scores[0] = np.nan
+    return scores
+
+
+@pytest.fixture(scope="module")
+def short_pieces() -> Iterator[None]:
+    """Let batches of a few hundred rows be large, and take several pieces."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_plain_batches, "_PIECE", 613)
+        patch.setattr(_plain_batches, "_LEAST_ROOM", 150)
+        yield
+
+
+@pytest.mark.usefixtures("short_pieces")
 @given(
     options=st.sampled_from(OPTIONS),
     dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
-    rows=st.sampled_from([1, 2, 7, 600]),
+    rows=st.sampled_from([1, 2, 7, 700]),
     columns=st.sampled_from([0, 1, 2, 3, 40]),
     limit=st.sampled_from([1, 2, 3, 4]),
+    least=st.sampled_from([0, 0, 0, -1]),
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=3000, deadline=None, derandomize=True, database=None)
@@ -61,19 +91,93 @@ def test_plain_and_full_reading_agree(
     rows: int,
     columns: int,
     limit: int,
+    least: int,
     seed: int,
 ) -> None:
     random = np.random.default_rng(seed)
-    y_true = random.integers(0, limit, rows).astype(dtypes[0])
+    y_true = random.integers(least, limit, rows).astype(dtypes[0])
     shape = (rows, columns) if columns else (rows,)
-    if dtypes[1] in "?i1u1>i2u4i8u8":
-        y_pred = random.integers(0, limit, shape).astype(dtypes[1])
-    else:
-        y_pred = (random.integers(0, 2**limit, shape) / 8).astype(dtypes[1])
-        if random.random() < 0.1:
-            y_pred[0] = np.nan
+    y_pred = predictions(random, limit, shape, dtypes[1])
     short = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
     assert short == outcome(lambda: fully(options, y_true, y_pred))
+
+
+@pytest.mark.usefixtures("short_pieces")
+@given(
+    options=st.sampled_from(MULTILABEL),
+    dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
+    rows=st.sampled_from([1, 2, 7, 60, 700]),
+    columns=st.sampled_from([1, 2, 3, 40]),
+    others=st.sampled_from([0, 0, 0, 1]),
+    limit=st.sampled_from([1, 2, 2, 2, 3]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+def test_plain_and_full_reading_of_many_labels_agree(
+    options: dict[str, Any],
+    dtypes: tuple[str, str],
+    rows: int,
+    columns: int,
+    others: int,
+    limit: int,
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    options = options | {"classes": columns, "multilabel": True}
+    y_true = random.integers(0, limit, (rows, columns)).astype(dtypes[0])
+    y_pred = predictions(random, limit, (rows, columns + others), dtypes[1])
+    short = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
+    assert short == outcome(lambda: fully(options, y_true, y_pred))
+
+
+def neighbours(threshold: float, dtype: str) -> Any:
+    """List the scores of a dtype around a threshold, and where the dtype ends."""
+    limits = np.finfo(dtype)
+    with np.errstate(over="ignore"):
+        near = np.array([threshold, 0, limits.max, limits.tiny], dtype)
+        near = np.concatenate([near, -near])
+        ends = np.array([np.inf, -np.inf], dtype)
+        return np.concatenate([near, *(np.nextafter(near, end) for end in ends), ends])
+
+
+THRESHOLDS = [
+    *(0.5, 0.1, 1 / 3, 1.0, 0.0, -0.1, 1e-40, 1e-45, -1e-45, 1e-300, -5e-324, 6e-8, 7e-6),
+    *(65504.0, 65519.9, 65520.0, 70000.0, -70000.0, 3.4028235e38, 3.5e38, -1e39, 1.7e308),
+]
+
+
+@pytest.mark.parametrize("rows", ["one by one", "together"])
+@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("threshold", THRESHOLDS)
+def test_scores_reach_the_threshold_where_they_do_as_float64(
+    threshold: float, dtype: str, positive: int, rows: str
+) -> None:
+    scores = neighbours(threshold, dtype)
+    accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive)
+    for part in np.split(scores, len(scores)) if rows == "one by one" else [scores]:
+        assert accumulator._count_plain(np.ones(len(part), dtype=np.int64), part)
+    reach = sum(float(score) >= threshold for score in scores)
+    expected = [reach, len(scores) - reach]
+    assert accumulator.compute().matrix[1].tolist() == (expected[::-1] if positive else expected)
+
+
+def test_a_large_batch_with_a_bad_row_at_its_end_leaves_no_trace() -> None:
+    y_true, scores = np.zeros(300_000, dtype=np.int64), np.zeros(300_000)
+    accumulator = se.ConfusionAccumulator().update(y_true, scores).update([1], [0.75])
+    before = accumulator.to_bytes()
+    scores[-1] = np.nan
+    with pytest.raises(se.InvalidInputError, match="got NaN at position 299999"):
+        accumulator.update(y_true, scores)
+    assert accumulator.to_bytes() == before
+
+
+@pytest.mark.parametrize("options", [{}, {"classes": 30}, {"classes": 3, "multilabel": True}])
+def test_total_counts_the_rows_that_wait(options: dict[str, Any]) -> None:
+    accumulator = se.ConfusionAccumulator(**options)
+    y = np.zeros((2, 3) if "multilabel" in options else 2, dtype=np.int64)
+    for updates in range(1, 4):
+        assert accumulator.update(y, y).n == 2 * updates
 
 
 @pytest.mark.parametrize(
@@ -82,14 +186,15 @@ def test_plain_and_full_reading_agree(
         ({}, np.array([0, 1]), np.array([1, 1])),
         ({}, np.array([0, 1]), np.array([0.2, 0.5], dtype=np.float32)),
         ({"classes": 3}, np.array([0, 2], dtype=np.uint8), np.array([1, 2])),
+        ({"classes": 2, "multilabel": True}, np.eye(2, dtype=np.int64), np.eye(2)),
         ({"classes": 3}, np.array([0, 2]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])),
     ],
-    ids=["labels", "scores", "several classes", "score rows"],
+    ids=["labels", "scores", "several classes", "several labels", "score rows"],
 )
 def test_the_usual_batches_are_plain(options: Any, y_true: Any, y_pred: Any) -> None:
     plain = PlainBatches.under(se.ConfusionAccumulator(**options)._config)
     assert plain is not None
-    assert plain.cells(y_true, y_pred) is not None
+    assert PlainCodes.of(plain, 2).put(y_true, y_pred, 0) == 2
 
 
 def test_no_batch_is_plain_when_rows_may_be_ignored() -> None:
@@ -97,7 +202,9 @@ def test_no_batch_is_plain_when_rows_may_be_ignored() -> None:
     assert PlainBatches.under(config) is None
 
 
-@pytest.mark.parametrize("sizes", [[1] * 20_000, [8192, 1], [8000, 193, 8192, 9000], [3] * 5000])
+@pytest.mark.parametrize(
+    "sizes", [[1] * 20_000, [4096] * 5, [8192, 1], [8000, 193, 8192, 9000], [3] * 5000]
+)
 def test_waiting_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]) -> None:
     random = np.random.default_rng(0)
     y_true, y_pred = random.integers(0, 5, (2, sum(sizes)))
