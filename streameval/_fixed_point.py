@@ -102,6 +102,11 @@ class FixedPoint:
             return chosen
         return FixedPoint(chosen.whole)
 
+    def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
+        """Put 0 in place of some items."""
+        fraction = None if self.fraction is None else self.fraction * kept
+        return FixedPoint(self.whole * kept, fraction)
+
     def reshape(self, *shape: int) -> FixedPoint:
         """Give the same numbers in another shape."""
         fraction = None if self.fraction is None else self.fraction.reshape(shape)
@@ -159,12 +164,12 @@ class FixedPoint:
         return _carry(whole, high, low)
 
     def cumsum(self) -> FixedPoint:
-        """Add up a vector from its beginning to each item, under the terms of `sum_runs`."""
-        whole = np.cumsum(self.whole)
+        """Add up the first 0, 1, 2, ... items of a vector, under the terms of `sum_runs`."""
+        whole = _cumsum(self.whole)
         if self.fraction is None:
             return FixedPoint(whole)
-        low = np.cumsum(self.fraction & _HALF_MASK)
-        return _carry(whole, np.cumsum(self.fraction >> _HALF_BITS), low)
+        low = _cumsum(self.fraction & _HALF_MASK)
+        return _carry(whole, _cumsum(self.fraction >> _HALF_BITS), low)
 
     def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
         """Add the numbers, item by item, into the cells of a new array.
@@ -268,6 +273,12 @@ class FixedPoint:
 
 def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
+
+
+def _cumsum(values: Int64Array) -> Int64Array:
+    sums = np.zeros(len(values) + 1, dtype=np.int64)
+    np.cumsum(values, out=sums[1:])
+    return sums
 
 
 def _parts(n: int) -> Iterator[slice]:

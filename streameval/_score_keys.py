@@ -7,7 +7,8 @@ score is its magnitude's bits, counted up or down from 2**63 by its sign.
 
 from __future__ import annotations
 
-from typing import Literal
+from collections.abc import Callable
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -17,38 +18,32 @@ __all__ = ["Scale", "are_keys", "keys_of", "prefixes", "scores_of"]
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Scale = Literal["probability", "real"]
+ItemT = TypeVar("ItemT", bound=np.generic)
 
+_CHUNK = 2**14  # its temporaries stay in the cache, which is worth a factor of 3
 _HALF = np.float64(0.5).view(np.uint64)
 _ONE = np.uint64(2) * _HALF  # the key of 1.0
 _SIGN = np.uint64(1 << 63)
 
 
-def keys_of(scores: Floats, scale: Scale) -> Keys:
+def keys_of(scores: npt.NDArray[np.floating[Any]], scale: Scale) -> Keys:
     """Give the key of each score; greater scores have greater keys, and -0.0 that of 0.0.
 
     Parameters
     ----------
-    scores : float64 array, any shape
-        Without NaN; for probabilities in [0, 1].
+    scores : array of floats, any shape
+        At most 64 bits wide, without NaN; for probabilities in [0, 1].
     scale : {"probability", "real"}
         Which keys to give.
     """
-    if scale == "probability":
-        is_high = scores >= 0.5
-        # the nearer end's distance: what is kept of 1 - x is exact, as Sterbenz showed
-        bits = (np.where(is_high, 1.0 - scores, scores) + 0.0).view(np.uint64)
-        return np.where(is_high, _ONE - bits, bits)
-    bits = (scores + 0.0).view(np.uint64)
-    return np.where(bits >= _SIGN, -bits, bits | _SIGN)  # 2**64 wraps to 0
+    make = _probability_keys if scale == "probability" else _real_keys
+    return _by_chunk(lambda part: make(part.astype(np.float64, copy=False)), scores, np.uint64)
 
 
 def scores_of(keys: Keys, scale: Scale) -> Floats:
     """Give the score of each key, the inverse of `keys_of`."""
-    if scale == "probability":
-        is_high = keys >= _HALF
-        near = np.where(is_high, _ONE - keys, keys).view(np.float64)
-        return np.where(is_high, 1.0 - near, near)
-    return np.where(keys >= _SIGN, keys ^ _SIGN, -keys).view(np.float64)
+    make = _probabilities if scale == "probability" else _reals
+    return _by_chunk(make, keys, np.float64)
 
 
 def are_keys(keys: Keys, scale: Scale) -> bool:
@@ -65,3 +60,37 @@ def prefixes(keys: Keys, level: int) -> Keys:
     """Drop the lowest `level` bits of each key, all 64 of them too."""
     # a shift by 64 is not a shift
     return np.zeros_like(keys) if level >= 64 else keys >> np.uint64(level)
+
+
+def _probability_keys(scores: Floats) -> Keys:
+    # the nearer end's distance: what is kept of 1 - x is exact, as Sterbenz showed
+    near = np.minimum(scores, 1.0 - scores) + 0.0
+    origin = (scores >= 0.5) * _ONE.view(np.int64)
+    return np.abs(origin - near.view(np.int64)).view(np.uint64)
+
+
+def _real_keys(scores: Floats) -> Keys:
+    bits = (scores + 0.0).view(np.uint64)
+    return np.where(bits >= _SIGN, -bits, bits | _SIGN)  # 2**64 wraps to 0
+
+
+def _probabilities(keys: Keys) -> Floats:
+    is_high = keys >= _HALF
+    near = np.where(is_high, _ONE - keys, keys).view(np.float64)
+    return np.where(is_high, 1.0 - near, near)
+
+
+def _reals(keys: Keys) -> Floats:
+    return np.where(keys >= _SIGN, keys ^ _SIGN, -keys).view(np.float64)
+
+
+def _by_chunk(
+    make: Callable[[Any], npt.NDArray[ItemT]], array: npt.NDArray[Any], dtype: type[ItemT]
+) -> npt.NDArray[ItemT]:
+    """Apply a function item by item, a part at a time."""
+    flat = array.ravel()
+    made = np.empty(flat.shape, dtype=dtype)
+    for start in range(0, len(flat), _CHUNK):
+        part = slice(start, start + _CHUNK)
+        made[part] = make(flat[part])
+    return made.reshape(array.shape)

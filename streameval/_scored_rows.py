@@ -1,8 +1,9 @@
-"""From labels and scores to keys and classes."""
+"""From labels and scores to checked rows."""
 
 from __future__ import annotations
 
 import functools
+import math
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from streameval._arrays import (
 from streameval._decisions import present
 from streameval._fixed_point import FixedPoint
 from streameval._labels import Label, canonical_label, encode
-from streameval._score_keys import Scale, keys_of
+from streameval._score_keys import Scale
 from streameval.configs.curve import CurveConfig
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
@@ -33,6 +34,17 @@ Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
+_LABEL_BITS = {
+    np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4, 8)
+} | {np.dtype(bool): np.dtype(np.uint8)}
+"""What tells 0 and 1 from any other label at once."""
+
+_SCORE_BITS = {
+    np.dtype(f"f{size}"): (np.dtype(f"u{size}"), np.ones(1, f"f{size}").view(f"u{size}").item())
+    for size in (2, 4, 8)
+}
+"""What tells probabilities from any other score at once, and that of 1.0."""
+
 
 def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig) -> ScoredRows:
     """Read one batch, all of it or nothing.
@@ -43,9 +55,11 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
         When an array has the wrong shape, type or values.
     """
     labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    if sample_weight is None and _are_plain(labels, given, config):
+        return ScoredRows(given[None], config.scores, labels.astype(bool)[None])
     if _is_empty(labels) and _is_empty(given):
         as_weights(sample_weight, rows=0)
-        return _no_rows(config.n_curves)
+        return _no_rows(config)
     hint = " Pass pos_label= to name the positive one of two other labels."
     return _read(labels, given, sample_weight, config, hint)[0]
 
@@ -67,10 +81,35 @@ def read_grouped(
             canonical_label(text, name="group")
     if _is_empty(labels) and _is_empty(given) and _is_empty(groups):
         as_weights(sample_weight, rows=0)
-        return GroupedRows(_no_rows(1), groups)
+        return GroupedRows(_no_rows(_one_curve(config.scores)), groups)
     rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint="")
     check_vector(groups, rows=len(counted), name="group")
     return GroupedRows(rows, groups[counted])
+
+
+def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
+    """Tell whether a batch without weights is the usual one: 0 and 1 against floats.
+
+    A training step updates with a few rows at a time, where the full reading spends its time on
+    calls, not on rows. This takes one pass over each array and never raises: what it leaves
+    gets the full reading.
+    """
+    if config.classes is not None or config.pos_label is not None:
+        return False
+    if labels.ndim != 1 or labels.shape != scores.shape or not len(labels):
+        return False
+    if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORE_BITS:
+        return False
+    # the place of the maximum is a quarter of the fixed cost of the maximum itself
+    codes = labels.view(_LABEL_BITS[labels.dtype])
+    if codes.item(codes.argmax()) > 1:
+        return False
+    if config.scores == "real":
+        return not math.isnan(scores.item(scores.argmax()))
+    # numbers from 0.0 on are in the order of their bits; -0.0, negative ones and NaN come last
+    view, one = _SCORE_BITS[scores.dtype]
+    bits = scores.view(view)
+    return bool(bits.item(bits.argmax()) <= one)
 
 
 def _read(
@@ -89,14 +128,15 @@ def _read(
     _check_probabilities(scores, config.scores)
     known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
     counted = known if weights is None else np.asarray(known & weights.is_positive())
-    skipped = _weight_of(~known, weights)
+    skipped = None if known.all() else _weight_of(~known, weights)
     if not counted.all():
         columns, positive = columns[counted], positive[:, counted]
         weights = None if weights is None else weights.select(counted)
     if positive.all():  # what has no weight, or no score, has not been met
         negative = ()
-    keys = keys_of(np.ascontiguousarray(columns.T), config.scores)
-    return ScoredRows(keys, positive, _whole_ones(weights), skipped, negative), counted
+    rows = np.ascontiguousarray(columns.T)
+    weights = _whole_ones(weights)
+    return ScoredRows(rows, config.scores, positive, weights, skipped, negative), counted
 
 
 def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
@@ -174,10 +214,10 @@ def _is_empty(array: Array) -> bool:
     return array.size == 0 and not len(np.atleast_1d(array))
 
 
-def _no_rows(n_curves: int) -> ScoredRows:
+def _no_rows(config: CurveConfig) -> ScoredRows:
     """Read an empty batch, whose arrays may have any shape and type."""
-    keys = np.zeros((n_curves, 0), dtype=np.uint64)
-    return ScoredRows(keys, keys.astype(bool), None, FixedPoint.zeros(()), ())
+    scores = np.zeros((config.n_curves, 0))
+    return ScoredRows(scores, config.scores, scores.astype(bool))
 
 
 def _zeros_and_ones(labels: Array, hint: str) -> Mask:

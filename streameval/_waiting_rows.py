@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Keys
-from streameval.states.curve import ScoredRows
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
+from streameval._score_keys import Scale
+from streameval.states.curve import ScoredRows, ScoreTables
 
 __all__ = ["WaitingRows"]
 
-_ENTRIES = 2**18  # of all curves: so many are worth a pass over the cells
+Floats = npt.NDArray[np.floating[Any]]
+
+_ENTRIES = 2**18  # float64 scores of all curves: so many are worth a pass over the cells
 _LEAST_ROWS = 1024
 
 
@@ -27,52 +29,66 @@ class WaitingRows:
 
     Parameters
     ----------
-    keys : uint64 array, shape (K, capacity)
+    scores : float32 or float64 array, shape (K, capacity)
+        As wide as they came: most are float32, and take half the memory so.
+    scale : {"probability", "real"}
+        What the scores are.
     positive : bool array, shape (K, capacity)
+    spare : int
+        How much weight may still come without bringing the total to 2**63 - 1.
     weights : FixedPoint, shape (capacity,), optional
         None while every row counts once.
     used : int
         How many rows are in use.
-    most : int
-        No less than the sum of their weights.
     """
 
-    keys: Keys
+    scores: Floats
+    scale: Scale
     positive: npt.NDArray[np.bool_]
+    spare: int
     weights: FixedPoint | None = None
     used: int = 0
-    most: int = 0
 
     @classmethod
-    def for_curves(cls, n_curves: int) -> Self:
-        """Make an empty block."""
-        shape = n_curves, max(_ENTRIES // n_curves, _LEAST_ROWS)
-        return cls(np.empty(shape, dtype=np.uint64), np.empty(shape, dtype=bool))
+    def beside(cls, state: ScoreTables, rows: ScoredRows) -> Self:
+        """Make an empty block for such rows, to be added to a state.
 
-    def have_room_for(self, rows: ScoredRows) -> bool:
-        """Tell whether a batch fits."""
-        return bool(self.used + len(rows) <= self.keys.shape[1])
+        It grows with the cells, so that a row costs the same however many there are.
+        """
+        n_curves = len(state.sizes)
+        dtype = np.float32 if rows.scores.itemsize <= 4 else np.float64
+        n_entries = _ENTRIES * 8 // np.dtype(dtype).itemsize
+        shape = n_curves, max(max(n_entries, 2 * len(state.lo)) // n_curves, _LEAST_ROWS)
+        scores, positive = np.empty(shape, dtype), np.empty(shape, dtype=bool)
+        return cls(scores, rows.scale, positive, MAX_TOTAL - 1 - int(state.n.whole))
+
+    def have_room_for(self, rows: ScoredRows, most: int) -> bool:
+        """Tell whether a batch fits, whose weights sum to no more than `most`."""
+        return self.used + len(rows) <= self.positive.shape[1] and most <= self.spare
 
     def with_rows(self, rows: ScoredRows, most: int) -> Self:
-        """Write a batch, whose weights sum to no more than `most`, behind the rows in use."""
+        """Write a batch, for which there is room, behind the rows in use."""
         start, end = self.used, self.used + len(rows)
-        self.keys[:, start:end] = rows.keys
+        scores: Floats = self.scores
+        if rows.scores.itemsize > scores.itemsize:
+            scores = np.empty(scores.shape)
+            scores[:, :start] = self.scores[:, :start]
+        scores[:, start:end] = rows.scores
         self.positive[:, start:end] = rows.positive
-        return attrs.evolve(self, weights=self._weights(rows, end), used=end, most=self.most + most)
+        weights = self._weights(rows, end)
+        return type(self)(scores, self.scale, self.positive, self.spare - most, weights, end)
 
     def to_rows(self) -> ScoredRows:
         """Give the rows in use as one batch."""
         used = slice(self.used)
         weights = None if self.weights is None else self.weights.select(np.arange(self.used))
-        return ScoredRows(
-            self.keys[:, used], self.positive[:, used], weights, FixedPoint.zeros(()), ()
-        )
+        return ScoredRows(self.scores[:, used], self.scale, self.positive[:, used], weights)
 
     def _weights(self, rows: ScoredRows, end: int) -> FixedPoint | None:
         if self.weights is None and rows.weights is None:
             return None
         part = slice(self.used, end)
-        weights = self.weights or FixedPoint(np.ones(self.keys.shape[1], dtype=np.int64))
+        weights = self.weights or FixedPoint(np.ones(self.positive.shape[1], dtype=np.int64))
         fraction = weights.fraction
         weights.whole[part] = 1 if rows.weights is None else rows.weights.whole
         if rows.weights is not None and rows.weights.fraction is not None:

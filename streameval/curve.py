@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, final
 
-from streameval._fixed_point import MAX_TOTAL, FixedPoint
+from streameval._fixed_point import FixedPoint
 from streameval._labels import Label
 from streameval._scored_rows import read_rows
 from streameval._waiting_rows import WaitingRows
@@ -122,8 +122,10 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        given = self._named(y_true, y_score, optional=(sample_weight,))
-        return self._count(read_rows(**given, config=self._config))
+        if y_true is None or y_score is None:  # one batch holds them, or something is missing
+            given = self._named(y_true, y_score, optional=(sample_weight,))
+            return self._count(read_rows(**given, config=self._config))
+        return self._count(read_rows(y_true, y_score, sample_weight, self._config))
 
     def compute(self) -> Curve | ClassCurves:
         """Compute the curve, or one for each class.
@@ -167,17 +169,13 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
                 f"`y_true` must hold two labels, {self._config.pos_label!r} and "
                 f"{state.negative_label[0]!r} as before, got {rows.negative_label[0]!r} too."
             ) from None
-        if waiting is not None and not waiting.have_room_for(rows):
-            state, waiting = self._with_rows(state, waiting.to_rows()), None
-        waiting = waiting or WaitingRows.for_curves(self._config.n_curves)
         most = rows.most
-        if (
-            waiting.have_room_for(rows)
-            and waiting.most + most <= MAX_TOTAL - int(state.n.whole) - 1
-        ):
+        if waiting is None or not waiting.have_room_for(rows, most):
+            state = state if waiting is None else self._with_rows(state, waiting.to_rows())
+            waiting = WaitingRows.beside(state, rows)
+        if waiting.have_room_for(rows, most):
             self._held = state, waiting.with_rows(rows, most)
         else:
-            state = self._with_rows(state, waiting.to_rows())
             self._held = self._with_rows(state, rows), None
         return self
 

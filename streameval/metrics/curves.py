@@ -37,6 +37,8 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 
+_CHUNK = 2**14  # its temporaries stay in the cache
+
 
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
     """List false and true positive rates at falling thresholds, from (0, 0) at infinity.
@@ -197,10 +199,20 @@ def _corners(points: Points) -> tuple[Floats, Floats]:
     """List the rates where the ROC curve turns."""
     tp, fp = points.tp, points.fp
     if len(tp) > 2:
-        turns = np.ones(len(tp), dtype=bool)
-        turns[1:-1] = (np.diff(fp, 2) != 0) | (np.diff(tp, 2) != 0)
-        tp, fp = tp[turns], fp[turns]
+        turns = _turns(tp, fp)
+        tp, fp = np.compress(turns, tp), np.compress(turns, fp)
     return _share(np.append(0.0, fp)), _share(np.append(0.0, tp))
+
+
+def _turns(tp: Floats, fp: Floats) -> npt.NDArray[np.bool_]:
+    """Tell at which points a step is not as the one before; the ends count."""
+    turns = np.ones(len(tp), dtype=bool)
+    for start in range(0, len(tp) - 2, _CHUNK):
+        part = slice(start, start + _CHUNK + 2)
+        tp_steps, fp_steps = np.diff(tp[part]), np.diff(fp[part])
+        is_turn = (tp_steps[1:] != tp_steps[:-1]) | (fp_steps[1:] != fp_steps[:-1])
+        turns[start + 1 : start + 1 + len(is_turn)] = is_turn
+    return turns
 
 
 def _share(cumulated: Floats) -> Floats:

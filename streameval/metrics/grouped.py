@@ -51,7 +51,7 @@ class GroupAreas:
         starts = np.cumsum(sizes) - sizes
         n_pos, n_neg = cells.pos.sum_runs(starts), cells.neg.sum_runs(starts)
         # the negatives below each cell: those of all cells before it, less the earlier groups'
-        before = FixedPoint.concatenate([FixedPoint.zeros(1), cells.neg]).cumsum()
+        before = cells.neg.cumsum()
         below = before[:-1] - before[np.repeat(starts, sizes)]
         pos, neg = cells.pos.near_floats(), cells.neg.near_floats()
         wins = np.add.reduceat(pos * (below.near_floats() + neg / 2), starts)

@@ -19,28 +19,62 @@ Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Points:
-    """The outcomes at falling thresholds.
+    """The outcomes at falling thresholds, read from a table when they are asked for.
 
     Parameters
     ----------
-    thresholds : float64 array, shape (m,)
-        Distinct scores, the highest first.
-    exact_tp, exact_fp : FixedPoint, shape (m,)
-        The weight of the positives and of the negatives that score at least the threshold.
-    tp, fp : float64 array, shape (m,)
-        The same, rounded.
-    are_floats_exact : bool
-        Whether nothing was rounded: all counts are whole and at most 2**53.
+    table : CellTable
+    cell : places, shape (m,)
+        The cell with each threshold, one of its ends.
+    is_upper : bool array, shape (m,), optional
+        Whether it is the upper end; by default it never is.
+    n_tp, n_fp : places, shape (m,)
+        In how many cells, from the first on, the positives and the negatives score at least
+        the threshold.
     """
 
-    thresholds: Floats
-    exact_tp: FixedPoint
-    exact_fp: FixedPoint
-    tp: Floats
-    fp: Floats
-    are_floats_exact: bool
+    table: CellTable
+    cell: Places | slice
+    is_upper: Mask | None
+    n_tp: Places | slice
+    n_fp: Places | slice
+
+    @cached_property
+    def thresholds(self) -> Floats:
+        """Distinct scores, the highest first."""
+        lo = self.table.lo[self.cell]
+        if self.is_upper is None:
+            return lo
+        return np.where(self.is_upper, self.table.hi[self.cell], lo)
+
+    @cached_property
+    def exact_tp(self) -> FixedPoint:
+        """The weight of the positives that score at least the threshold."""
+        return self.table.cumulated[0][self.n_tp]
+
+    @cached_property
+    def exact_fp(self) -> FixedPoint:
+        """The weight of the negatives that score at least the threshold."""
+        return self.table.cumulated[1][self.n_fp]
+
+    @cached_property
+    def tp(self) -> Floats:
+        """The weight of the positives, rounded."""
+        return self.table.rounded[0][self.n_tp]
+
+    @cached_property
+    def fp(self) -> Floats:
+        """The weight of the negatives, rounded."""
+        return self.table.rounded[1][self.n_fp]
+
+    @property
+    def are_floats_exact(self) -> bool:
+        """Whether nothing was rounded: all counts are whole and at most 2**53."""
+        is_whole = all(part.is_whole for part in self.table.cumulated)
+        tp, fp = self.table.rounded
+        return bool(is_whole and tp[-1] + fp[-1] <= 2.0**53)
 
     @property
     def n_pos(self) -> float:
@@ -91,7 +125,9 @@ class CellTable:
     @classmethod
     def of(cls, cells: Cells, scale: Scale) -> CellTable:
         """Read cells."""
-        lo, hi = (scores_of(keys[::-1], scale) for keys in (cells.lo, cells.hi))
+        lo = hi = scores_of(cells.lo, scale)[::-1]
+        if cells.hi is not cells.lo:
+            hi = scores_of(cells.hi, scale)[::-1]
         return cls(lo, hi, cells.pos[::-1], cells.neg[::-1], scale)
 
     @property
@@ -129,48 +165,30 @@ class CellTable:
     @cached_property
     def estimate(self) -> Points:
         """The outcomes with the lower end of each cell as the threshold: these are exact."""
-        every = np.arange(1, len(self.lo) + 1)
-        return self._points(self.lo, every, every)
+        return Points(self, slice(None), None, slice(1, None), slice(1, None))
 
     @cached_property
     def low(self) -> Points:
         """The outcomes with negatives at the upper ends and positives at the lower ones."""
         cell, is_upper = self._ends(self.neg)
-        thresholds = np.where(is_upper, self.hi[cell], self.lo[cell])
-        return self._points(thresholds, cell + 1 - is_upper, cell + 1)
+        return Points(self, cell, is_upper, cell + 1 - is_upper, cell + 1)
 
     @cached_property
     def high(self) -> Points:
         """The outcomes with positives at the upper ends and negatives at the lower ones."""
         cell, is_upper = self._ends(self.pos)
-        thresholds = np.where(is_upper, self.hi[cell], self.lo[cell])
-        return self._points(thresholds, cell + 1, cell + 1 - is_upper)
+        return Points(self, cell, is_upper, cell + 1, cell + 1 - is_upper)
 
     @cached_property
     def cumulated(self) -> tuple[FixedPoint, FixedPoint]:
         """The weights of positives and negatives in the first 0, 1, 2, ... cells."""
-        nothing = FixedPoint.zeros(1)
-        tp, fp = (FixedPoint.concatenate([nothing, part]).cumsum() for part in (self.pos, self.neg))
-        return tp, fp
+        return self.pos.cumsum(), self.neg.cumsum()
 
     @cached_property
-    def _rounded(self) -> tuple[Floats, Floats]:
+    def rounded(self) -> tuple[Floats, Floats]:
+        """The same as floats."""
         tp, fp = self.cumulated
         return tp.near_floats(), fp.near_floats()
-
-    def _points(self, thresholds: Floats, tp_at: Places, fp_at: Places) -> Points:
-        """Read the outcomes after so many cells."""
-        exact_tp, exact_fp = self.cumulated
-        tp, fp = self._rounded
-        is_whole = exact_tp.is_whole and exact_fp.is_whole
-        return Points(
-            thresholds,
-            exact_tp[tp_at],
-            exact_fp[fp_at],
-            tp[tp_at],
-            fp[fp_at],
-            are_floats_exact=bool(is_whole and tp[-1] + fp[-1] <= 2.0**53),
-        )
 
     def _ends(self, upper: FixedPoint) -> tuple[Places, Mask]:
         """List the cells, twice where the upper end of a wide one holds something."""

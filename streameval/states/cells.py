@@ -2,21 +2,26 @@
 
 from __future__ import annotations
 
-from typing import Self
+import itertools
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Keys, prefixes
+from streameval._score_keys import Keys, Scale, keys_of, prefixes
 
 __all__ = ["Cells", "split_by_class"]
 
 Places = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
+Floats = npt.NDArray[np.floating[Any]]
 
 _LARGEST_KEY = np.uint64(2**64 - 1)
+_BIT = np.uint64(1)
+_SIGN = np.uint64(1 << 63)
 _CHUNK = 2**15  # its temporaries stay in the cache
 _ROWS_A_PREFIX = 0.25  # from so many rows for each prefix in range, a table is faster
 
@@ -51,6 +56,23 @@ class Cells:
         return cls(nothing, nothing, FixedPoint.zeros(0), FixedPoint.zeros(0))
 
     @classmethod
+    def concatenated(cls, parts: Sequence[Self]) -> Self:
+        """List cells one part after the other; what is alone is not copied."""
+        if len(parts) == 1:
+            return parts[0]
+        groups = [part.group for part in parts if part.group is not None]
+        lo = hi = np.concatenate([part.lo for part in parts])
+        if any(part.hi is not part.lo for part in parts):
+            hi = np.concatenate([part.hi for part in parts])
+        return cls(
+            lo,
+            hi,
+            FixedPoint.concatenate([part.pos for part in parts]),
+            FixedPoint.concatenate([part.neg for part in parts]),
+            np.concatenate(groups) if groups else None,
+        )
+
+    @classmethod
     def of_rows(
         cls,
         keys: Keys,
@@ -61,12 +83,10 @@ class Cells:
     ) -> Self:
         """Settle the rows of a batch."""
         if weights is None and group is None:
-            return cls._of_class(keys[positive], level, is_positive=True).joined(
-                cls._of_class(keys[~positive], level, is_positive=False), level
-            )
+            return cls._of_unweighted(keys, positive, level)
         pos, neg = split_by_class(positive, weights)
         rows = cls(keys, keys, pos, neg, group)
-        return rows._sorted(level)._merged(level)
+        return rows[rows._order(level)]._merged(level)
 
     def __len__(self) -> int:
         """Give the number of cells."""
@@ -75,33 +95,44 @@ class Cells:
     def __getitem__(self, key: slice | npt.NDArray[np.intp]) -> Self:
         """Take some cells, in the order of the key."""
         group = None if self.group is None else self.group[key]
-        return type(self)(self.lo[key], self.hi[key], self.pos[key], self.neg[key], group)
+        lo = self.lo[key]
+        hi = lo if self.hi is self.lo else self.hi[key]
+        return type(self)(lo, hi, self.pos[key], self.neg[key], group)
 
     def joined(self, other: Self, level: int) -> Self:
         """Put two settled lists together and settle the result at a level not below theirs."""
-        if not len(other):
-            return self._merged(level)
-        if not len(self):
-            return other._merged(level)
-        groups = [part.group for part in (self, other) if part.group is not None]
-        both = type(self)(
-            np.concatenate([self.lo, other.lo]),
-            np.concatenate([self.hi, other.hi]),
-            FixedPoint.concatenate([self.pos, other.pos]),
-            FixedPoint.concatenate([self.neg, other.neg]),
-            np.concatenate(groups) if groups else None,
-        )
-        return both._sorted(level)._merged(level)
+        mine, theirs = self._merged(level), other._merged(level)
+        if not len(theirs):
+            return mine
+        if not len(mine):
+            return theirs
+        if mine.group is not None:
+            return mine._joined(theirs, level)
+        longer = mine if len(mine) > len(theirs) else theirs
+        bounds = _bounds(longer.lo, level)
+        pieces = zip(_pieces(mine.lo, bounds), _pieces(theirs.lo, bounds), strict=True)
+        return self.concatenated([mine[i]._joined(theirs[j], level) for i, j in pieces])
 
-    def with_rows(self, keys: Keys, positive: Mask, weights: FixedPoint | None, level: int) -> Self:
+    def _joined(self, other: Self, level: int) -> Self:
+        both = self.concatenated([self, other])
+        order = both._order(level)
+        group = None if both.group is None else both.group[order]
+        starts = _starts(prefixes(both.lo[order], level), group)
+        # a cell has come from one list or from both
+        return both._paired(order[starts], order[_ends(starts, len(order))], level)
+
+    def with_rows(
+        self, scores: Floats, scale: Scale, positive: Mask, weights: FixedPoint | None, level: int
+    ) -> Self:
         """Add the rows of a batch to cells settled at `level`, without groups."""
-        if weights is None and level and len(keys):
-            ends = np.array([keys.min(), keys.max(), *self.lo[:1], *self.lo[-1:]])
+        if weights is None and level and len(scores):
+            least_and_greatest = keys_of(np.array([scores.min(), scores.max()]), scale)
+            ends = np.concatenate([least_and_greatest, self.lo[:1], self.lo[-1:]])
             first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
             span = last - first + 1
-            if len(keys) >= _ROWS_A_PREFIX * span:
-                return self._tabulated(keys, positive, level, np.uint64(first), span)
-        return self.joined(self.of_rows(keys, positive, weights, level), level)
+            if len(scores) >= _ROWS_A_PREFIX * span:
+                return self._tabulated(scores, scale, positive, level, np.uint64(first), span)
+        return self.joined(self.of_rows(keys_of(scores, scale), positive, weights, level), level)
 
     def fitted(self, budget: int | None, level: int) -> tuple[int, Self]:
         """Settle cells at the least level, not below theirs, at which they fit the budget.
@@ -129,36 +160,61 @@ class Cells:
         )
 
     @classmethod
-    def _of_class(cls, keys: Keys, level: int, *, is_positive: bool) -> Self:
-        """Settle rows of one class: values are sorted faster than their places."""
-        ordered = np.sort(keys)
-        starts = _starts(prefixes(ordered, level))
-        counts = FixedPoint(np.diff(starts, append=len(ordered)))
-        nothing = FixedPoint.zeros(len(starts))
-        ends = np.append(starts[1:], len(ordered))[: len(starts)] - 1
-        pos, neg = (counts, nothing) if is_positive else (nothing, counts)
-        return cls(ordered[starts], ordered[ends], pos, neg)
+    def _of_unweighted(cls, keys: Keys, positive: Mask, level: int) -> Self:
+        """Settle rows that count once: values are sorted faster than their places.
 
-    def _sorted(self, level: int) -> Self:
-        """Put cells in order, at least as far as they can be told apart at a level."""
+        The label takes the lowest bit of what is sorted, and what is above 2**63 is sorted
+        apart, so that no bit is missed.
+        """
+        packed = (keys << _BIT) | positive
+        is_high = keys >= _SIGN
+        if not is_high.any():
+            return cls._of_packed(packed, np.uint64(0), level)
+        low = cls._of_packed(packed[~is_high], np.uint64(0), level)
+        high = cls._of_packed(packed[is_high], _SIGN, level)
+        return cls.concatenated([low, high])._merged(level)
+
+    @classmethod
+    def _of_packed(cls, packed: Keys, sign: np.uint64, level: int) -> Self:
+        packed.sort()
+        pieces = _pieces(packed, _bounds(packed, level + 1))
+        return cls.concatenated([cls._of_piece(packed[piece], sign, level) for piece in pieces])
+
+    @classmethod
+    def _of_piece(cls, packed: Keys, sign: np.uint64, level: int) -> Self:
+        keys = (packed >> _BIT) | sign
+        starts = _starts(prefixes(keys, level))
+        ends = _ends(starts, len(keys))
+        pos = np.add.reduceat((packed & _BIT).view(np.int64), starts)
+        lo = hi = keys[starts]
+        if level:
+            hi = keys[ends]
+        return cls(lo, hi, FixedPoint(pos), FixedPoint(ends - starts + 1 - pos))
+
+    def _order(self, level: int) -> npt.NDArray[np.intp]:
+        """Find the order of cells, at least as far as they can be told apart at a level."""
         if self.group is None:
             # runs that are in order already are merged, not sorted again
-            return self[np.argsort(self.lo, kind="stable")]
+            return np.argsort(self.lo, kind="stable")
         shift = max(level, _n_zeros(self.lo))
         if int(self.group.max(initial=0)).bit_length() + 64 - shift <= 64:
             packed = self.group.astype(np.uint64) << np.uint64(64 - shift)
-            return self[np.argsort(packed | prefixes(self.lo, shift), kind="stable")]
+            return np.argsort(packed | prefixes(self.lo, shift), kind="stable")
         by_key = np.argsort(self.lo)
         packed = self.group[by_key].astype(np.uint64) << np.uint64(32)
         packed |= np.arange(len(by_key), dtype=np.uint64)
         packed.sort()
-        return self[by_key[(packed & np.uint64(2**32 - 1)).astype(np.intp)]]
+        return by_key[(packed & np.uint64(2**32 - 1)).astype(np.intp)]
 
     def _merged(self, level: int) -> Self:
         """Merge neighbours that share a cell at a level; the order is right already."""
-        starts = _starts(prefixes(self.lo, level), self.group)
-        if len(starts) == len(self):
+        is_start = _is_start(prefixes(self.lo, level), self.group)
+        if is_start.all():
             return self
+        starts = np.flatnonzero(is_start)
+        ends = _ends(starts, len(self))
+        if (ends - starts).max() == 1:
+            return self._paired(starts, ends, level)
         lo = hi = self.lo[starts]
         if level:
             hi = np.maximum.reduceat(self.hi, starts)
@@ -167,25 +223,73 @@ class Cells:
         group = None if self.group is None else self.group[starts]
         return type(self)(lo, hi, self.pos.sum_runs(starts), self.neg.sum_runs(starts), group)
 
+    def _paired(
+        self, first: npt.NDArray[np.intp], second: npt.NDArray[np.intp], level: int
+    ) -> Self:
+        """Merge cells two by two, half the work of any runs; a pair of the same is one cell."""
+        one, two, are_two = self[first], self[second], first != second
+        lo = hi = one.lo
+        if level:
+            lo, hi = np.minimum(lo, two.lo), np.maximum(one.hi, two.hi)
+        return type(self)(
+            lo,
+            hi,
+            one.pos + two.pos.where(are_two),
+            one.neg + two.neg.where(are_two),
+            one.group,
+        )
+
     def _tabulated(
-        self, keys: Keys, positive: Mask, level: int, first: np.uint64, span: int
+        self,
+        scores: Floats,
+        scale: Scale,
+        positive: Mask,
+        level: int,
+        first: np.uint64,
+        span: int,
     ) -> Self:
         """Count rows in a table of all prefixes in range, and list its occupied cells."""
-        places = (prefixes(self.lo, level) - first).astype(np.intp)
+        places = _places(prefixes(self.lo, level) - first)
         lo, hi = np.full(span, _LARGEST_KEY), np.zeros(span, dtype=np.uint64)
         lo[places], hi[places] = self.lo, self.hi
         counts = np.zeros(2 * span, dtype=np.int64)  # of negatives, then of positives
         counts[places], counts[places + span] = self.neg.whole, self.pos.whole
-        for start in range(0, len(keys), _CHUNK):
-            part = keys[start : start + _CHUNK]
-            at = (prefixes(part, level) - first).astype(np.intp)
-            np.minimum.at(lo, at, part)
-            np.maximum.at(hi, at, part)
-            np.add.at(counts, at + span * positive[start : start + _CHUNK], 1)
+        for start in range(0, len(scores), _CHUNK):
+            part = keys_of(scores[start : start + _CHUNK], scale)
+            at = _places(prefixes(part, level) - first)
+            # most rows of a long stream lie within their cell: looking is cheaper than writing
+            is_outside = (part < lo.take(at)) | (part > hi.take(at))
+            ends, places_of_ends = np.compress(is_outside, part), np.compress(is_outside, at)
+            np.minimum.at(lo, places_of_ends, ends)
+            np.maximum.at(hi, places_of_ends, ends)
+            at += span * positive[start : start + _CHUNK]
+            np.add.at(counts, at, 1)
         occupied = np.flatnonzero(lo <= hi)
         neg = _with_fractions(counts[occupied], self.neg, occupied, places)
         pos = _with_fractions(counts[occupied + span], self.pos, occupied, places)
         return type(self)(lo[occupied], hi[occupied], pos, neg)
+
+
+def _ends(starts: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:
+    """Find the last place of each run of a list of `size`."""
+    return np.append(starts[1:], size)[: len(starts)] - 1
+
+
+def _bounds(ordered: Keys, level: int) -> Keys:
+    """Choose where to cut sorted keys so that each piece, and no cell, has its own prefixes."""
+    inner = prefixes(ordered[_CHUNK::_CHUNK], level)
+    return inner << np.uint64(min(level, 63))  # of 64 bits nothing is left to shift
+
+
+def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
+    """Cut sorted keys; work done piece by piece stays in the cache."""
+    edges = [0, *np.searchsorted(ordered, bounds).tolist(), len(ordered)]
+    return (slice(*ends) for ends in itertools.pairwise(edges))
+
+
+def _places(numbers: Keys) -> npt.NDArray[np.intp]:
+    """Take small numbers for places, without a copy where places have 64 bits."""
+    return numbers.view(np.int64).astype(np.intp, copy=False)
 
 
 def _n_zeros(keys: Keys) -> int:
@@ -225,8 +329,12 @@ def _with_fractions(
 
 def _starts(prefix: Keys, group: Places | None = None) -> npt.NDArray[np.intp]:
     """Find where a new prefix, or a new group, begins."""
+    return np.flatnonzero(_is_start(prefix, group))
+
+
+def _is_start(prefix: Keys, group: Places | None) -> Mask:
     is_start = np.ones(len(prefix), dtype=bool)
     np.not_equal(prefix[1:], prefix[:-1], out=is_start[1:])
     if group is not None:
         is_start[1:] |= group[1:] != group[:-1]
-    return np.flatnonzero(is_start)
+    return is_start

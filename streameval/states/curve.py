@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from fractions import Fraction
-from typing import Self, final
+from typing import Any, Self, final
 
 import attrs
 import numpy as np
@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval._column import Column
 from streameval._fixed_point import FixedPoint
 from streameval._labels import Label, canonical_label
-from streameval._score_keys import Keys, Scale, are_keys, prefixes
+from streameval._score_keys import Scale, are_keys, prefixes
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.states.cells import Cells
@@ -21,36 +21,40 @@ from streameval.states.state import State, check_numbers
 
 __all__ = ["ScoreTables", "ScoredRows", "check_cells", "check_settled"]
 
+Floats = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
 
 
 @attrs.frozen(eq=False)
 class ScoredRows:
-    """Rows that have been read: a key and a class for each curve.
+    """Rows that have been read: a score and a class for each curve.
 
     Parameters
     ----------
-    keys : uint64 array, shape (K, n)
-        The keys of the scores.
+    scores : array of floats, shape (K, n)
+        Without NaN.
+    scale : {"probability", "real"}
+        What the scores are.
     positive : bool array, shape (K, n)
         Whether the row is a positive of each curve.
     weights : FixedPoint, shape (n,), optional
         Above zero.
-    skipped : FixedPoint, shape ()
-        The weight of the rows left out for a score that is NaN.
+    skipped : FixedPoint, shape (), optional
+        The weight of the rows left out for a score that is NaN; None if there were none.
     negative_label : tuple of labels
         The label of the negatives where `pos_label` names the other; empty if none was met.
     """
 
-    keys: Keys
+    scores: Floats
+    scale: Scale
     positive: Mask
-    weights: FixedPoint | None
-    skipped: FixedPoint
-    negative_label: tuple[Label, ...]
+    weights: FixedPoint | None = None
+    skipped: FixedPoint | None = None
+    negative_label: tuple[Label, ...] = ()
 
     def __len__(self) -> int:
         """Give the number of rows that count."""
-        return int(self.keys.shape[1])
+        return int(self.scores.shape[1])
 
     @property
     def n(self) -> FixedPoint:
@@ -111,16 +115,17 @@ class ScoreTables(State):
         tables: Iterable[tuple[int, Cells]],
     ) -> Self:
         levels, cells = zip(*tables, strict=True)
+        every = Cells.concatenated(cells)
         return cls(
             n,
             skipped,
             negative_label,
             Column(np.array(levels, dtype=np.int64)),
             Column(np.array([len(part) for part in cells], dtype=np.int64)),
-            Column(np.concatenate([part.lo for part in cells])),
-            Column(np.concatenate([part.hi for part in cells])),
-            FixedPoint.concatenate([part.pos for part in cells]),
-            FixedPoint.concatenate([part.neg for part in cells]),
+            Column(every.lo),
+            Column(every.hi),
+            every.pos,
+            every.neg,
         )
 
     def tables(self) -> Iterator[tuple[int, Cells]]:
@@ -148,19 +153,21 @@ class ScoreTables(State):
 
     def noting(self, rows: ScoredRows) -> Self:
         """Count what a batch left out, and remember the label of its negatives."""
-        if not rows.negative_label and not rows.skipped.is_positive():
+        if not rows.negative_label and rows.skipped is None:
             return self
         return attrs.evolve(
             self,
-            skipped=self.skipped + rows.skipped,
+            skipped=self.skipped if rows.skipped is None else self.skipped + rows.skipped,
             negative_label=_one_label(self.negative_label, rows.negative_label),
         )
 
     def with_rows(self, rows: ScoredRows) -> Self:
         """Count the rows of a batch, once they are noted; `fitted` keeps the budget."""
         tables = (
-            (level, cells.with_rows(rows.keys[k], rows.positive[k], rows.weights, level))
-            for k, (level, cells) in enumerate(self.tables())
+            (level, cells.with_rows(scores, rows.scale, positive, rows.weights, level))
+            for (level, cells), scores, positive in zip(
+                self.tables(), rows.scores, rows.positive, strict=True
+            )
         )
         return self._of(self.n + rows.n, self.skipped, self.negative_label, tables)
 

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from streameval._column import Column
 from streameval._fixed_point import FixedPoint
 from streameval._labels import distinct, union
+from streameval._score_keys import keys_of
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.states.cells import Cells
@@ -75,7 +76,7 @@ class GroupTables(State):
         """Count rows at the finest level; `fitted` keeps the budget."""
         groups, places = distinct(np.concatenate([part.groups for part in batch]), name="group")
         rows = [part.rows for part in batch]
-        keys = np.concatenate([part.keys[0] for part in rows])
+        keys = keys_of(np.concatenate([part.scores[0] for part in rows]), rows[0].scale)
         positive = np.concatenate([part.positive[0] for part in rows])
         n = sum((part.n for part in rows), start=FixedPoint.zeros(()))
         weights = None

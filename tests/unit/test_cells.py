@@ -8,16 +8,17 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from small_states import parse
 
 import streameval as se
 from streameval import _waiting_rows
 from streameval._fixed_point import FixedPoint
-from streameval._score_keys import keys_of
+from streameval._score_keys import Scale, keys_of, scores_of
+from streameval.states import cells as cells_module
 from streameval.states.cells import Cells
-from streameval.states.curve import ScoredRows
+from streameval.states.curve import ScoredRows, ScoreTables
 
 Row = tuple[int, int, bool, Fraction]
 """Group, key, class and weight."""
@@ -109,6 +110,38 @@ def test_parts_are_joined_to_the_cells_of_all(
     assert is_same(one.joined(other, level), other.joined(one, level))
 
 
+@pytest.fixture
+def small_chunks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let a few cells be several pieces of work."""
+    monkeypatch.setattr(cells_module, "_CHUNK", 3)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@given(rows_of(), st.integers(0, 64), st.sampled_from([0, 1, 2**63]))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_rows_are_counted_as_one_by_one_in_pieces(rows: list[Row], level: int, base: int) -> None:
+    """Bases put keys next to 2**63 and around it, where the labels would not fit beside them."""
+    ones = [(0, (key + base) % 2**64, positive, Fraction(1)) for _, key, positive, _ in rows]
+    keys, positive, _ = columns(ones)
+    assert listed(Cells.of_rows(keys, positive, None, level)) == slow_cells(ones, level)
+
+
+@pytest.mark.usefixtures("small_chunks")
+@given(rows_of(), st.integers(0, 40), st.integers(0, 64), st.integers(0, 64))
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+def test_parts_are_joined_in_pieces_to_the_cells_of_all(
+    rows: list[Row], cut: int, level: int, lower: int
+) -> None:
+    level, lower = max(level, lower), min(level, lower)
+    keys, positive, weights = columns(rows)
+    one, other = (
+        Cells.of_rows(keys[part], positive[part], weights.select(part), lower)
+        for part in (np.arange(len(rows)) < cut, np.arange(len(rows)) >= cut)
+    )
+    assert listed(one.joined(other, level)) == slow_cells(rows, level)
+    assert is_same(one.joined(other, level), other.joined(one, level))
+
+
 @given(rows_of(), st.integers(1, 12), st.integers(0, 64))
 def test_fitted_level_is_the_least_that_fits(rows: list[Row], budget: int, start: int) -> None:
     start = min(start, slow_level(rows, budget))
@@ -173,6 +206,11 @@ def random_rows(
     )
 
 
+def scored_as(keys: Any) -> tuple[Any, Scale]:
+    """Give scores that have these keys."""
+    return scores_of(keys, "probability"), "probability"
+
+
 EARLIER = {
     "nothing": lambda level: Cells.none(),
     "whole weights": lambda level: Cells.of_rows(*random_rows(1, 50), level),
@@ -200,7 +238,7 @@ def test_table_gives_the_cells_of_sorting(earlier: str, level: int, tables: list
     cells = EARLIER[earlier](level)
     keys, positive, _ = random_rows(3, 100_000)
     sorted_ones = cells.joined(Cells.of_rows(keys, positive, None, level), level)
-    assert is_same(cells.with_rows(keys, positive, None, level), sorted_ones)
+    assert is_same(cells.with_rows(*scored_as(keys), positive, None, level), sorted_ones)
     assert len(tables) == 1
 
 
@@ -208,19 +246,20 @@ def test_table_is_made_from_a_quarter_of_a_row_a_prefix_on(tables: list[int]) ->
     cells, level = Cells.none(), 3
     for n_rows in (9, 10):
         keys = np.append(np.arange(n_rows - 1), 39).astype(np.uint64) << np.uint64(level)
-        cells.with_rows(keys, np.ones(n_rows, dtype=bool), None, level)
+        cells.with_rows(*scored_as(keys), np.ones(n_rows, dtype=bool), None, level)
     assert tables == [40]
 
 
 def test_table_is_not_made_for_weights_nor_at_level_0_nor_of_nothing(tables: list[int]) -> None:
     keys, positive, weights = random_rows(4, 1000, quarters=True)
     cells = Cells.none()
-    assert len(cells.with_rows(keys, positive, weights, 60)) == len(
-        cells.with_rows(keys, positive, None, 60)
+    scores, scale = scored_as(keys)
+    assert len(cells.with_rows(scores, scale, positive, weights, 60)) == len(
+        cells.with_rows(scores, scale, positive, None, 60)
     )
     assert len(tables) == 1
-    cells.with_rows(np.arange(9, dtype=np.uint64), np.ones(9, dtype=bool), None, 0)
-    assert len(cells.with_rows(keys[:0], positive[:0], None, 60)) == 0
+    cells.with_rows(scores[:9], scale, positive[:9], None, 0)
+    assert len(cells.with_rows(scores[:0], scale, positive[:0], None, 60)) == 0
     assert len(tables) == 1
 
 
@@ -241,15 +280,15 @@ def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None
             assert [(row[0] // factor, *row[1:]) for row in listed(cells)] == expected
     rows_alone = Cells(keys, keys, FixedPoint(positive.astype(np.int64)), FixedPoint.zeros(5500))
     for factor in (1, 2**25):
-        held = Cells(
-            rows_alone.lo, rows_alone.hi, rows_alone.pos, rows_alone.neg, group * factor
-        )._sorted(0)
+        held = Cells(rows_alone.lo, rows_alone.hi, rows_alone.pos, rows_alone.neg, group * factor)
+        held = held[held._order(0)]
         np.testing.assert_array_equal(held.lo, keys[order])
         np.testing.assert_array_equal(held.group, group[order] * factor)
 
 
 def scored(keys: Any, positive: Any, weights: FixedPoint | None) -> ScoredRows:
-    return ScoredRows(keys[None], positive[None], weights, FixedPoint.zeros(()), ())
+    scores, scale = scored_as(keys)
+    return ScoredRows(scores[None], scale, positive[None], weights)
 
 
 @pytest.mark.parametrize("quarters", [False, True])
@@ -258,12 +297,13 @@ def test_rows_of_an_interrupted_update_leave_no_trace(quarters: bool) -> None:
         scored(*random_rows(seed, 50, quarters=kind))
         for seed, kind in ((1, True), (2, True), (3, quarters))
     )
-    block = _waiting_rows.WaitingRows.for_curves(1).with_rows(first, 200)
+    nothing = ScoreTables.zero(se.PRCurveSketch()._config)
+    block = _waiting_rows.WaitingRows.beside(nothing, first).with_rows(first, 200)
     block.with_rows(left, 200)
     rows = block.with_rows(last, 200).to_rows()
     ones = FixedPoint(np.ones(50, dtype=np.int64))
     assert rows.weights == FixedPoint.concatenate([first.weights, last.weights or ones])
-    np.testing.assert_array_equal(rows.keys, np.hstack([first.keys, last.keys]))
+    np.testing.assert_array_equal(rows.scores, np.hstack([first.scores, last.scores]))
     np.testing.assert_array_equal(rows.positive, np.hstack([first.positive, last.positive]))
 
 

@@ -1,0 +1,155 @@
+"""Rows of scores: the short way in reads what the full one reads, or leaves the batch to it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import streameval as se
+from streameval import _scored_rows, _waiting_rows
+from streameval._scored_rows import _are_plain
+
+OPTIONS: list[dict[str, Any]] = [
+    {},
+    {"scores": "real"},
+    {"nan": "skip"},
+    {"scores": "real", "nan": "skip"},
+    {"pos_label": 1},
+    {"classes": 2, "multilabel": True},
+    {"budget": 2},
+]
+LABELS = ["?", "i1", "u1", ">i2", "u4", "i8", "u8", "f4", "O"]
+SCORES = ["f2", "f4", ">f4", "f8", "g", "i8", "?"]
+USUAL = [0.0, 2.0**-24, 0.25, 0.5, 0.75, 1.0]
+UNUSUAL = [-0.0, -0.5, 1.5, np.nan, np.inf, -np.inf, -np.nan]
+
+
+def outcome(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
+    try:
+        return se.PRCurveSketch(**options).update(y_true, y_score).to_bytes()
+    except se.InvalidInputError as error:
+        return str(error)
+
+
+def fully(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
+    """Give the outcome of the full reading alone."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(_scored_rows, "_are_plain", lambda *_: False)
+        return outcome(options, y_true, y_score)
+
+
+@given(
+    options=st.sampled_from(OPTIONS),
+    labels=st.sampled_from(LABELS),
+    dtype=st.sampled_from(SCORES),
+    scores=st.lists(st.sampled_from(USUAL), max_size=6),
+    unusual=st.none() | st.sampled_from(UNUSUAL),
+    limit=st.sampled_from([2, 2, 3]),
+    columns=st.sampled_from([None, None, 1, 2]),
+    step=st.sampled_from([1, 2, -1]),
+    shift=st.sampled_from([0, 0, 1, -1]),
+    seed=st.integers(0, 2**32 - 1),
+)
+@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+def test_plain_and_full_reading_agree(
+    options: dict[str, Any],
+    labels: str,
+    dtype: str,
+    scores: list[float],
+    unusual: float | None,
+    limit: int,
+    columns: int | None,
+    step: int,
+    shift: int,
+    seed: int,
+) -> None:
+    random = np.random.default_rng(seed)
+    values = np.array(scores if unusual is None else [*scores, unusual])
+    truth = random.integers(0, limit, max(len(values) + shift, 0)) - (seed % 7 == 0)
+    with np.errstate(invalid="ignore"):
+        y_score, y_true = values.astype(dtype)[::step], truth.astype(labels)[::step]
+    if columns:
+        y_score = np.repeat(y_score[:, None], columns, axis=1)
+        y_true = np.repeat(y_true[:, None], columns, axis=1)
+    assert outcome(options, y_true, y_score) == fully(options, y_true, y_score)
+
+
+@pytest.mark.parametrize("labels", ["?", "i1", "u1", "i2", "i4", "i8", "u8"])
+@pytest.mark.parametrize("scores", ["f2", "f4", "f8"])
+@pytest.mark.parametrize("scale", ["probability", "real"])
+def test_the_usual_batches_are_plain(labels: str, scores: str, scale: Any) -> None:
+    config = se.PRCurveSketch(scores=scale)._config
+    y_true, y_score = np.array([0, 1, 1]).astype(labels), np.array([0, 0.25, 1]).astype(scores)
+    assert _are_plain(y_true, y_score, config)
+    assert _are_plain(y_true[::-2], y_score[::-2], config)
+
+
+@pytest.mark.parametrize(
+    "score", [-0.0, -0.5, np.nextafter(1, 2), np.nan, -np.nan, np.inf, -np.inf]
+)
+@pytest.mark.parametrize("dtype", ["f4", "f8"])
+def test_a_score_that_is_no_probability_is_not_plain(score: float, dtype: str) -> None:
+    with np.errstate(over="ignore"):
+        scores = np.array([0.5, score if dtype == "f8" else 1.5 * score, 0.5]).astype(dtype)
+    assert not _are_plain(np.array([0, 1, 0]), scores, se.PRCurveSketch()._config)
+
+
+@pytest.mark.parametrize("label", [-1, 2, 127, -128])
+@pytest.mark.parametrize("dtype", ["i1", "i8"])
+def test_a_label_other_than_0_and_1_is_not_plain(label: int, dtype: str) -> None:
+    labels = np.array([0, label, 1]).astype(dtype)
+    assert not _are_plain(labels, np.full(3, 0.5), se.PRCurveSketch()._config)
+
+
+def test_reading_leaves_waiting_rows_where_they_are() -> None:
+    sketch = se.PRCurveSketch().update(np.array([0, 1]), np.array([0.25, 0.5]))
+    held = sketch._held
+    sketch.to_bytes()
+    sketch.compute()
+    assert sketch == sketch.copy()
+    assert sketch._held is held
+
+
+def test_what_was_read_is_no_view_of_the_batch() -> None:
+    y_true, y_score = np.array([False, True]), np.array([0.25, 0.5])
+    sketch = se.PRCurveSketch().update(y_true, y_score)
+    before = sketch.to_bytes()
+    y_true[:], y_score[:] = True, 1.0
+    assert sketch.to_bytes() == before
+
+
+def test_waiting_rows_never_pass_the_largest_total() -> None:
+    rows = np.zeros(3, dtype=np.int64), np.full(3, 0.5)
+    sketch = se.PRCurveSketch().update([0], [0.5], sample_weight=[2**63 - 5])
+    sketch.update(*rows)
+    assert sketch.n == 2**63 - 2
+    with pytest.raises(se.CountOverflowError):
+        sketch.update(*rows)
+    assert sketch.n == 2**63 - 2
+
+
+def test_block_of_waiting_rows_grows_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Else an exact curve of n scores would take n / block passes over up to n cells."""
+    monkeypatch.setattr(_waiting_rows, "_ENTRIES", 8)
+    monkeypatch.setattr(_waiting_rows, "_LEAST_ROWS", 8)
+    sketch, sizes = se.PRCurveSketch(None), []
+    for start in range(2000):
+        sketch.update(np.array([0]), np.array([start / 2000]))
+        sizes.append(len(sketch._held[0].lo))
+    assert len(sketch._state.lo) == 2000
+    assert len(set(sizes)) < 12
+
+
+def test_waiting_rows_are_kept_as_wide_as_they_came() -> None:
+    """One third of float32 is nearer to a third than to any float16, and so on up."""
+    batches = [np.array([1 / 3]).astype(dtype) for dtype in ("f2", "f4", "f8", "f4", "f2")]
+    sketch = se.PRCurveSketch()
+    for scores in batches:
+        sketch.update(np.array([1]), scores)
+    together = np.concatenate(batches)  # as float64
+    assert sketch == se.PRCurveSketch().update(np.ones(5, dtype=int), together)
+    assert len(sketch._state.lo) == 3
