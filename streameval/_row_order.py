@@ -17,6 +17,7 @@ __all__ = [
     "are_in_order",
     "coded",
     "distinct_rows",
+    "grouped",
     "merged_rows",
     "order_in_groups",
     "standings",
@@ -25,11 +26,15 @@ __all__ = [
 
 Codes = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
+Values = npt.NDArray[Any]
 Coded = tuple[Codes, int]
 """A column of integers from 0, and how many bits they have at most."""
 
 _MOST_BITS = 63
 _LAST = np.uint64(2**64 - 1)
+_DENSE = 4  # numbers this dense in their range are counted, 10 times as fast as sorted
+_STEPS = 4  # up a tie, before it is searched: most are short
+_BLOCK = 2**16  # rows: a table that stays in the cache
 
 
 def coded(values: Keys) -> tuple[Keys, Coded]:
@@ -56,7 +61,7 @@ def order_in_groups(place: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.int
     """
     codes, bits = turned(minor)
     if int(place.max(initial=0)).bit_length() + bits + len(place).bit_length() <= _MOST_BITS:
-        order = _grouped(place << np.int64(bits) | codes)
+        order = grouped(place << np.int64(bits) | codes)
     else:
         order = np.lexsort((codes, place))
     sizes = np.bincount(place)
@@ -72,46 +77,47 @@ def order_in_groups(place: Codes, key: Keys, minor: Coded) -> npt.NDArray[np.int
     return result
 
 
-def standings(place: Codes, key: Keys, asked: Codes) -> tuple[Codes, Codes]:
-    """Count the rows of the same group with a greater key, and those with the same key.
+def standings(values: Values, sizes: Codes, asked: Codes, place: Codes) -> tuple[Codes, Codes]:
+    """Count the rows of the same group with a greater value, and those with the same value.
 
-    Only values are sorted, and only the rows asked for are looked up.
+    Only values are sorted, those of groups of similar size together as the rows of a matrix,
+    and only the rows asked for are looked up. Sorted float32 scores of a million rows in groups
+    of 100, and a tenth of them looked up: 5 ns a row, where ordering all would take 100.
 
     Parameters
     ----------
-    place : int64 array, shape (n,)
-        The group of each row.
-    key : uint64 array, shape (n,)
-        What is compared.
+    values : float32, float64 or uint64 array, shape (n,)
+        What is compared, without NaN; the rows of a group stand together.
+    sizes : int64 array, shape (g,)
+        How many rows each group has.
     asked : int64 array, shape (m,)
-        The rows to look up.
+        The rows to look up, in order.
+    place : int64 array, shape (m,)
+        The group of each.
 
     Returns
     -------
     greater, equal : int64 array, shape (m,)
         How many rows; each is equal to itself.
     """
-    greater, equal = np.zeros(len(asked), dtype=np.int64), np.zeros(len(asked), dtype=np.int64)
-    sizes = np.bincount(place)
-    starts, width_of = np.cumsum(sizes) - sizes, _widths(sizes)
-    is_grouped = bool((place[1:] >= place[:-1]).all())
-    key_in_groups = key if is_grouped else key[_grouped(place)]
-    group_of = place[asked]
-    for width in np.unique(width_of[group_of]).tolist():
-        group = np.flatnonzero(width_of == width)
-        table = _as_rows(key_in_groups, starts[group], sizes[group], width, np.uint64(0))
-        table.sort(axis=1)
-        number = np.zeros(len(sizes), dtype=np.int64)
-        number[group] = np.arange(len(group))
-        own = np.flatnonzero(width_of[group_of] == width)
-        row, value = number[group_of[own]], key[asked[own]]
-        last = _searched(table, row, value, np.less_equal)
-        first = np.maximum(last - 1, 0)
-        tied = np.flatnonzero(table[row, np.maximum(last - 2, 0)] == value)
-        first[tied] = _searched(table, row[tied], value[tied], np.less)
-        filling = width - sizes[group][row]  # stands first
-        greater[own], equal[own] = width - last, last - np.maximum(first, filling)
-    return greater, equal
+    counts = np.bincount(place, minlength=len(sizes))
+    groups = np.flatnonzero(counts)
+    groups = groups[np.argsort(-sizes[groups], kind="stable")]
+    order = _items(groups, counts)
+    asked_values = values[asked] if order is None else values[asked[order]]
+    found = np.empty((2, len(asked)), dtype=np.int64)
+    starts, ends = np.cumsum(sizes) - sizes, np.cumsum(counts[groups])
+    first = item = 0
+    while first < len(groups):
+        block = groups[first : first + max(_BLOCK // int(sizes[groups[first]]), 1)]
+        table, filled = _as_table(values, starts[block], sizes[block])
+        items = slice(item, int(ends[first + len(block) - 1]))
+        row = np.repeat(np.arange(len(block)), counts[block])
+        found[:, items] = _looked_up(table, filled, row, asked_values[items])
+        first, item = first + len(block), items.stop
+    if order is not None:
+        found[:, order] = found.copy()
+    return found[0], found[1]
 
 
 def distinct_rows(
@@ -135,6 +141,10 @@ def distinct_rows(
     """
     packed, tables = _packed(columns)
     if counts is None:
+        if int(packed.max(initial=-1)) < _DENSE * len(packed):
+            sizes = np.bincount(packed)
+            kept = np.flatnonzero(sizes)
+            return _unpacked(kept, columns, tables), sizes[kept]
         packed = np.sort(packed)
     else:
         order = np.argsort(packed, kind="stable")  # fast where two runs in order follow each other
@@ -216,7 +226,7 @@ def _falls(
     return above
 
 
-def _grouped(place: Codes) -> npt.NDArray[np.intp]:
+def grouped(place: Codes) -> npt.NDArray[np.intp]:
     """Sort rows by a number, those of one number in their own order."""
     bits = np.int64(len(place).bit_length())
     packed = place << bits | np.arange(len(place))
@@ -246,17 +256,59 @@ def _as_rows(
     return np.where(step < sizes[:, None], values[rows], filling)
 
 
-def _searched(table: Keys, row: Codes, value: Keys, below: np.ufunc) -> Codes:
-    """Count the items of a sorted row that are below a value, all rows at once, by halving."""
-    width = table.shape[1]
-    flat, base = table.ravel(), row * width
-    low, high = np.zeros_like(row), np.full_like(row, width)
-    for _ in range(width.bit_length()):
-        middle = (low + high) >> 1
-        is_below = below(flat[base + np.minimum(middle, width - 1)], value) & (middle < high)
-        low = np.where(is_below, middle + 1, low)
-        high = np.where(is_below, high, middle)
-    return low
+def _items(groups: Codes, counts: Codes) -> Codes | None:
+    """List the items of groups, group after group, where those of each stand together.
+
+    None if they stand so.
+    """
+    if (groups[1:] > groups[:-1]).all():
+        return None
+    sizes = counts[groups]
+    shift = (np.cumsum(counts) - counts)[groups] - (np.cumsum(sizes) - sizes)
+    return np.repeat(shift, sizes) + np.arange(int(sizes.sum()))
+
+
+def _as_table(values: Values, starts: Codes, sizes: Codes) -> tuple[Values, Codes]:
+    """Sort groups as the rows of a new matrix, each filled up in front by so many least values.
+
+    The sizes fall.
+    """
+    width = int(sizes[0])
+    if sizes[-1] == width and starts[-1] - starts[0] == width * (len(starts) - 1):
+        together = values[starts[0] : starts[-1] + width]
+        return np.sort(together.reshape(-1, width), axis=1), np.zeros_like(sizes)
+    step = np.arange(width)
+    table = values.take(starts[:, None] + step, mode="clip")
+    table[step >= sizes[:, None]] = 0 if values.dtype.kind == "u" else -np.inf
+    table.sort(axis=1)
+    return table, width - sizes
+
+
+def _looked_up(table: Values, filled: Codes, row: Codes, value: Values) -> tuple[Codes, Codes]:
+    """Count the items of a sorted row above a value that is in it, and those equal to it."""
+    width, flat = table.shape[1], table.ravel()
+    base = row * width
+    end = _searched(flat, base, value, width, np.less_equal)
+    first, start = end - 1, base + filled[row]
+    tied = np.arange(len(end))
+    for _ in range(_STEPS):
+        tied = tied[first[tied] > start[tied]]
+        tied = tied[flat[first[tied] - 1] == value[tied]]
+        first[tied] -= 1
+    if len(tied):
+        first[tied] = _searched(flat, base[tied], value[tied], width, np.less)
+        np.maximum(first, start, out=first)
+    return base + width - end, end - first
+
+
+def _searched(flat: Values, base: Codes, value: Values, width: int, below: np.ufunc) -> Codes:
+    """Find in sorted rows the first item that is not below a value, all at once, by halving."""
+    place, left = base.copy(), width + 1
+    while left > 1:
+        half = left >> 1
+        place += below(flat[place + (half - 1)], value) * half
+        left -= half
+    return place
 
 
 def _packed(columns: Sequence[Coded]) -> tuple[Codes, list[Codes | None]]:

@@ -7,11 +7,11 @@ from typing import Any, Literal, Self, final
 
 import numpy as np
 
-from streameval._completed_queries import OnQueries, completed
+from streameval._completed_queries import HeldQueries, OnQueries, completed
 from streameval._fixed_point import FixedPoint
 from streameval._judged_runs import judged_rows, missing_queries
 from streameval._query_ids import check_new, open_places, read_ids
-from streameval._ranked_rows import read_queries
+from streameval._ranked_rows import read_rows
 from streameval.accumulator import Accumulator
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
@@ -20,7 +20,8 @@ from streameval.configs.ranking import RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.results.ranking import Ranking
 from streameval.states.ranking import RankingState
-from streameval.states.ranking_parts import Parts, added, summed, with_batch
+from streameval.states.ranking_parts import added
+from streameval.states.ranking_rows import queries_of
 
 __all__ = ["RankingAccumulator"]
 
@@ -103,7 +104,7 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
     _arrays = ("relevance", "score")
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
 
-    _held: Parts  # their sum is the state
+    _held: HeldQueries
 
     def __init__(
         self,
@@ -225,16 +226,19 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
         optional = query, mask, retrieved, num_relevant, doc
         given = self._named(relevance, score, optional=optional)
         goes_on = flag(partial, name="partial")
-        queries = read_queries(**given, config=self._config, goes_on=goes_on)
-        if not len(queries):
+        rows = read_rows(**given, config=self._config, goes_on=goes_on)
+        if not len(rows):
             return self
-        if goes_on and queries.ids is None:
+        if goes_on and rows.ids is None:
             raise InvalidInputError("`query` is missing: queries that go on need ids.")
-        check_new(queries.ids, self._held, name="query", allow_open=goes_on)
+        check_new(rows.ids, self._held.parts, name="query", allow_open=goes_on)
         if goes_on:
-            part = RankingState.of_open(queries, self._config)
+            part = RankingState.of_open(queries_of(rows, self._config), self._config)
             return self._absorb(part.fitted(self._config))
-        return self._absorb(completed(queries, self._config, on_queries))
+        if on_queries is None and self._held.takes(rows, self._config):
+            self._held = self._held.with_rows(rows, self._config)
+            return self
+        return self._absorb(completed(rows, self._config, on_queries))
 
     def update_run(
         self,
@@ -280,13 +284,13 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
         """
         counts_missing = flag(count_missing, name="count_missing")
         state = self._state_type(self._config).zero(self._config)
-        for rows in judged_rows(run, qrels):
-            queries = read_queries(**rows, mask=None, num_relevant=None, config=self._config)
-            check_new(queries.ids, self._held, name="run")
-            state = self._sum(state, completed(queries, self._config, on_queries))
+        for block in judged_rows(run, qrels):
+            rows = read_rows(**block, mask=None, num_relevant=None, config=self._config)
+            check_new(rows.ids, self._held.parts, name="run")
+            state = self._sum(state, completed(rows, self._config, on_queries))
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
-            check_new(names, self._held, name="qrels")
+            check_new(names, self._held.parts, name="qrels")
             state = self._sum(state, RankingState.of_missing(names, self._config))
         return self._absorb(state)
 
@@ -338,7 +342,7 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
             When a query is given twice, or is known to be counted.
         """
         names = read_ids(ids, name="ids")
-        check_new(names, self._held, name="ids")
+        check_new(names, self._held.parts, name="ids")
         return self._absorb(RankingState.of_missing(names, self._config))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
@@ -358,21 +362,21 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
 
     @property
     def _state(self) -> RankingState:
-        return summed(self._held, self._config)
+        return self._held.state(self._config)
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
-        self._held = (state,)
+        self._held = HeldQueries((state,))
 
     @property
     def _total(self) -> FixedPoint:
-        return sum((part.n for part in self._held[1:]), start=self._held[0].n)
+        return self._held.n
 
     def _sum(self, a: RankingState, b: RankingState) -> RankingState:
         return added(a, b, self._config)
 
     def _absorb(self, batch: RankingState) -> Self:
-        self._held = with_batch(self._held, batch, self._config)
+        self._held = self._held.with_batch(batch, self._config)
         return self
 
     @staticmethod

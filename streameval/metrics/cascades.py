@@ -66,7 +66,7 @@ def _walk(
         single = size[first] == 1
         gain = np.where(above[first] < cutoff, stop[first] / (above[first] + 1), 0.0)
         left = 1.0 - stop[first]
-        width = int(np.minimum(cutoff - above[first], size[first]).max()) + 1
+        width = max(int(np.minimum(cutoff - above[first], size[first]).max()), 0) + 1
         tied = np.flatnonzero(~single)
         for part in np.array_split(tied, len(tied) * width // _BLOCK + 1):
             at = first[part]
@@ -83,22 +83,24 @@ def _tie(
     stop: Floats, first: Ints, rows: Ints, size: Ints, above: Ints, cutoff: int, width: int
 ) -> tuple[Floats, Floats]:
     """Give what each tie level adds, and the probability to go on after it."""
-    # means[:, j]: over all j of the documents so far, of the product of going on
-    drawn, n, left = np.arange(width), size - rows, np.ones(len(first))
-    means = np.where(drawn > n[:, None], 0.0, 1.0)
-    for number in range(int(rows.max(initial=0))):
-        active = np.flatnonzero(rows > number)
-        n[active] += 1
-        on = 1.0 - stop[first[active] + number]
-        left[active] *= on
-        total, old = n[active, None], means[active]
-        others = np.column_stack([np.zeros(len(active)), old[:, :-1]])
-        kept = np.maximum(total - drawn, 0) * old
-        means[active] = (kept + np.minimum(drawn, total) * (on[:, None] * others)) / total
+    order = np.argsort(-rows, kind="stable")  # the levels that still draw stand in front
+    first, rows, size, above = first[order], rows[order], size[order], above[order]
+    drawn, n, left = np.arange(width, dtype=np.float64), (size - rows)[:, None], np.ones(len(first))
+    # means[:, 1 + j]: over all j of the documents so far, of the product of going on
+    means = np.zeros((len(first), width + 1))
+    means[:, 1:] = drawn <= n
+    active = np.searchsorted(-rows, -np.arange(int(rows.max(initial=0))))
+    for number, k in enumerate(active.tolist()):
+        on, total = 1.0 - stop[first[:k] + number], n[:k] + (number + 1.0)
+        left[:k] *= on
+        drawn_now = np.minimum(drawn, total) * (on[:, None] * means[:k, :-1])
+        means[:k, 1:] = (np.maximum(total - drawn, 0.0) * means[:k, 1:] + drawn_now) / total
     reach = np.minimum(cutoff - above, size)[:, None]
-    terms = (means[:, :-1] - means[:, 1:]) / (above[:, None] + drawn[1:])
+    terms = (means[:, 1:-1] - means[:, 2:]) / (above[:, None] + drawn[1:])
     terms = np.where(drawn[1:] <= reach, terms, 0.0)
-    return np.add.accumulate(terms, axis=1)[:, -1:].sum(axis=1), left
+    found = np.empty((2, len(first)))
+    found[:, order] = np.add.accumulate(terms, axis=1)[:, -1:].sum(axis=1), left
+    return found[0], found[1]
 
 
 def _number(group: Ints) -> Ints:

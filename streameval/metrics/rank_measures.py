@@ -118,12 +118,16 @@ def binary_preference(
 
 
 def _precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
+    terms = ((levels.before + 1) / (levels.above + 1))[level]  # of a level of one document
+    tied = np.flatnonzero((levels.size > 1)[level])
+    level, step = level[tied], step[tied]
     share = levels.relevant / levels.size
     others = np.maximum(levels.size - 1, 1)
     slope = (levels.relevant - 1) / others
     rank = levels.above[level] + step
     expected = (levels.before + 1)[level] + (step - 1) * slope[level]
-    return np.asarray(share[level] * expected / rank)
+    terms[tied] = share[level] * expected / rank
+    return terms
 
 
 def _first(levels: Levels, cutoff: int | None, n_queries: int) -> tuple[Floats, Floats]:
@@ -154,7 +158,7 @@ def _draws(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats
         active = np.flatnonzero(reach > start)
         if not len(active):
             return value, 1.0 - missed
-        width = max(_BLOCK // len(active), _LEAST_WIDTH)
+        width = min(max(_BLOCK // len(active), _LEAST_WIDTH), int(reach.max()) - start)
         step = np.arange(start, start + width)[None, :]
         m, r, t, g = (column[active, None] for column in (size, relevant, reach, above))
         left = np.maximum(m - step, 1)

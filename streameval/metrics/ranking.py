@@ -40,8 +40,7 @@ def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
     Where rows have not been kept, a value is the mean over all ways in which these could be
     ranked, and its bounds are the least and the greatest of them.
     """
-    parts = [_evaluate(part, config) for part in _blocks(queries)]
-    return parts[0] if len(parts) == 1 else QueryValues.concatenate(parts)
+    return QueryValues.concatenate([_evaluate(part, config) for part in _blocks(queries)])
 
 
 def _blocks(queries: Queries) -> list[Queries]:
@@ -89,6 +88,7 @@ class _Sheet:
 
     queries: Queries
     config: RankingConfig
+    _found: dict[tuple[int, bool, Arrangement], Levels] = attrs.field(factory=dict, init=False)
 
     def values(self, arrangement: Arrangement) -> Floats:
         """Compute each measure, shape (M, Q), with the rows outside arranged in a way."""
@@ -203,9 +203,13 @@ class _Sheet:
         return _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
 
     def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
-        """Find where the relevant documents of a measure stand."""
-        place = self._level(item)
-        is_whole = item.kind == "lrap"
+        """Find where the relevant documents of a measure stand, once for all that ask the same."""
+        key = self._level(item), item.kind == "lrap", arrangement
+        if key not in self._found:
+            self._found[key] = self._levels_of(*key)
+        return self._found[key]
+
+    def _levels_of(self, place: int, is_whole: bool, arrangement: Arrangement) -> Levels:
         ties = self._whole_ties if is_whole else self._ties
         levels = Levels.of(ties, ties.count(self._reaching(place)))
         if not is_whole:
@@ -238,13 +242,9 @@ class _Sheet:
         """Lay out the gains of the documents that have been kept."""
         ties, ranked, gain = self._ties, self.queries.ranked, self._gains
         if self.config.ties in ("expected", "docid_desc"):
-            terms = gain * ranked.count
-            total = np.bincount(ties.of_cell, weights=terms, minlength=len(ties.starts))
-            mean = total / ties.size
-            is_whole = ranked.count == ties.size[ties.of_cell]  # one gain is its own mean
-            mean[ties.of_cell[is_whole]] = gain[is_whole]
-            kept = np.flatnonzero(mean > 0.0)
-            return Spans(ties.place[kept], ties.above[kept], ties.size[kept], mean[kept])
+            spans = Spans(ties.place, ties.above, ties.size, self._mean_gains(gain))
+            has_gain = spans.gain > 0.0
+            return spans if has_gain.all() else spans.select(np.flatnonzero(has_gain))
         is_first = self.config.ties == "optimistic"
         kept = np.flatnonzero(gain > 0.0)
         kept = kept[np.lexsort((-gain[kept] if is_first else gain[kept], ties.of_cell[kept]))]
@@ -254,10 +254,24 @@ class _Sheet:
             above += (ties.size - ties.count(np.where(gain > 0.0, ranked.count, 0)))[level]
         return Spans(ranked.place[kept], above, count, gain[kept])
 
+    def _mean_gains(self, gain: Floats) -> Floats:
+        """Give the mean gain of each tie level, given that of each cell."""
+        ties, count = self._ties, self.queries.ranked.count
+        if ties.are_cells:
+            return np.where(count == ties.size, gain, gain * count / ties.size)
+        total = np.bincount(ties.of_cell, weights=gain * count, minlength=len(ties.starts))
+        mean = total / ties.size
+        is_whole = count == ties.size[ties.of_cell]  # one gain is its own mean
+        mean[ties.of_cell[is_whole]] = gain[is_whole]
+        return mean
+
     @cached_property
     def _ideal(self) -> Spans:
         """Lay out all gains that there are, the highest first."""
         gained, declared = self.queries.gained, self.queries.declared
+        if (declared < 0).all():
+            above = runs_above(gained.count, gained.place)
+            return Spans(gained.place, above, gained.count, scores_of(gained.gain, "real"))
         own = declared[gained.place] < 0
         place, count = gained.place[own], gained.count[own]
         gain = scores_of(gained.gain[own], "real")

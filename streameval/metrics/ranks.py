@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import functools
-from typing import Literal, Self
+from functools import cached_property
+from typing import Any, Literal, Self
 
 import attrs
 import numpy as np
@@ -47,20 +48,26 @@ class Ties:
     def of(cls, ranked: Ranked, *, by_document: bool) -> Self:
         """Find the levels; where documents break ties, each is a level unless told otherwise."""
         begins = ranked.begins_level(by_document=by_document)
-        starts = np.flatnonzero(begins)
-        if ranked.above is None or ranked.size is None:
-            above = runs_above(ranked.count, ranked.place)[starts]
-            size = _sums(ranked.count, starts)
-        else:
-            above, size = ranked.above[starts], ranked.size[starts]
-        return cls(starts, ranked.place[starts], above, size, np.cumsum(begins) - 1)
+        starts, above, size = np.flatnonzero(begins), ranked.above, ranked.size
+        if above is None or size is None:
+            above, size = runs_above(ranked.count, ranked.place), _sums(ranked.count, starts)
+        elif len(starts) < len(begins):
+            size = size[starts]
+        if len(starts) == len(begins):
+            return cls(starts, ranked.place, above, size, starts)
+        return cls(starts, ranked.place[starts], above[starts], size, np.cumsum(begins) - 1)
+
+    @property
+    def are_cells(self) -> bool:
+        """Whether each cell is a level of its own, as where no two documents are tied."""
+        return len(self.starts) == len(self.of_cell)
 
     def count(self, counts: Ints) -> Ints:
         """Add up the counts of the cells of each level."""
-        return _sums(counts, self.starts)
+        return counts if self.are_cells else _sums(counts, self.starts)
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Levels:
     """Tie levels with the relevant documents in them, those without any left out.
 
@@ -85,13 +92,18 @@ class Levels:
     @classmethod
     def of(cls, ties: Ties, relevant: Ints) -> Self:
         """Keep the levels with relevant documents."""
-        kept = np.flatnonzero(relevant)
-        return cls(
-            ties.place[kept],
-            ties.above[kept],
-            ties.size[kept],
-            relevant[kept],
-            np.ones(len(kept), dtype=bool),
+        is_tie = np.ones(len(relevant), dtype=bool)
+        levels = cls(ties.place, ties.above, ties.size, relevant, is_tie)
+        return levels if relevant.all() else levels.select(np.flatnonzero(relevant))
+
+    def select(self, kept: Ints) -> Self:
+        """Keep some levels."""
+        return type(self)(
+            self.place[kept],
+            self.above[kept],
+            self.size[kept],
+            self.relevant[kept],
+            self.is_tie[kept],
         )
 
     def arranged(self, ties: str) -> Self:
@@ -131,18 +143,17 @@ class Levels:
         order = np.arange(len(self.place) + len(other.place))
         if in_order:
             order = np.argsort(np.concatenate([self.place, other.place]), kind="stable")
-        parts = zip(attrs.astuple(self), attrs.astuple(other), strict=True)
+        parts = zip(_columns(self), _columns(other), strict=True)
         return type(self)(*(np.concatenate(pair)[order] for pair in parts))
 
-    @property
+    @cached_property
     def before(self) -> Ints:
         """How many relevant documents of the query stand above each level."""
         return runs_above(self.relevant, self.place)
 
     def first(self) -> Self:
         """Keep the first level of each query."""
-        kept = np.flatnonzero(self.before == 0)
-        return type(self)(*(column[kept] for column in attrs.astuple(self)))
+        return self.select(np.flatnonzero(self.before == 0))
 
     def positions(self, cutoff: int | None) -> tuple[Ints, Ints]:
         """Give every position in the levels up to a rank: its level, and its rank in that."""
@@ -174,28 +185,38 @@ class Spans:
 
     def joined(self, other: Self) -> Self:
         """Put runs together in the order of the ranking."""
-        parts = zip(attrs.astuple(self), attrs.astuple(other), strict=True)
+        parts = zip(_columns(self), _columns(other), strict=True)
         return type(self)(*(np.concatenate(pair) for pair in parts)).ordered()
 
     def ordered(self) -> Self:
         """Sort by query and rank, so that sums have one order."""
-        order = np.lexsort((self.above, self.place))
-        return type(self)(*(column[order] for column in attrs.astuple(self)))
+        return self.select(np.lexsort((self.above, self.place)))
+
+    def select(self, kept: Ints) -> Self:
+        """Keep some runs."""
+        return type(self)(*(column[kept] for column in _columns(self)))
 
     def discounted(self, cutoff: int | None, n_queries: int) -> Floats:
         """Add up gain times discount of each query, rank after rank."""
-        reach = self.size if cutoff is None else np.clip(cutoff - self.above, 0, self.size)
+        spans = self if cutoff is None else self.select(np.flatnonzero(self.above < cutoff))
+        reach = spans.size if cutoff is None else np.minimum(cutoff - spans.above, spans.size)
         run, step = expanded(reach)
-        rank = self.above[run] + step
-        terms = self.gain[run] * discounts(int(rank.max(initial=0)))[rank - 1]
-        return sums_of(self.place[run], terms, n_queries)
+        rank = spans.above[run] + step
+        terms = spans.gain[run] * discounts(int(rank.max(initial=0)))[rank - 1]
+        return sums_of(spans.place[run], terms, n_queries)
 
 
 def expanded(sizes: Ints) -> tuple[Ints, Ints]:
     """List the items of runs: the run of each, and its number in that, from 1."""
+    if (sizes == 1).all():
+        return np.arange(len(sizes)), np.ones_like(sizes)
     run = np.repeat(np.arange(len(sizes)), sizes)
     ends = np.cumsum(sizes)
     return run, np.arange(1, len(run) + 1) - (ends - sizes)[run]
+
+
+def _columns(rows: Levels | Spans) -> list[npt.NDArray[Any]]:
+    return [getattr(rows, field.name) for field in attrs.fields(type(rows))]
 
 
 def counts_of(place: Ints, counts: Ints, size: int) -> Ints:

@@ -15,7 +15,6 @@ from streameval._row_order import (
     distinct_rows,
     merged_rows,
     order_in_groups,
-    standings,
     turned,
 )
 from streameval.configs.ranking import RankingConfig
@@ -43,7 +42,7 @@ class Ranked:
     place : int64 array, shape (m,)
         The place of the query.
     key : uint64 array, shape (m,)
-        The key of the score; 0 for NaN, which comes last.
+        The key of the score, 0 for NaN, which comes last; or what orders scores as it does.
     document : int64 or object array, shape (m,), optional
         The id of the document where documents break ties.
     grade : uint64 array, shape (m,)
@@ -70,15 +69,13 @@ class Ranked:
         key: Keys,
         document: npt.NDArray[Any] | None,
         grade: Keys,
-        above: Ints | None = None,
-        size: Ints | None = None,
     ) -> Self:
         """Sort documents, and count the equal ones together."""
         _, minor = coded(grade)
         if document is not None:  # no query has one twice, so that grades need no order
             known, codes = distinct(document, name="doc")
             minor = codes, len(known).bit_length()
-        rows = cls(place, key, document, grade, np.ones_like(place), above, size)
+        rows = cls(place, key, document, grade, np.ones_like(place))
         cells = rows.select(order_in_groups(place, key, minor))
         begins = cells.begins_level(by_document=True)
         begins[1:] |= cells.grade[1:] != cells.grade[:-1]
@@ -88,14 +85,27 @@ class Ranked:
         return attrs.evolve(cells.select(starts), count=np.diff(starts, append=len(place)))
 
     @classmethod
-    def of_complete(cls, place: Ints, key: Keys, grade: Keys) -> Self:
-        """Count the documents of complete queries, and leave out those of grade 0.
+    def of_complete(cls, place: Ints, above: Ints, size: Ints, grades: Keys, code: Ints) -> Self:
+        """Count the documents of complete queries that stand alike.
 
-        Nobody asks for them once the others know how many documents stand above.
+        Nobody asks for those of grade 0 once the others know how many stand above, and that
+        orders the levels as their scores would.
+
+        Parameters
+        ----------
+        place, above, size : int64 array, shape (n,)
+            The query of each document that is asked for, and its tie level.
+        grades : uint64 array, shape (d,)
+            Grades, of which some may be the same.
+        code : int64 array, shape (n,)
+            The place among these of the grade of each document.
         """
-        asked = np.flatnonzero(grade)
-        above, size = standings(place, key, asked)
-        return cls.of(place[asked], key[asked], None, grade[asked], above, size)
+        known, codes = np.unique(grades, return_inverse=True)
+        minor = turned((codes[code], len(known).bit_length()))
+        columns = [_column(place), _column(above), _column(size), minor]
+        (place, above, size, code), count = distinct_rows(columns)
+        key, grade = ~above.astype(np.uint64), known[turned((code, minor[1]))[0]]
+        return cls(place, key, None, grade, count, above, size)
 
     def __len__(self) -> int:
         """Give the number of cells."""
@@ -178,6 +188,17 @@ class Gained:
         columns = [_column(place), turned(gained)]
         (places, codes), counts = distinct_rows(columns, count)
         _, founds = distinct_rows(columns, found)
+        return cls(places, gains[turned((codes, gained[1]))[0]], counts, founds)
+
+    @classmethod
+    def of_documents(cls, place: Ints, gains: Keys, code: Ints, is_found: Mask | None) -> Self:
+        """Count documents with gains, of which there is a sorted list; None if all are found."""
+        gained = code, len(gains).bit_length()
+        columns = [_column(place), turned(gained)]
+        (places, codes), counts = distinct_rows(columns)
+        founds = counts
+        if is_found is not None:
+            _, founds = distinct_rows(columns, is_found.astype(np.int64))
         return cls(places, gains[turned((codes, gained[1]))[0]], counts, founds)
 
     def __len__(self) -> int:

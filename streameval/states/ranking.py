@@ -52,6 +52,8 @@ class QueryValues:
     @classmethod
     def concatenate(cls, parts: Sequence[Self]) -> Self:
         """Join the values of several blocks of queries."""
+        if len(parts) == 1:
+            return parts[0]
         fields = zip(*(attrs.astuple(part) for part in parts), strict=True)
         return cls(*(np.concatenate(field, axis=-1) for field in fields))
 
@@ -149,7 +151,6 @@ class RankingState(State):
             lows = _sums(map(np.compress, counts, values.low))
             highs = _sums(map(np.compress, counts, values.high))
         kept = ids if config.keeps_ids and ids is not None else np.zeros(0, dtype=np.int64)
-        bits = np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64)
         return attrs.evolve(
             cls.zero(config),
             n=_count(len(values.has_nothing)),
@@ -158,7 +159,7 @@ class RankingState(State):
             sums=sums,
             squares=tuple(single_sum(exact_product(terms, terms), None) for terms in value),
             closed=Column(kept),
-            values=Column(bits.ravel() if config.per_query else np.zeros(0, dtype=np.uint64)),
+            values=Column(_bits(values) if config.per_query else np.zeros(0, dtype=np.uint64)),
             lows=lows,
             highs=highs,
         )
@@ -318,6 +319,11 @@ def _check_types(a: Column, b: Column) -> None:
 
 def _plain(value: Any) -> Any:
     return value.item() if isinstance(value, np.generic) else value
+
+
+def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
+    """Lay out the bits of the values, query after query; nan where there was nothing to find."""
+    return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
 
 
 def _sums(parts: Iterable[Floats]) -> Sums:

@@ -8,7 +8,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._exact_sum import ExactSum, exact_product, weighted_sum
+from streameval._cell_sums import single_sum
+from streameval._exact_sum import ExactSum, exact_product
 from streameval._fixed_point import FixedPoint
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
@@ -59,11 +60,11 @@ class RegressionSums(State):
         rows = FixedPoint(np.array(len(truth), dtype=np.int64))
         return cls(
             rows if weights is None else weights.total(),
-            weighted_sum([error], weights),
-            weighted_sum([np.abs(error)], weights),
-            weighted_sum(exact_product(error, error), weights),
-            weighted_sum([truth], weights),
-            weighted_sum(exact_product(truth, truth), weights),
+            single_sum([error], weights),
+            single_sum([np.abs(error)], weights),
+            single_sum(exact_product(error, error), weights),
+            single_sum([truth], weights),
+            single_sum(exact_product(truth, truth), weights),
         )
 
     def __add__(self, other: Self) -> Self:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -75,15 +76,34 @@ def test_rows_come_by_group_then_by_falling_key_and_code(
         assert sorted(order.tolist()) == list(range(len(rows)))
 
 
-def test_standing_of_a_row_is_how_many_are_greater_and_equal() -> None:
+VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "keys": lambda random, size: KEYS[random.integers(0, len(KEYS), size)],
+    "floats": lambda random, size: random.choice([-np.inf, -1.5, -0.0, 0.0, 2.0, np.inf], size),
+    "float32": lambda random, size: random.integers(0, 40, size).astype(np.float32),
+    "one value": lambda _, size: np.full(size, -np.inf),
+}
+
+
+@pytest.mark.parametrize("block", [1, 20, 2**16])
+@pytest.mark.parametrize("kind", VALUES)
+def test_standing_of_a_row_is_how_many_are_greater_and_equal(
+    kind: str, block: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(_row_order, "_BLOCK", block)
     for seed in SEEDS:
-        random, place, key = draw(seed)
-        asked = np.flatnonzero(random.random(len(place)) < 0.5)
-        greater, equal = standings(place, key, asked)
+        random = np.random.default_rng(seed)
+        sizes = random.integers(0, 12, int(random.integers(1, 9)))
+        if seed % 3 == 0:  # groups of one size
+            sizes[:] = sizes[0]
+        place = np.repeat(np.arange(len(sizes)), sizes)
+        values = VALUES[kind](random, len(place))
+        asked = np.flatnonzero(random.random(len(place)) < random.choice([0.2, 1.0]))
+        greater, equal = standings(values, sizes, asked, place[asked])
+        assert len(greater) == len(equal) == len(asked)
         for row, above, tied in zip(asked, greater, equal, strict=True):
-            group = key[place == place[row]]
-            assert above == np.count_nonzero(group > key[row]), seed
-            assert tied == np.count_nonzero(group == key[row]), seed
+            group = values[place == place[row]]
+            assert above == np.count_nonzero(group > values[row]), seed
+            assert tied == np.count_nonzero(group == values[row]), seed
 
 
 @short_words
