@@ -1,10 +1,11 @@
 """Count one data set in seven ways, and lay out in a table that the state is the same bytes.
 
     python docs/engines.py           prints the table
-    python docs/engines.py --write   also puts it into the how-to page
-    python docs/engines.py --check   also compares all but the seconds with the page
+    python docs/engines.py --write   also puts it into the pages that have a place for it
+    python docs/engines.py --check   also compares all but versions and seconds with theirs
 
-Needs the extras dask, spark, beam, ray and torch, and Java 17 for Spark.
+Needs the extras dask, spark, beam, ray and torch, and Java 17 for Spark, which is left out where
+there is none.
 """
 
 # ruff: noqa: PLC0415 (every way imports an engine of its own)
@@ -25,6 +26,7 @@ from collections.abc import Callable, Iterator
 from functools import partial
 from importlib.metadata import version
 from pathlib import Path
+from shutil import which
 
 import numpy as np
 import pyarrow as pa
@@ -32,7 +34,8 @@ from pyarrow import parquet
 
 import streameval as se
 
-PAGE = Path(__file__).parent / "how-to" / "engines.md"
+ROOT = Path(__file__).parents[1]
+BEGIN, END = "<!-- engines -->\n", "\n<!-- end of engines -->"
 ROWS, FILES, BUDGET = 1_000_000, 16, 4096
 make = partial(se.PRCurveSketch, BUDGET)
 
@@ -109,7 +112,7 @@ def dask_cluster(paths: list[str]) -> bytes:
     from streameval.engines.dask import evaluate
 
     logging.getLogger("distributed").setLevel(logging.CRITICAL)
-    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=None)
+    cluster = LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address=":0")
     with cluster, Client(cluster) as client:
 
         def kill(done: int, total: int) -> None:
@@ -181,12 +184,18 @@ WAYS: dict[str, tuple[str, Callable[[list[str]], bytes]]] = {
 }
 
 
+def ways() -> list[str]:
+    """List what can run here: Spark needs Java."""
+    return [way for way, (package, _) in WAYS.items() if package != "pyspark" or which("java")]
+
+
 def table() -> str:
     """Run every way and lay out what came of it."""
     lines = ["| way | version | rows | SHA-256 of the state | seconds |", "|---|---|--:|---|--:|"]
     with tempfile.TemporaryDirectory() as folder:
         paths = write_files(Path(folder))
-        for way, (package, run) in WAYS.items():
+        for way in ways():
+            package, run = WAYS[way]
             release = package if " " in package else f"{package} {version(package)}"
             start = time.perf_counter()
             state = run(paths)
@@ -194,6 +203,26 @@ def table() -> str:
             n, digest = se.from_bytes(state).n, hashlib.sha256(state).hexdigest()[:12]
             lines.append(f"| {way} | {release} | {n:,} | `{digest}` | {seconds:.1f} |")
     return "\n".join(lines)
+
+
+def pages() -> list[Path]:
+    """Find the pages that have a place for the table."""
+    every = [ROOT / "README.md", *ROOT.glob("docs/**/*.md")]
+    return [page for page in every if BEGIN in page.read_text(encoding="utf-8")]
+
+
+def write(made: str, page: Path) -> None:
+    """Put the table into its place."""
+    before, _, rest = page.read_text(encoding="utf-8").partition(BEGIN)
+    after = rest.partition(END)[2]
+    page.write_text(f"{before}{BEGIN}{made}{END}{after}", encoding="utf-8")
+
+
+def is_shown(made: str, page: Path) -> bool:
+    """Compare the ways that can run here."""
+    shown = page.read_text(encoding="utf-8").partition(BEGIN)[2].partition(END)[0]
+    rows = [row for row in without_measurements(shown) if row[0] in ways()]
+    return rows == without_measurements(made)
 
 
 def without_measurements(text: str) -> list[list[str]]:
@@ -206,19 +235,16 @@ def main(arguments: list[str]) -> int:
     """Print the table; see the head of this file."""
     made = table()
     print(made)
-    digests = set(re.findall("`([0-9a-f]{12})`", made))
-    if len(digests) != 1:
+    if len(set(re.findall("`([0-9a-f]{12})`", made))) != 1:
         print("the states differ", file=sys.stderr)
         return 1
-    page = PAGE.read_text(encoding="utf-8")
-    before, _, rest = page.partition("<!-- engines -->\n")
-    shown, _, after = rest.partition("\n<!-- end of engines -->")
     if "--write" in arguments:
-        marked = f"<!-- engines -->\n{made}\n<!-- end of engines -->"
-        PAGE.write_text(f"{before}{marked}{after}", encoding="utf-8")
-    if "--check" in arguments and without_measurements(shown) != without_measurements(made):
-        print(f"{PAGE.name} shows other ways, rows or bytes", file=sys.stderr)
+        for page in pages():
+            write(made, page)
+    if "--check" in arguments and not (pages() and all(is_shown(made, page) for page in pages())):
+        print("a page shows other ways, rows or bytes", file=sys.stderr)
         return 1
+    print(f"\n{len(ways())} ways, the same bytes")
     return 0
 
 

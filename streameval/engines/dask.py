@@ -83,7 +83,7 @@ def evaluate(
     >>> from dask.distributed import Client
     >>> from streameval.engines.dask import evaluate
     >>> days = [pa.table({"y_true": [1, 0], "y_pred": [1, label]}) for label in (0, 1)]
-    >>> with Client(processes=False, n_workers=1, dashboard_address=None) as client:
+    >>> with Client(processes=False, n_workers=1, dashboard_address=":0") as client:
     ...     evaluate(client, days, se.ConfusionAccumulator).compute().accuracy
     0.75
     """

@@ -22,8 +22,9 @@ pytestmark = pytest.mark.engine(name="ray")
 
 @pytest.fixture(scope="module", autouse=True)
 def cluster():
-    tests = {"env_vars": {"PYTHONPATH": str(Path(__file__).parents[1])}}
-    ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False, runtime_env=tests)
+    with pytest.MonkeyPatch.context() as patch:  # a `runtime_env` would start other workers
+        patch.setenv("PYTHONPATH", str(Path(__file__).parents[1]))
+        ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     yield
     ray.shutdown()
 
