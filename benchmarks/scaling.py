@@ -1,0 +1,226 @@
+"""Measure what grows: streams of 1e8 rows, and files of 1 GB on the command line.
+
+Run ``python benchmarks/scaling.py``; it takes half an hour. ``--quick`` takes a hundredth of it and
+prints only. Logs are written into a temporary folder, and are gone afterwards.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import make_logs
+import numpy as np
+from speed import data, results, tables
+from speed.processes import Done, run
+
+import streameval as se
+
+SCALING = results.RESULTS.with_name("scaling.json")
+PICTURES = Path(__file__).parents[1] / "docs" / "figures" / "speed.py"
+
+BATCH = 2**16
+USERS = 1000
+FIRST = 10_000
+
+READ = {
+    ".jsonl": "polars.scan_ndjson({0!r})",
+    ".parquet": "polars.scan_parquet({0!r})",
+}
+POLARS = "import polars; print(len({0}.select('y_true', 'y_score').collect()))"
+
+Marks = dict[str, list[dict[str, float]]]
+
+
+def accumulators() -> dict[str, Any]:
+    """Make what counts the stream, each within its budget."""
+    return {
+        "ConfusionAccumulator()": se.ConfusionAccumulator(),
+        "PRCurveSketch(65_536)": se.PRCurveSketch(),
+        "CalibrationAccumulator()": se.CalibrationAccumulator(),
+        "RegressionAccumulator()": se.RegressionAccumulator(),
+        "GroupedAUC(65_536)": se.GroupedAUC(2**16),
+    }
+
+
+def stream(most: int) -> Marks:
+    """Count batches that never exist at once, and note what an example costs in each decade.
+
+    Only updates are timed. Reading the bytes at a mark also counts what has waited.
+    """
+    held = accumulators()
+    seconds = dict.fromkeys(held, 0.0)
+    marks: Marks = {name: [] for name in held}
+    random = np.random.default_rng(data.SEED)
+    rows, since = 0, 0
+    for mark in decades(most):
+        while rows < mark:
+            truth, score, user = draw(random, min(BATCH, mark - rows))
+            for name, accumulator in held.items():
+                batch = (truth, score, user) if name.startswith("GroupedAUC") else (truth, score)
+                start = time.perf_counter()
+                accumulator.update(*batch)
+                seconds[name] += time.perf_counter() - start
+            rows += len(truth)
+        for name, accumulator in held.items():
+            start = time.perf_counter()
+            size = len(accumulator.to_bytes())
+            waited = time.perf_counter() - start
+            cost = round((seconds[name] + waited) / (rows - since) * 1e9, 3)
+            marks[name].append({"rows": rows, "nanoseconds": cost, "bytes": size})
+            seconds[name] = 0.0
+        print(f"{rows:,} rows streamed", file=sys.stderr, flush=True)
+        since = rows
+    return marks
+
+
+def decades(most: int) -> Iterator[int]:
+    """Give 10,000 and its multiples by ten."""
+    mark = FIRST
+    while mark <= most:
+        yield mark
+        mark *= 10
+
+
+def draw(random: np.random.Generator, rows: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Draw clicks, float32 rates and users."""
+    rate = 1 / (1 + np.exp(-random.normal(-3, 1.5, rows).astype(np.float32)))
+    return (random.random(rows) < rate).astype(np.int64), rate, random.integers(0, USERS, rows)
+
+
+def files(size: int, n_rounds: int) -> list[dict[str, Any]]:
+    """Evaluate logs with one process and with two, beside polars reading the two columns."""
+    found = []
+    with tempfile.TemporaryDirectory() as folder:
+        for suffix in READ:
+            path = Path(folder) / f"clicks{suffix}"
+            rows = make_logs.write(path, size)
+            print(f"{path.name} written", file=sys.stderr, flush=True)
+            ways = commands(path)
+            rounds = [{way: run(ways[way]) for way in ways} for _ in range(n_rounds)]
+            check(rounds, rows)
+            bytes_read = path.stat().st_size
+            found += [file_row(way, path, rows, bytes_read, rounds) for way in ways]
+            path.unlink()
+    return found
+
+
+def commands(path: Path) -> dict[str, list[str]]:
+    """Write the commands that take turns."""
+    evaluate = [sys.executable, "-P", "-m", "streameval", "eval", str(path), "--task", "binary"]
+    evaluate += ["--label", "y_true", "--score", "y_score", "--json", "--quiet"]
+    polars = POLARS.format(READ[path.suffix].format(str(path)))
+    return {
+        "`streameval eval`": evaluate,
+        "`streameval eval --jobs 2`": [*evaluate, "--jobs", "2"],
+        "polars, reading only": [sys.executable, "-c", polars],
+    }
+
+
+def check(rounds: list[dict[str, Done]], rows: int) -> None:
+    """Make sure that all saw all rows, and that two processes give the numbers of one."""
+    for done in rounds:
+        one, two, polars = (found.printed for found in done.values())
+        assert one == two, "two processes give other numbers"
+        assert json.loads(one)["n"] == int(polars) == rows, "not all rows were read"
+
+
+def file_row(
+    way: str, path: Path, rows: int, size: int, rounds: list[dict[str, Done]]
+) -> dict[str, Any]:
+    """Take medians over the rounds, and ratios to polars within each."""
+    *_, yardstick = rounds[0]
+    seconds = median(done[way].seconds for done in rounds)
+    return {
+        "format": {".jsonl": "JSON lines", ".parquet": "Parquet"}[path.suffix],
+        "way": way,
+        "rows": rows,
+        "bytes": size,
+        "seconds": round(seconds, 2),
+        "to_polars": round(median(d[way].seconds / d[yardstick].seconds for d in rounds), 2),
+        "peak": max(done[way].peak for done in rounds),
+    }
+
+
+def block(found: dict[str, Any]) -> str:
+    """Lay out both tables."""
+    parts = [tables.found_with(found["about"])]
+    if "stream" in found:
+        parts.append(stream_table(found["stream"]))
+    if "files" in found:
+        parts.append(files_table(found["files"]))
+    return "\n\n".join(parts)
+
+
+def stream_table(marks: Marks) -> str:
+    """Lay out the cost of an example in each decade, as multiples of that up to a million."""
+    stops = [int(mark["rows"]) for mark in next(iter(marks.values()))]
+    base = min(2, len(stops) - 1)
+    columns = ["cost of an example", *(f"to {stop:,}" for stop in stops), "bytes of state"]
+    lines = tables.head(columns)
+    for name, found in marks.items():
+        costs = [mark["nanoseconds"] / found[base]["nanoseconds"] for mark in found]
+        cells = [f"`{name}`", *map(tables.number, costs), f"{int(found[-1]['bytes']):,}"]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def files_table(rows: list[dict[str, Any]]) -> str:
+    """Lay out throughput and memory."""
+    columns = ["log", "read by", "rows", "MB", "MB/s", "times polars takes", "peak MB"]
+    lines = tables.head(columns)
+    for row in rows:
+        cells = [
+            row["format"],
+            row["way"],
+            f"{row['rows']:,}",
+            f"{row['bytes'] / 1e6:,.0f}",
+            f"{row['bytes'] / 1e6 / row['seconds']:,.0f}",
+            tables.number(row["to_polars"]),
+            f"{row['peak'] / 1e6:,.0f}",
+        ]
+        lines.append(f"| {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure, print, and write unless it is a quick look."""
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawTextHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="a hundredth of it, one round")
+    parser.add_argument("--only", choices=["stream", "files"], help="the rest stays as it is")
+    parser.add_argument("--rows", type=float, default=1e8, help="of the stream")
+    parser.add_argument("--bytes", type=float, default=1e9, help="of a file")
+    parser.add_argument("--rounds", type=int, default=3, help="in which the commands take turns")
+    given = parser.parse_args()
+    if given.quick:
+        given.rows, given.bytes, given.rounds = given.rows / 100, given.bytes / 100, 1
+    found = json.loads(SCALING.read_text(encoding="utf-8")) if SCALING.exists() else {}
+    found["about"] = results.about({"numpy", "polars", "pyarrow"})
+    if given.only != "files":
+        found["stream"] = stream(int(given.rows))
+    if given.only != "stream":
+        found["files"] = files(int(given.bytes), given.rounds)
+    print(block(found))
+    if not given.quick:
+        write(found)
+
+
+def write(found: dict[str, Any]) -> None:
+    """Keep the results, and put the tables and their picture into the docs."""
+    SCALING.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
+    tables.put("scaling", block(found))
+    subprocess.run([sys.executable, str(PICTURES), "scaling"], check=True)
+
+
+if __name__ == "__main__":
+    main()

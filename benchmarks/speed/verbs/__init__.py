@@ -1,0 +1,28 @@
+"""All contests, one file per verb, in the order of the report."""
+
+from speed.contest import Contest
+from speed.verbs import (
+    checks,
+    compute,
+    memory,
+    merge,
+    ranking,
+    state_bytes,
+    stream,
+    training_step,
+    update,
+)
+
+VERBS: dict[str, list[Contest]] = {
+    "update": update.CONTESTS,
+    "stream": stream.CONTESTS,
+    "compute": compute.CONTESTS,
+    "merge": merge.CONTESTS,
+    "bytes": state_bytes.CONTESTS,
+    "ranking": ranking.CONTESTS,
+    "training step": training_step.CONTESTS,
+    "memory": memory.CONTESTS,
+    "checks": checks.CONTESTS,
+}
+
+CONTESTS = [contest for contests in VERBS.values() for contest in contests]

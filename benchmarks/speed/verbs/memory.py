@@ -1,0 +1,52 @@
+"""Memory: the most that is taken from the first batch to the number, each in its own process.
+
+Batches are made when they are needed, so that who keeps them pays for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+
+import attrs
+
+from speed import data
+from speed.contest import Contest
+from speed.verbs.stream import (
+    GROUP_ROWS,
+    calibration,
+    exact_auc,
+    grouped,
+    sketched_auc,
+)
+
+GOALS = {("exact ROC AUC", "torchmetrics"): 3.0}
+
+TOO_LARGE = {"BinaryBinnedAUROC()"}
+"""It keeps every row, and compares each with 200 thresholds at once: 16 GB of 1e7 rows."""
+
+
+def peak_of(contest: Contest, size: int, stream: Callable[[int], data.Stream]) -> Contest:
+    """Measure the memory of a contest on a stream."""
+    peers = [
+        attrs.evolve(peer, goal=GOALS.get((contest.work, peer.library), 1.0))
+        for peer in contest.peers
+        if peer.name not in TOO_LARGE
+    ]
+    return attrs.evolve(
+        contest, verb="memory", measure="peak memory", size=size, data=stream, peers=peers
+    )
+
+
+def grouped_stream(rows: int) -> data.Stream:
+    """Draw rows of all groups in every batch."""
+    return data.Stream(partial(data.grouped, max(rows // GROUP_ROWS, 1)), rows)
+
+
+CONTESTS = [
+    *(
+        peak_of(contest, 10_000_000, partial(data.Stream, data.binary))
+        for contest in (exact_auc(), sketched_auc(), calibration())
+    ),
+    peak_of(grouped(1_000_000), 1_000_000, grouped_stream),
+]

@@ -1,0 +1,365 @@
+"""Update: count one batch more, by accumulators that peers can keep in bounded memory too.
+
+Peers that only put the batch aside are timed from the first batch to the number, in `stream`.
+"""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+import streameval as se
+from speed import data
+from speed.contest import Contest, Data, Numbers, Peer, Side
+from speed.four_metrics import (
+    four_of_torchmetrics,
+    numbers_of_ours,
+    numbers_of_theirs,
+    our_four,
+)
+from speed.peers import torcheval, torchmetrics
+from speed.sides import (
+    Make,
+    Read,
+    attributes,
+    matrix,
+    our_updates,
+    river_updates,
+    torch_updates,
+    torchmetric,
+    value,
+)
+
+SIZES = (32, 1024, 65_536)
+LABELS = 20
+
+
+def scikit_learn(classes: int) -> Peer:
+    """Sum the confusion matrices of batches, as one would with scikit-learn."""
+
+    def ready(metrics: Any, batch: Data) -> Side:
+        truth, prediction = batch
+        labels = np.arange(classes)
+        total = np.zeros((classes, classes), dtype=np.int64)
+
+        def run() -> None:
+            decided = prediction
+            if prediction.ndim == 2:
+                decided = prediction.argmax(axis=1)
+            elif prediction.dtype.kind == "f":
+                decided = prediction >= 0.5
+            total[...] += metrics.confusion_matrix(truth, decided, labels=labels)
+
+        return Side(run, lambda: {"matrix": total})
+
+    return Peer(
+        library="scikit-learn", module="sklearn.metrics", name="confusion_matrix", ready=ready
+    )
+
+
+def river_confusion() -> Peer:
+    """Make river's matrix of one decision after another."""
+
+    def read(metric: Any) -> Numbers:
+        return {"matrix": [[metric.data[row][column] for column in (0, 1)] for row in (0, 1)]}
+
+    ready = river_updates(lambda metrics: metrics.ConfusionMatrix(), read, decide=True)
+    return Peer(library="river", module="river.metrics", name="ConfusionMatrix()", ready=ready)
+
+
+def binary(size: int) -> Contest:
+    """Count scores against a threshold."""
+    goal = {32: 12.0, 65_536: 25.0}.get(size, 1.0)
+    peers = [
+        torchmetrics(torch_updates, "BinaryConfusionMatrix", matrix, goal),
+        torcheval(torch_updates, "BinaryConfusionMatrix", matrix),
+        scikit_learn(2),
+    ]
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work="binary scores",
+        size=size,
+        data=data.binary,
+        ours=our_updates(se.ConfusionAccumulator, matrix),
+        peers=[*peers, river_confusion()] if size <= 32 else peers,
+    )
+
+
+FOUR = {"accuracy": "Accuracy", "precision": "Precision", "recall": "Recall", "f_score": "F1Score"}
+
+
+def four_at_once() -> Contest:
+    """Count what four metrics need, which is one matrix."""
+
+    def ours(result: Any) -> Numbers:
+        found = (result.accuracy, result.precision(), result.recall(), result.f_score())
+        return dict(zip(FOUR, found, strict=True))
+
+    def metrics(library: Any) -> Any:
+        made = {key: torchmetric(library, f"Binary{n}") for key, n in FOUR.items()}
+        return library.MetricCollection(made)
+
+    peer = Peer(
+        library="torchmetrics",
+        name="MetricCollection of accuracy, precision, recall, F1",
+        ready=torch_updates(metrics, numbers_of_theirs),
+        goal=35.0,
+        tolerance=1e-5,
+    )
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work="binary scores, four metrics",
+        size=32,
+        data=data.binary,
+        ours=our_updates(se.ConfusionAccumulator, ours),
+        peers=[peer],
+    )
+
+
+def class_ids(classes: int, size: int) -> Contest:
+    """Count predicted classes."""
+    goal = 6.0 if (classes, size) == (10, 65_536) else 1.0
+    goal = 25.0 if classes == 1000 and size <= 1024 else goal
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work=f"class ids, {classes:,} classes",
+        size=size,
+        data=partial(data.labels, classes),
+        ours=our_updates(partial(se.ConfusionAccumulator, classes), matrix),
+        peers=[
+            torchmetrics(
+                torch_updates, "MulticlassConfusionMatrix", matrix, goal, num_classes=classes
+            ),
+            torcheval(torch_updates, "MulticlassConfusionMatrix", matrix, num_classes=classes),
+            scikit_learn(classes),
+        ],
+    )
+
+
+def scores_of_classes(size: int) -> Contest:
+    """Count the class of the highest score."""
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work="logits of 10 classes",
+        size=size,
+        data=partial(data.logits, 10),
+        ours=our_updates(partial(se.ConfusionAccumulator, 10), matrix),
+        peers=[
+            torchmetrics(
+                torch_updates,
+                "MulticlassConfusionMatrix",
+                matrix,
+                1.5 if size == 65_536 else 1.0,
+                num_classes=10,
+            ),
+            torcheval(torch_updates, "MulticlassConfusionMatrix", matrix, num_classes=10),
+            scikit_learn(10),
+        ],
+    )
+
+
+def multilabel(size: int) -> Contest:
+    """Count each of 20 labels on its own."""
+
+    def ours(result: Any) -> Numbers:
+        return {"matrix": result.matrix, "accuracy": 1 - result.hamming_loss}
+
+    is_named = size == 4096
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work=f"scores of {LABELS} labels",
+        size=size,
+        data=partial(data.multilabel, LABELS),
+        ours=our_updates(partial(se.ConfusionAccumulator, LABELS, multilabel=True), ours),
+        peers=[
+            torchmetrics(
+                torch_updates,
+                "MultilabelConfusionMatrix",
+                matrix,
+                12.0 if is_named else 1.0,
+                num_labels=LABELS,
+            ),
+            torcheval(
+                torch_updates,
+                "MultilabelAccuracy",
+                value("accuracy"),
+                3.0 if is_named else 1.0,
+                criteria="hamming",
+            ),
+        ],
+    )
+
+
+def rows_before() -> list[Data]:
+    """Make what every sketch has counted before it is timed: the cells have settled."""
+    return data.cut(data.binary(1_000_000))
+
+
+def sketch(size: int) -> Contest:
+    """Count scores into 65,536 cells, beside 200 thresholds on a line."""
+    peer = torchmetrics(
+        partial(torch_updates, before=rows_before),
+        "BinaryAUROC",
+        value("roc_auc"),
+        {1024: 25.0, 65_536: 40.0}.get(size, 1.0),
+        tolerance=5e-3,
+        thresholds=200,
+    )
+    return Contest(
+        verb="update",
+        accumulator="PRCurveSketch",
+        work="scores, after a million",
+        size=size,
+        data=data.binary,
+        ours=our_updates(se.PRCurveSketch, attributes("roc_auc"), before=rows_before),
+        peers=[peer],
+    )
+
+
+def class_sketches(size: int) -> Contest:
+    """Count the scores of each of 10 classes against the others."""
+    classes = 10
+
+    def rows_before() -> list[Data]:
+        return data.cut(data.probabilities(classes, 100_000))
+
+    def ours(result: Any) -> Numbers:
+        return {"roc_auc": result.roc_auc(average="macro")}
+
+    peer = torchmetrics(
+        partial(torch_updates, before=rows_before),
+        "MulticlassAUROC",
+        value("roc_auc"),
+        tolerance=5e-3,
+        num_classes=classes,
+        thresholds=200,
+    )
+    return Contest(
+        verb="update",
+        accumulator="PRCurveSketch",
+        work=f"scores of {classes} classes, after 100,000",
+        size=size,
+        data=partial(data.probabilities, classes),
+        ours=our_updates(partial(se.PRCurveSketch, classes=classes), ours, before=rows_before),
+        peers=[peer],
+    )
+
+
+def calibration(size: int) -> Contest:
+    """Sum losses and bins of probabilities; peers have a loss alone."""
+
+    def ours(result: Any) -> Numbers:
+        rate = result.mean_label
+        entropy = -(rate * np.log(rate) + (1 - rate) * np.log1p(-rate)) if 0 < rate < 1 else np.nan
+        return {"log_loss": result.log_loss, "normalized": result.log_loss / entropy}
+
+    def updates_of_floats(make: Make, read: Read) -> Any:
+        ready = torch_updates(make, read)
+        return lambda library, batch: ready(library, (batch[0].astype(np.float32), batch[1]))
+
+    entropy = torcheval(updates_of_floats, "BinaryNormalizedEntropy", value("normalized"))
+    river = Peer(
+        library="river",
+        module="river.metrics",
+        name="LogLoss()",
+        ready=river_updates(lambda metrics: metrics.LogLoss(), lambda one: {"log_loss": one.get()}),
+        tolerance=1e-6,
+    )
+    return Contest(
+        verb="update",
+        accumulator="CalibrationAccumulator",
+        work="probabilities",
+        size=size,
+        data=data.binary,
+        ours=our_updates(se.CalibrationAccumulator, ours),
+        peers=[river] if size == 1 else [entropy],
+    )
+
+
+def regression(size: int) -> Contest:
+    """Sum errors exactly; peers in float32."""
+    mse = value("mse")
+    peers = [
+        torchmetrics(torch_updates, "MeanSquaredError", mse),
+        torcheval(torch_updates, "MeanSquaredError", mse),
+        river_mse() if size == 1 else three_errors(),
+    ]
+    names = ("mse", "mae", "r2") if size > 1 else ("mse",)
+    return Contest(
+        verb="update",
+        accumulator="RegressionAccumulator",
+        work="numbers",
+        size=size,
+        data=data.numbers,
+        ours=our_updates(se.RegressionAccumulator, attributes(*names)),
+        peers=peers,
+    )
+
+
+def river_mse() -> Peer:
+    """Make river's mean squared error."""
+    return Peer(
+        library="river",
+        module="river.metrics",
+        name="MSE()",
+        ready=river_updates(lambda metrics: metrics.MSE(), lambda found: {"mse": found.get()}),
+        tolerance=1e-6,
+    )
+
+
+THREE = {"mse": "MeanSquaredError", "mae": "MeanAbsoluteError", "r2": "R2Score"}
+
+
+def three_errors() -> Peer:
+    """Sum what we sum, with three metrics of torchmetrics."""
+
+    def metrics(library: Any) -> Any:
+        return library.MetricCollection({k: torchmetric(library, n) for k, n in THREE.items()})
+
+    return Peer(
+        library="torchmetrics",
+        name="MetricCollection of MSE, MAE, R2",
+        ready=torch_updates(metrics, numbers_of_theirs),
+        tolerance=1e-4,
+    )
+
+
+def collection(size: int) -> Contest:
+    """Count four metrics at once, two states of ours."""
+    peer = Peer(
+        library="torchmetrics",
+        name="MetricCollection of the same, thresholds=200",
+        ready=torch_updates(four_of_torchmetrics, numbers_of_theirs),
+        tolerance=2e-2,
+    )
+    return Contest(
+        verb="update",
+        accumulator="Collection",
+        work="accuracy, F1, ROC AUC, AP",
+        size=size,
+        data=data.binary,
+        ours=our_updates(our_four, numbers_of_ours),
+        peers=[peer],
+    )
+
+
+CONTESTS = [
+    *(binary(size) for size in (1, *SIZES)),
+    four_at_once(),
+    *(class_ids(10, size) for size in SIZES),
+    *(class_ids(1000, size) for size in SIZES),
+    *(scores_of_classes(size) for size in SIZES),
+    *(multilabel(size) for size in (32, 4096)),
+    *(sketch(size) for size in SIZES),
+    *(class_sketches(size) for size in (32, 1024)),
+    *(calibration(size) for size in (1, *SIZES)),
+    *(regression(size) for size in (1, *SIZES)),
+    *(collection(size) for size in SIZES),
+]

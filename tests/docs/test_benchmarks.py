@@ -1,0 +1,189 @@
+"""The page on speed shows what was found, and the benchmarks find it as they say."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import attrs
+import make_logs
+import numpy as np
+import polars as pl
+import pytest
+import report
+import scaling
+from speed import results, tables
+from speed.contest import Contest, Peer, Ready, Side
+from speed.results import Row
+from speed.timing import Effort, Spread, race
+from speed.verbs import CONTESTS
+
+ROOT = Path(__file__).parents[2]
+PAGE = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
+SOURCES = sorted((ROOT / "benchmarks").rglob("*.py"))
+
+BRIEF = Effort(turn=1e-4, seconds=1e-3, rounds=(3, 3))
+
+GOALS = [
+    ("update", "binary scores", 32, "torchmetrics", 12),
+    ("update", "binary scores, four metrics", 32, "torchmetrics", 35),
+    ("update", "binary scores", 65_536, "torchmetrics", 25),
+    ("update", "class ids, 10 classes", 65_536, "torchmetrics", 6),
+    ("update", "class ids, 1,000 classes", 32, "torchmetrics", 25),
+    ("update", "class ids, 1,000 classes", 1024, "torchmetrics", 25),
+    ("update", "logits of 10 classes", 65_536, "torchmetrics", 1.5),
+    ("update", "scores of 20 labels", 4096, "torchmetrics", 12),
+    ("update", "scores of 20 labels", 4096, "torcheval", 3),
+    ("update", "scores, after a million", 1024, "torchmetrics", 25),
+    ("update", "scores, after a million", 65_536, "torchmetrics", 40),
+    ("update", "binary scores", 1, "river", 1),
+    ("stream", "exact ROC AUC", 10_000_000, "torchmetrics", 7),
+    ("stream", "exact ROC AUC", 10_000_000, "scikit-learn", 14),
+    ("memory", "exact ROC AUC", 10_000_000, "torchmetrics", 3),
+    ("ranking", "NDCG@10, MAP, MRR, blocks of 100", 1_000_000, "ranx", 10),
+    ("ranking", "NDCG@10, MAP, MRR, blocks of 100", 1_000_000, "pytrec-eval-terrier", 10),
+    ("ranking", "NDCG@10, blocks of 100", 1_000_000, "scikit-learn", 2),
+    ("ranking", "NDCG@10, MAP, MRR, rows of 50 to 150", 1_000_000, "ranx", 8),
+    ("ranking", "NDCG@10, MAP, MRR, rows of 50 to 150", 1_000_000, "pytrec-eval-terrier", 8),
+    ("checks", "share of memory read bandwidth", 10_000_000, "numpy", 0.2),
+    ("merge", "2 sketches", 2_000_000, "numpy", 1 / 2),
+    ("compute", "ROC AUC after a million", 1_000_000, "numpy", 1 / 4),
+]
+"""What speed was promised; each of them has to be a row of the report."""
+
+
+def between_marks(name: str) -> str:
+    return PAGE.partition(f"<!-- {name} -->\n")[2].partition(f"\n<!-- end of {name} -->")[0]
+
+
+def test_page_shows_the_saved_results() -> None:
+    assert between_marks("speed") == tables.report_block(results.load())
+
+
+def test_page_shows_the_saved_scaling() -> None:
+    found = json.loads(scaling.SCALING.read_text(encoding="utf-8"))
+    assert between_marks("scaling") == scaling.block(found)
+
+
+def test_saved_results_are_of_the_contests_as_they_are() -> None:
+    now = [Row.of(one, peer, one.size) for one in CONTESTS for peer in one.peers]
+    saved = [attrs.evolve(row, ratio=None, ours=None, rounds=0) for row in results.load().rows]
+    assert sorted(saved, key=str) == sorted(now, key=str)
+
+
+@pytest.mark.parametrize(("verb", "work", "size", "library", "goal"), GOALS)
+def test_every_goal_is_a_row(verb: str, work: str, size: int, library: str, goal: float) -> None:
+    rows = [
+        row
+        for row in results.load().rows
+        if (row.verb, row.work, row.size, row.library) == (verb, work, size, library)
+    ]
+    assert goal in [row.goal for row in rows]
+
+
+def test_contests_have_names_of_their_own() -> None:
+    names = [str(contest) for contest in CONTESTS]
+    assert len(set(names)) == len(names)
+
+
+def test_results_survive_saving(tmp_path: Path) -> None:
+    found = results.load()
+    results.save(found, tmp_path / "results.json")
+    assert results.load(tmp_path / "results.json") == found
+
+
+def test_part_of_the_report_is_printed_and_not_written() -> None:
+    saved = results.RESULTS.read_bytes()
+    command = [sys.executable, "benchmarks/report.py", "--quick"]
+    command += ["--only", "bytes/*size, 2 classes", "--only", "checks/*binary scores/32"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
+    assert "### Bytes" in done.stdout
+    assert "numpy three counts, no check" in done.stdout
+    assert (results.RESULTS.read_bytes(), page_now()) == (saved, PAGE)
+
+
+def page_now() -> str:
+    return tables.PAGE.read_text(encoding="utf-8")
+
+
+def side_of(value: float) -> Side:
+    return Side.of_function(lambda: {"value": value})
+
+
+def contest(*peers: Peer, ours: float = 1.0, size: int = 10) -> Contest:
+    return Contest(
+        verb="add",
+        accumulator="Nothing",
+        work="work",
+        size=size,
+        data=lambda rows: (np.zeros(rows),),
+        ours=lambda data: side_of(ours),
+        peers=peers,
+    )
+
+
+def peer(value: float = 1.0, **options: Any) -> Peer:
+    given: dict[str, Any] = {"library": "numpy", "name": "peer", **options}
+    return Peer(ready=lambda module, data: side_of(value), **given)
+
+
+def test_sides_that_disagree_are_not_timed() -> None:
+    with pytest.raises(AssertionError, match=r"^add/Nothing/work/10: value is 1.0, but 2.0 by"):
+        contest(peer(2.0)).ready()
+
+
+def test_sides_that_agree_within_the_tolerance_are_timed() -> None:
+    timing = race(contest(peer(1.01, tolerance=0.1)).ready(), BRIEF)
+    assert timing.rounds == 3
+    assert all(0 < ratio.low <= ratio.median <= ratio.high for ratio in timing.ratios.values())
+
+
+def test_missing_library_is_named() -> None:
+    absent = peer(library="no_such_library")
+    rows = list(report.rows_of(contest(absent, peer()), BRIEF, shrink=1))
+    assert [row.ratio is None for row in rows] == [False, True]
+    assert "| no_such_library peer | 1 | not installed |" in tables.line(rows[1])
+    assert tables.summary(rows).endswith(" Not installed: no_such_library.")
+
+
+def test_ratio_below_its_goal_is_bold() -> None:
+    row = Row.of(contest(), peer(goal=12.0), 10, ratio=Spread(1.0, 2.0, 3.0), rounds=3)
+    assert tables.line(row).endswith("| 12 | **2** | 1 to 3 |")
+    assert tables.summary([row]).startswith("0 of 1 goals are met")
+
+
+def test_sides_take_turns() -> None:
+    calls: list[str] = []
+    sides = [Side(partial(calls.append, name)) for name in ("ours", "a", "b")]
+    peers = dict(zip([peer(name="a"), peer(name="b")], sides[1:], strict=True))
+    race(Ready(10, sides[0], peers), Effort(turn=0.0, seconds=0.0, rounds=(3, 3)))
+    turns = "ours a b", "a b ours", "b ours a"
+    assert " ".join(calls).endswith(" ".join(turns))
+
+
+def test_large_data_is_shrunk_and_small_is_not() -> None:
+    assert contest(size=65_536).rows(10) == 65_536
+    assert contest(size=1_000_000).rows(10) == 100_000
+
+
+@pytest.mark.parametrize(
+    ("suffix", "read"), [(".jsonl", pl.read_ndjson), (".parquet", pl.read_parquet)]
+)
+def test_logs_are_as_large_as_asked(
+    suffix: str, read: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(make_logs, "ROWS", 1000)
+    path = tmp_path / f"log{suffix}"
+    rows = make_logs.write(path, 100_000)
+    frame = read(path)
+    assert (path.stat().st_size >= 100_000, len(frame)) == (True, rows)
+    assert frame.columns == ["user", "ad", "y_true", "y_score"]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_file_has_at_most_400_lines(source: Path) -> None:
+    assert len(source.read_text(encoding="utf-8").splitlines()) <= 400
