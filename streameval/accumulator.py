@@ -44,9 +44,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _config: ConfigT
     _held: Any
 
-    def __init_subclass__(cls, *, kind: int, config: type[Any], **options: Any) -> None:
-        """Give the subclass the number that its bytes carry."""
+    def __init_subclass__(
+        cls, *, kind: int | None = None, config: type[Any] | None = None, **options: Any
+    ) -> None:
+        """Give the subclass the number that its bytes carry, unless it is a base of others."""
         super().__init_subclass__(**options)
+        if kind is None or config is None:
+            return
         if codec.KINDS.get(kind) != cls.__name__:
             raise TypeError(f"kind {kind} is not that of {cls.__name__}.")
         cls.kind, cls._config_type = kind, config

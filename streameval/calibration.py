@@ -21,7 +21,7 @@ from streameval._arrays import (
 from streameval._fixed_point import FixedPoint
 from streameval._highest_scores import first_highest
 from streameval._labels import encode
-from streameval.accumulator import Accumulator
+from streameval._waiting_columns import WaitingAccumulator
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import InvalidInputError
 from streameval.results.calibration import Calibration
@@ -41,7 +41,7 @@ _LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 @final
 class CalibrationAccumulator(
-    Accumulator[CalibrationConfig, CalibrationSums], kind=4, config=CalibrationConfig
+    WaitingAccumulator[CalibrationConfig, CalibrationSums], kind=4, config=CalibrationConfig
 ):
     """Sum how good probabilities are and whether they mean what they say, batch by batch.
 
@@ -129,6 +129,8 @@ class CalibrationAccumulator(
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = as_weights(given["sample_weight"], rows=len(labels))
+        if weights is None:
+            return self._count_rows(places, scores)
         return self._absorb(_sum(places, scores, weights, self._config))
 
     def compute(self) -> Calibration:
@@ -140,6 +142,10 @@ class CalibrationAccumulator(
             Frozen: later updates do not change it.
         """
         return Calibration(self._config, self._state)
+
+    def _sum_rows(self, columns: tuple[Any, ...]) -> CalibrationSums:
+        truth, probability = columns
+        return _sum(truth, probability, None, self._config)
 
     @staticmethod
     def _state_type(config: CalibrationConfig) -> type[CalibrationSums]:  # noqa: ARG004

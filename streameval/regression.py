@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, Self, final
 
 from streameval._arrays import as_numbers, as_weights, check_vector
-from streameval.accumulator import Accumulator
+from streameval._waiting_columns import WaitingAccumulator
 from streameval.configs.regression import RegressionConfig
 from streameval.results.regression import Regression
 from streameval.states.regression import RegressionSums
@@ -15,7 +15,7 @@ __all__ = ["RegressionAccumulator"]
 
 @final
 class RegressionAccumulator(
-    Accumulator[RegressionConfig, RegressionSums], kind=2, config=RegressionConfig
+    WaitingAccumulator[RegressionConfig, RegressionSums], kind=2, config=RegressionConfig
 ):
     """Sum the errors of predicted numbers, batch by batch, exactly.
 
@@ -78,6 +78,8 @@ class RegressionAccumulator(
         prediction = as_numbers(given["y_pred"], name="y_pred")
         check_vector(prediction, rows=len(truth), name="y_pred")
         weights = as_weights(given["sample_weight"], rows=len(truth))
+        if weights is None:
+            return self._count_rows(truth, prediction)
         return self._absorb(RegressionSums.of(truth, prediction, weights))
 
     def compute(self) -> Regression:
@@ -89,6 +91,10 @@ class RegressionAccumulator(
             Frozen: later updates do not change it.
         """
         return Regression(self._state)
+
+    def _sum_rows(self, columns: tuple[Any, ...]) -> RegressionSums:
+        truth, prediction = columns
+        return RegressionSums.of(truth, prediction, None)
 
     @staticmethod
     def _state_type(config: RegressionConfig) -> type[RegressionSums]:  # noqa: ARG004

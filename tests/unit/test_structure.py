@@ -31,6 +31,7 @@ LAYERS = [
     {"results"},
     {"_completed_queries"},
     {"accumulator"},
+    {"_waiting_columns"},
     {"calibration", "confusion", "curve", "grouped", "ranking", "regression"},
     {"kinds"},
     {"_members"},

@@ -1,0 +1,99 @@
+"""Rows that wait to be summed together: small batches cost a copy each, not a dozen of sums."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._fixed_point import MAX_TOTAL, FixedPoint
+from streameval.accumulator import Accumulator, ConfigT, StateT
+
+__all__ = ["WaitingAccumulator", "WaitingColumns"]
+
+Array = npt.NDArray[Any]
+
+_ENTRIES = 2**14  # of one column: from so many on, adding up takes longer than the calls for it
+
+
+@attrs.frozen(eq=False)
+class WaitingColumns:
+    """Columns that fill up with rows of weight 1.
+
+    Rows are written behind those in use, and the object with the new number replaces this one,
+    so that a reader never sees half a batch.
+    """
+
+    columns: tuple[Array, ...]
+    used: int = 0
+
+    @classmethod
+    def beside(cls, columns: tuple[Array, ...]) -> Self:
+        """Make empty columns for rows like these."""
+        widest = max(int(np.prod(column.shape[1:])) for column in columns)
+        rows = max(_ENTRIES // widest, 1)
+        return cls(tuple(np.empty((rows, *part.shape[1:]), part.dtype) for part in columns))
+
+    def __len__(self) -> int:
+        """Give the number of rows for which there is room."""
+        return len(self.columns[0])
+
+    def have_room_for(self, columns: tuple[Array, ...]) -> bool:
+        """Tell whether a batch fits."""
+        return self.used + len(columns[0]) <= len(self)
+
+    def with_rows(self, columns: tuple[Array, ...]) -> Self:
+        """Write a batch, for which there is room, behind the rows in use."""
+        end = self.used + len(columns[0])
+        for room, column in zip(self.columns, columns, strict=True):
+            room[self.used : end] = column
+        return type(self)(self.columns, end)
+
+    def to_columns(self) -> tuple[Array, ...]:
+        """Give the rows in use."""
+        return tuple(column[: self.used] for column in self.columns)
+
+
+class WaitingAccumulator(Accumulator[ConfigT, StateT]):
+    """An accumulator whose small batches of weight 1 wait to be summed together."""
+
+    __slots__ = ()
+
+    # a state and the rows that are not in it yet; both are replaced as one
+    _held: tuple[StateT, WaitingColumns | None]
+
+    @abstractmethod
+    def _sum_rows(self, columns: tuple[Any, ...]) -> StateT:
+        """Make a state of checked columns."""
+
+    @property
+    def _state(self) -> StateT:
+        state, waiting = self._held
+        if waiting is None:
+            return state
+        total: StateT = state + self._sum_rows(waiting.to_columns())
+        return total
+
+    @_state.setter
+    def _state(self, state: StateT) -> None:
+        self._held = state, None
+
+    @property
+    def _total(self) -> FixedPoint:
+        state, waiting = self._held
+        return state.n if waiting is None else state.n + FixedPoint(np.array(waiting.used))
+
+    def _count_rows(self, *columns: Array) -> Self:
+        """Let a small batch of checked rows wait; sum a large one, and what waits if it is full."""
+        state, waiting = self._held
+        room = waiting or WaitingColumns.beside(columns)
+        if 2 * len(columns[0]) > len(room) or state.n.whole > MAX_TOTAL - 2 * len(room):
+            return self._absorb(self._sum_rows(columns))
+        if room.have_room_for(columns):
+            self._held = state, room.with_rows(columns)
+        else:
+            self._held = self._state, WaitingColumns.beside(columns).with_rows(columns)
+        return self
