@@ -114,15 +114,14 @@ class FixedPoint:
 
     def __add__(self, other: FixedPoint) -> FixedPoint:
         """Add non-negative numbers; a total past 2**63 - 1 raises."""
-        with np.errstate(over="ignore"):  # single numbers warn where arrays wrap
-            whole, fraction = self.whole + other.whole, None
-            if self.fraction is not None or other.fraction is not None:
-                carried = _fraction(self) + _fraction(other)
-                whole = whole + (carried >> FRACTION_BITS)
-                fraction = np.asarray(carried & _FRACTION_MASK)
-        if whole.size and whole.min() < 0:
+        whole, fraction = np.asarray(self.whole + other.whole), None
+        if self.fraction is not None or other.fraction is not None:
+            carried = _fraction(self) + _fraction(other)
+            whole = np.asarray(whole + np.asarray(carried >> FRACTION_BITS))
+            fraction = np.asarray(carried & _FRACTION_MASK)
+        if whole.size and whole.item(whole.argmin()) < 0:  # a third of the fixed cost of min
             raise _overflow()
-        return FixedPoint(np.asarray(whole), fraction)
+        return FixedPoint(whole, fraction)
 
     @staticmethod
     def concatenate(parts: Sequence[FixedPoint]) -> FixedPoint:

@@ -320,7 +320,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         self._check_alike(other, "merge")
 
     def _check_alike(self, other: Self, verb: str) -> None:
-        if difference := self._difference(self._config, other._config):
+        if self._config != other._config:
+            difference = self._difference(self._config, other._config)
             raise IncompatibleStateError(f"cannot {verb}: {difference}.")
 
     @classmethod
