@@ -145,6 +145,6 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.grouped as home
             case "Ranking":
                 import streameval.results.ranking as home
-            case "Regression":
+            case _:  # Regression, the last of them
                 import streameval.results.regression as home
         return home

@@ -60,18 +60,17 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         self.reset()
 
     @property
+    @abstractmethod
     def _state(self) -> StateT:
         """The state of everything counted. Reading it changes nothing that is held.
 
-        A subclass in which small batches wait to be counted together holds more than a state,
-        and overrides this pair to add them.
+        What is held is more: small batches wait to be counted together, and are added here.
         """
-        state: StateT = self._held
-        return state
 
     @_state.setter
+    @abstractmethod
     def _state(self, state: StateT) -> None:
-        self._held = state
+        """Hold a state, and nothing that waits."""
 
     @staticmethod
     @abstractmethod

@@ -228,13 +228,12 @@ class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionCo
         return config, Members(config.part_names, tuple(accumulators))
 
     @classmethod
-    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> str | None:
+    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> str:
         if config.names != other.names:
             return f"`names` differs ({config.names} and {other.names})"
-        for name, mine, theirs in zip(config.names, config.members, other.members, strict=True):
-            if mine != theirs:
-                return f"`members` differs: for {name!r} {_member_difference(mine, theirs)}"
-        return None
+        triples = zip(config.names, config.members, other.members, strict=True)
+        name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
+        return f"`members` differs: for {name!r} {_member_difference(mine, theirs)}"
 
     @staticmethod
     def _state_type(config: CollectionConfig) -> type[Members]:  # noqa: ARG004

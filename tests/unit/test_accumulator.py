@@ -311,6 +311,14 @@ def test_n_of_nothing_is_the_integer_zero() -> None:
     assert repr(se.ConfusionAccumulator().n) == "0"
 
 
+@pytest.mark.parametrize("name", EVERY)
+def test_the_total_is_that_of_the_state(name: str) -> None:
+    accumulator = EVERY[name]()
+    if not isinstance(accumulator, se.Collection):
+        of_state = Accumulator._total.fget(accumulator)  # type: ignore[attr-defined]
+        assert (accumulator._total, accumulator.n) == (of_state, of_state.to_numbers().item())
+
+
 def test_accumulator_without_its_methods_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
         se.accumulator.Accumulator(None)
