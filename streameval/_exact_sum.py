@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from fractions import Fraction
 from typing import Self
 
@@ -10,9 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
-
-__all__ = ["ExactSum", "exact_product", "weighted_sum"]
+__all__ = ["ExactSum", "exact_product"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -79,15 +76,6 @@ def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
     b_high, b_low = _halves(b)
     error = ((a_high * b_high - product) + a_high * b_low + a_low * b_high) + a_low * b_low
     return product, error
-
-
-def weighted_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
-    """Sum vectors of terms, each item as often as its weight says; nothing is rounded."""
-    if weights is None:
-        return ExactSum.of(np.concatenate(list(terms)))
-    parts = list(weights.float_parts())
-    pieces = [piece for term in terms for part in parts for piece in exact_product(part, term)]
-    return ExactSum.of(np.concatenate(pieces))
 
 
 def _halves(values: Floats) -> tuple[Floats, Floats]:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from streameval import _cell_sums
 from streameval._cell_sums import cell_sums, single_sum
-from streameval._exact_sum import ExactSum, weighted_sum
+from streameval._exact_sum import ExactSum, exact_product
 from streameval._fixed_point import FixedPoint
 
 UNIT = Fraction(1, 2**1074)
@@ -33,6 +33,13 @@ def test_cell_sums_are_exact_for_any_finite_floats(items: list[tuple[float, int]
 @many
 def test_single_sum_is_exact_for_any_finite_floats(values: list[float]) -> None:
     assert single_sum([np.array(values)], None).units * UNIT == sum(map(Fraction, values))
+
+
+def weighted_sum(terms: list[np.ndarray], weights: FixedPoint) -> ExactSum:
+    """Multiply every part of every weight out, and sum in limbs: slow, and plain to see."""
+    parts = list(weights.float_parts())
+    pieces = [piece for term in terms for part in parts for piece in exact_product(part, term)]
+    return ExactSum.of(np.concatenate(pieces))
 
 
 @pytest.mark.parametrize("decades", [0, 1, 12, 100])

@@ -10,7 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval._exact_sum import ExactSum, exact_product, weighted_sum
+from streameval._cell_sums import single_sum
+from streameval._exact_sum import ExactSum, exact_product
 from streameval._fixed_point import FixedPoint
 
 UNIT = Fraction(1, 2**1074)
@@ -245,7 +246,7 @@ def test_weighted_sum_without_weights_is_the_sum_of_the_terms(
     rows: list[tuple[int, float, float]],
 ) -> None:
     _, first, second = zip(*rows, strict=True)
-    given_out = weighted_sum([np.array(first), np.array(second)], None)
+    given_out = single_sum([np.array(first), np.array(second)], None)
     assert given_out.to_fraction() == exact([*first, *second])
 
 
@@ -254,7 +255,7 @@ def test_weighted_sum_without_weights_is_the_sum_of_the_terms(
 def test_weighted_sum_of_whole_weights_is_exact(rows: list[tuple[int, float, float]]) -> None:
     weights, first, second = zip(*rows, strict=True)
     numbers = FixedPoint(np.array(weights, dtype=np.int64))
-    given_out = weighted_sum([np.array(first), np.array(second)], numbers)
+    given_out = single_sum([np.array(first), np.array(second)], numbers)
     expected = sum(w * (Fraction(a) + Fraction(b)) for w, a, b in rows)
     assert given_out.to_fraction() == expected
 
@@ -264,7 +265,7 @@ def test_weighted_sum_of_whole_weights_is_exact(rows: list[tuple[int, float, flo
 def test_weighted_sum_of_fractional_weights_is_exact(rows: list[tuple[int, float, float]]) -> None:
     weights, first, second = zip(*rows, strict=True)  # in units of 2**-62
     numbers = FixedPoint(np.zeros(len(rows), dtype=np.int64), np.array(weights, dtype=np.int64))
-    given_out = weighted_sum([np.array(first), np.array(second)], numbers)
+    given_out = single_sum([np.array(first), np.array(second)], numbers)
     expected = sum(Fraction(w, 2**62) * (Fraction(a) + Fraction(b)) for w, a, b in rows)
     assert given_out.to_fraction() == expected
 
@@ -272,5 +273,5 @@ def test_weighted_sum_of_fractional_weights_is_exact(rows: list[tuple[int, float
 @given(st.integers(0, 20), magnitudes(-1074, 400))
 @many
 def test_a_whole_weight_is_the_term_as_often(weight: int, term: float) -> None:
-    weighted = weighted_sum([np.array([term])], FixedPoint(np.array([weight])))
-    assert weighted == weighted_sum([np.full(weight, term)], None)
+    weighted = single_sum([np.array([term])], FixedPoint(np.array([weight])))
+    assert weighted == single_sum([np.full(weight, term)], None)
