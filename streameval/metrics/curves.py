@@ -9,14 +9,16 @@ Arithmetic is scikit-learn's, operation by operation, so that exact values are e
 
 from __future__ import annotations
 
+import itertools
 import math
 from bisect import bisect_left
+from collections.abc import Iterator
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.metrics.bounded import ROUNDING
-from streameval.metrics.points import Points
+from streameval.metrics.points import Outcomes, Points
 
 __all__ = [
     "average_precision",
@@ -36,8 +38,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-
-_CHUNK = 2**14  # its temporaries stay in the cache
 
 
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
@@ -62,11 +62,23 @@ def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
     )
 
 
-def roc_auc(points: Points) -> float:
-    """Compute the area under the ROC curve: ties of a positive and a negative count half."""
-    if not (points.n_pos and points.n_neg):
+def roc_auc(outcomes: Outcomes) -> float:
+    """Compute the area under the ROC curve: ties of a positive and a negative count half.
+
+    As in scikit-learn, points where the curve goes straight on are left out.
+    """
+    n_pos, n_neg = outcomes.n_pos, outcomes.n_neg
+    if not (n_pos and n_neg):
         return math.nan
-    return _area(*_corners(points))
+    areas = np.empty(outcomes.most)  # of the trapezoids; only what is written to takes memory
+    end, tpr, fpr = 0, 0.0, 0.0
+    for tp, fp in _turning_points(outcomes.parts):
+        start, end = end, end + len(tp)
+        heights, places = np.append(tpr, tp / n_pos), np.append(fpr, fp / n_neg)
+        tpr, fpr = heights[-1], places[-1]
+        np.multiply(np.diff(places), heights[1:] + heights[:-1], out=areas[start:end])
+        areas[start:end] /= 2.0
+    return float(areas[:end].sum())
 
 
 def partial_roc_auc(points: Points, max_fpr: float) -> float:
@@ -197,22 +209,25 @@ def best_from(values: Floats) -> Floats:
 
 def _corners(points: Points) -> tuple[Floats, Floats]:
     """List the rates where the ROC curve turns."""
-    tp, fp = points.tp, points.fp
-    if len(tp) > 2:
-        turns = _turns(tp, fp)
-        tp, fp = np.compress(turns, tp), np.compress(turns, fp)
+    turning = [*_turning_points(points.outcomes().parts)]
+    tp, fp = (np.concatenate(parts) for parts in zip(*turning, strict=True))
     return _share(np.append(0.0, fp)), _share(np.append(0.0, tp))
 
 
-def _turns(tp: Floats, fp: Floats) -> npt.NDArray[np.bool_]:
-    """Tell at which points a step is not as the one before; the ends count."""
-    turns = np.ones(len(tp), dtype=bool)
-    for start in range(0, len(tp) - 2, _CHUNK):
-        part = slice(start, start + _CHUNK + 2)
-        tp_steps, fp_steps = np.diff(tp[part]), np.diff(fp[part])
-        is_turn = (tp_steps[1:] != tp_steps[:-1]) | (fp_steps[1:] != fp_steps[:-1])
-        turns[start + 1 : start + 1 + len(is_turn)] = is_turn
-    return turns
+def _turning_points(parts: Iterator[tuple[Floats, Floats]]) -> Iterator[tuple[Floats, Floats]]:
+    """Leave out points where a step is as the one before; the first and the last stay."""
+    tp = fp = nowhere = np.array([np.nan])  # a step from there is as no other
+    for more_tp, more_fp in itertools.chain(parts, [(nowhere, nowhere)]):
+        tp, fp = np.append(tp, more_tp), np.append(fp, more_fp)
+        yield _turns(tp, fp)
+        tp, fp = tp[-2:], fp[-2:]  # how it goes on from here is seen with the next ones
+
+
+def _turns(tp: Floats, fp: Floats) -> tuple[Floats, Floats]:
+    """Give the points, but for the ends, where a step is not as the one before."""
+    tp_steps, fp_steps = np.diff(tp), np.diff(fp)
+    is_turn = (tp_steps[1:] != tp_steps[:-1]) | (fp_steps[1:] != fp_steps[:-1])
+    return tp[1:-1][is_turn], fp[1:-1][is_turn]
 
 
 def _share(cumulated: Floats) -> Floats:

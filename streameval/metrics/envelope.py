@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable, Points
 
-__all__ = ["ks", "of_shares", "of_sums"]
+__all__ = ["ks", "of_shares", "of_sums", "roc_auc"]
 
 
 def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
@@ -24,6 +25,21 @@ def of_shares(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
     if not table.estimate.are_floats_exact:
         return of_sums(table, metric)
     return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
+
+
+def roc_auc(table: CellTable) -> Bounded:
+    """Bound the area under the ROC curve, which both data sets change by as much.
+
+    The line through a cell of several scores has half of what the cell leaves open on either
+    side: half a pair for each positive and negative in it.
+    """
+    value = curves.roc_auc(table.outcomes())
+    if table.is_exact:
+        return Bounded(value)
+    pos, neg = (part.near_floats()[table.is_wide] for part in (table.pos, table.neg))
+    pairs = table.estimate.n_pos * table.estimate.n_neg
+    half = float((pos * neg).sum()) / (2.0 * pairs) if pairs else math.nan
+    return outward(value - half, value, value + half)
 
 
 def ks(table: CellTable) -> Bounded:

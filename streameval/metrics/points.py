@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from functools import cached_property
 
 import attrs
@@ -11,12 +12,35 @@ import numpy.typing as npt
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Scale, scores_of
 from streameval.states.cells import Cells
+from streameval.states.sorted_rows import SortedRows
 
-__all__ = ["CellTable", "Points"]
+__all__ = ["CellTable", "Outcomes", "Points"]
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Places = npt.NDArray[np.intp]
+
+_CHUNK = 2**14  # its temporaries stay in the cache
+
+
+@attrs.frozen(eq=False)
+class Outcomes:
+    """The outcomes at falling thresholds, some of them at a time.
+
+    Parameters
+    ----------
+    most : int
+        How many thresholds there are, or more.
+    n_pos, n_neg : float
+        The weight of all positives and negatives.
+    parts : iterator of pairs of float64 arrays
+        The weight of the positives, and of the negatives, that reach each threshold.
+    """
+
+    most: int
+    n_pos: float
+    n_neg: float
+    parts: Iterator[tuple[Floats, Floats]]
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -86,6 +110,13 @@ class Points:
         """The weight of all negatives."""
         return float(self.fp[-1]) if len(self.fp) else 0.0
 
+    def outcomes(self) -> Outcomes:
+        """Give the weights that reach each threshold, rounded, part by part."""
+        tp, fp = self.tp, self.fp
+        parts = (slice(start, start + _CHUNK) for start in range(0, len(tp), _CHUNK))
+        pairs = ((tp[part], fp[part]) for part in parts)
+        return Outcomes(len(tp), self.n_pos, self.n_neg, pairs)
+
     @property
     def recall(self) -> Floats:
         """The share of the positives at each threshold; there must be one."""
@@ -108,27 +139,44 @@ class CellTable:
 
     Parameters
     ----------
-    lo, hi : float64 array, shape (m,)
-        The least and the greatest score in each cell.
-    pos, neg : FixedPoint, shape (m,)
-        The weights in it.
+    source : Cells or SortedRows
+        Cells of one curve, or rows that make cells when these are asked for.
     scale : {"probability", "real"}
         Whether scores are probabilities.
+    level : int
+        How many low bits the keys in a cell may differ in.
     """
 
-    lo: Floats
-    hi: Floats
-    pos: FixedPoint
-    neg: FixedPoint
+    source: Cells | SortedRows
     scale: Scale
+    level: int = 0
 
-    @classmethod
-    def of(cls, cells: Cells, scale: Scale) -> CellTable:
-        """Read cells."""
-        lo = hi = scores_of(cells.lo, scale)[::-1]
-        if cells.hi is not cells.lo:
-            hi = scores_of(cells.hi, scale)[::-1]
-        return cls(lo, hi, cells.pos[::-1], cells.neg[::-1], scale)
+    @cached_property
+    def cells(self) -> Cells:
+        """The cells, lowest first."""
+        return Cells.of_sorted(self.source) if isinstance(self.source, SortedRows) else self.source
+
+    @cached_property
+    def lo(self) -> Floats:
+        """The least score in each cell."""
+        return scores_of(self.cells.lo, self.scale)[::-1]
+
+    @cached_property
+    def hi(self) -> Floats:
+        """The greatest score in each cell."""
+        if self.cells.hi is self.cells.lo:
+            return self.lo
+        return scores_of(self.cells.hi, self.scale)[::-1]
+
+    @cached_property
+    def pos(self) -> FixedPoint:
+        """The weight of the positives in each cell."""
+        return self.cells.pos[::-1]
+
+    @cached_property
+    def neg(self) -> FixedPoint:
+        """The weight of the negatives in each cell."""
+        return self.cells.neg[::-1]
 
     @property
     def n(self) -> int | float:
@@ -160,7 +208,7 @@ class CellTable:
     @cached_property
     def is_exact(self) -> bool:
         """Whether each cell is one score, so that nothing is open."""
-        return not self.is_wide.any()
+        return isinstance(self.source, SortedRows) or not self.is_wide.any()
 
     @cached_property
     def estimate(self) -> Points:
@@ -178,6 +226,13 @@ class CellTable:
         """The outcomes with positives at the upper ends and negatives at the lower ones."""
         cell, is_upper = self._ends(self.pos)
         return Points(self, cell, is_upper, cell + 1, cell + 1 - is_upper)
+
+    def outcomes(self) -> Outcomes:
+        """Give what `estimate` says of the outcomes, from rows without making cells of them."""
+        if isinstance(self.source, SortedRows):
+            rows = self.source
+            return Outcomes(len(rows), float(rows.n_pos), float(rows.n_neg), rows.outcomes())
+        return self.estimate.outcomes()
 
     @cached_property
     def cumulated(self) -> tuple[FixedPoint, FixedPoint]:

@@ -122,6 +122,6 @@ def _scores(entries: Sequence[Entry]) -> list[Html]:
 
 
 def _findings(entry: Entry, entries: Sequence[Entry]) -> Html:
-    found = curve_findings.findings(entry.result._table, entry.result._finer)
+    found = curve_findings.findings(entry.result._table)
     items = element("ul", *(element("li", sentence) for sentence in found), class_="findings")
     return figure(title_of("What limits these numbers", entry, entries), items)

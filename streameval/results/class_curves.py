@@ -4,15 +4,13 @@ from __future__ import annotations
 
 import html
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
 from streameval._fixed_point import MAX_TOTAL, FixedPoint
 from streameval._labels import Label
-from streameval._score_keys import Scale
-from streameval.configs.curve import CurveConfig
 from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError
 from streameval.metrics.bounded import Bounded
@@ -20,7 +18,6 @@ from streameval.metrics.points import CellTable
 from streameval.results import class_curves_plot, class_curves_text
 from streameval.results.curve import Curve
 from streameval.states.cells import Cells
-from streameval.states.curve import ScoreTables
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,19 +37,21 @@ class ClassCurves(Mapping[Label, Curve]):
 
     _n: FixedPoint
     _curves: dict[Label, Curve]
-    _tables: tuple[tuple[int, Cells], ...]
-    _scale: Scale
+    _tables: tuple[CellTable, ...]
     _skipped: FixedPoint
 
     @classmethod
-    def of(cls, state: ScoreTables, config: CurveConfig) -> ClassCurves:
+    def of(
+        cls,
+        n: FixedPoint,
+        labels: Iterable[Label],
+        tables: Iterable[CellTable],
+        skipped: FixedPoint,
+    ) -> ClassCurves:
         """Read the cells of all curves."""
-        tables = tuple(state.tables())
-        curves = {
-            label: Curve.of(cells, level, config.scores, state.skipped)
-            for label, (level, cells) in zip(config.labels, tables, strict=True)
-        }
-        return cls(state.n, curves, tables, config.scores, state.skipped)
+        tables = tuple(tables)
+        curves = (Curve(table, skipped) for table in tables)
+        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped)
 
     def __getitem__(self, label: Label) -> Curve:
         """Give the curve of a class."""
@@ -95,11 +94,11 @@ class ClassCurves(Mapping[Label, Curve]):
         """
         if not self._can_pool:
             raise CountOverflowError("`micro` would pool weights past 2**63 - 1.")
-        level = max(level for level, _ in self._tables)
+        level = max(table.level for table in self._tables)
         pooled = Cells.none()
-        for _, cells in self._tables:
-            pooled = pooled.joined(cells, level)
-        return Curve(CellTable.of(pooled, self._scale), self._skipped)
+        for table in self._tables:
+            pooled = pooled.joined(table.cells, level)
+        return Curve(CellTable(pooled, self._tables[0].scale), self._skipped)
 
     @overload
     def roc_auc(self, average: Average = ...) -> Bounded: ...

@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Scale
 from streameval.configs.calibration import number_of_bins
 from streameval.errors import InvalidInputError
 from streameval.metrics import average_precision as areas
@@ -19,7 +18,6 @@ from streameval.metrics.points import CellTable
 from streameval.results import curve_findings, curve_plot, curve_text
 from streameval.results import curve_values as values
 from streameval.results.confusion import Confusion
-from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -54,13 +52,6 @@ class Curve:
 
     _table: CellTable
     _skipped: FixedPoint
-    _finer: int | None = None
-
-    @classmethod
-    def of(cls, cells: Cells, level: int, scale: Scale, skipped: FixedPoint) -> Curve:
-        """Read the cells of one curve, settled at a level."""
-        finer = cells.n_cells_at(level - 1) if level else None
-        return cls(CellTable.of(cells, scale), skipped, finer)
 
     @property
     def n(self) -> Number:
@@ -106,7 +97,7 @@ class Curve:
         estimate is the middle of its interval, whose width is the sum over cells of several
         scores of ``pos * neg / (n_pos * n_neg)``.
         """
-        return envelope.of_sums(self._table, curves.roc_auc)
+        return envelope.roc_auc(self._table)
 
     @property
     def average_precision(self) -> Bounded:
@@ -349,7 +340,7 @@ class Curve:
 
     def explain(self) -> str:
         """Say in words what limits these numbers, and what would mend it."""
-        return curve_findings.explain(self._table, self._finer)
+        return curve_findings.explain(self._table)
 
     def plot(
         self,

@@ -8,8 +8,7 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from streameval.metrics import curves
-from streameval.metrics.envelope import of_sums
+from streameval.metrics import envelope
 from streameval.metrics.points import CellTable
 
 __all__ = ["explain", "findings"]
@@ -18,25 +17,22 @@ _TIES_WORTH_SAYING = 0.001
 _SATURATION_WORTH_SAYING = 0.01
 
 
-def explain(table: CellTable, finer: int | None) -> str:
-    """Say what limits the numbers: classes, ties, saturation, cells and the budget.
-
-    `finer` is the number of cells one level below, if there is one.
-    """
+def explain(table: CellTable) -> str:
+    """Say what limits the numbers: classes, ties, saturation, cells and the budget."""
     return "\n".join(
         textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
-        for line in findings(table, finer)
+        for line in findings(table)
     )
 
 
-def findings(table: CellTable, finer: int | None) -> Iterator[str]:
+def findings(table: CellTable) -> Iterator[str]:
     """Give one sentence after the other."""
     if not len(table.lo):
         yield "Nothing has been counted yet."
         return
     yield from _about_classes(table)
     yield from _about_scores(table)
-    yield from _about_cells(table, finer)
+    yield from _about_cells(table)
 
 
 def _about_classes(table: CellTable) -> Iterator[str]:
@@ -77,7 +73,7 @@ def _about_scores(table: CellTable) -> Iterator[str]:
         yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
 
 
-def _about_cells(table: CellTable, finer: int | None) -> Iterator[str]:
+def _about_cells(table: CellTable) -> Iterator[str]:
     if table.is_exact:
         yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
         return
@@ -87,12 +83,13 @@ def _about_cells(table: CellTable, finer: int | None) -> Iterator[str]:
         f"{table.resolution:.3g}."
     )
     if _pairs(table):
-        auc = of_sums(table, curves.roc_auc)
+        auc = envelope.roc_auc(table)
         yield (
             f"ROC AUC is open by {auc.high - auc.low:.2g}: so many of the pairs of a positive "
             "and a negative share a cell of several scores."
         )
-    if finer is not None:
+    if table.level:
+        finer = table.cells.n_cells_at(table.level - 1)
         yield (
             f"budget={finer:,} would have kept these data one bit finer, which halves the "
             "intervals where scores are spread evenly."

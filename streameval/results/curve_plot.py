@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics import average_precision as areas
-from streameval.metrics import curves
+from streameval.metrics import envelope
 from streameval.metrics.points import CellTable
 from streameval.results import curve_lines
 from streameval.results.curve_lines import BandedLine
@@ -54,7 +54,7 @@ def _plot_roc(axes: Axes, table: CellTable, label: str | None) -> None:
     if label is None:
         axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
     axes.set(xlabel="false positive rate", ylabel="true positive rate", xlim=(0, 1), ylim=(0, 1.02))
-    _name(axes, label, f"ROC AUC {curves.roc_auc(table.estimate):.4f}")
+    _name(axes, label, f"ROC AUC {envelope.roc_auc(table):.4f}")
 
 
 def _plot_det(axes: Axes, table: CellTable, label: str | None) -> None:

@@ -95,7 +95,8 @@ def confidence(table: CellTable, name: str, *args: Any, level: float) -> tuple[f
 
 def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
     extremes = [table.estimate] if table.is_exact else [table.low, table.high]
-    return _hull([auc_interval(points, curves.roc_auc(points), z) for points in extremes])
+    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
+    return _hull([auc_interval(*pair, z) for pair in zip(extremes, areas, strict=True)])
 
 
 def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Keys, Scale, keys_of, prefixes
+from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["Cells", "split_by_class"]
 
@@ -20,10 +21,8 @@ Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating[Any]]
 
 _LARGEST_KEY = np.uint64(2**64 - 1)
-_BIT = np.uint64(1)
-_SIGN = np.uint64(1 << 63)
 _CHUNK = 2**15  # its temporaries stay in the cache
-_ROWS_A_PREFIX = 0.25  # from so many rows for each prefix in range, a table is faster
+_ITEMS_A_PREFIX = 0.25  # from so many for each prefix in range, a table is faster than a sort
 
 
 @attrs.frozen(eq=False)
@@ -82,11 +81,15 @@ class Cells:
         group: Places | None = None,
     ) -> Self:
         """Settle the rows of a batch."""
-        if weights is None and group is None:
-            return cls._of_unweighted(keys, positive, level)
         pos, neg = split_by_class(positive, weights)
         rows = cls(keys, keys, pos, neg, group)
         return rows[rows._order(level)]._merged(level)
+
+    @classmethod
+    def of_sorted(cls, rows: SortedRows) -> Self:
+        """Give each distinct score of some rows a cell."""
+        made = (cls(k, k, FixedPoint(pos), FixedPoint(neg)) for k, pos, neg in rows.distinct())
+        return cls.concatenated([cls.none(), *made])
 
     def __len__(self) -> int:
         """Give the number of cells."""
@@ -121,17 +124,25 @@ class Cells:
         # a cell has come from one list or from both
         return both._paired(order[starts], order[_ends(starts, len(order))], level)
 
+    def joined_within(self, other: Self, level: int, budget: int | None) -> tuple[int, Self]:
+        """Join two settled lists as `joined` does, and fit them as `fitted` does, at once."""
+        if level and len(self) and len(other) and self._are_plain and other._are_plain:
+            first, span = _prefix_range(level, self.lo, other.lo)
+            if len(self) + len(other) >= _ITEMS_A_PREFIX * span:
+                return self._overlaid(other, level, budget, first, span)
+        return self.joined(other, level).fitted(budget, level)
+
     def with_rows(
         self, scores: Floats, scale: Scale, positive: Mask, weights: FixedPoint | None, level: int
     ) -> Self:
         """Add the rows of a batch to cells settled at `level`, without groups."""
         if weights is None and level and len(scores):
-            least_and_greatest = keys_of(np.array([scores.min(), scores.max()]), scale)
-            ends = np.concatenate([least_and_greatest, self.lo[:1], self.lo[-1:]])
-            first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
-            span = last - first + 1
-            if len(scores) >= _ROWS_A_PREFIX * span:
-                return self._tabulated(scores, scale, positive, level, np.uint64(first), span)
+            ends = keys_of(np.array([scores.min(), scores.max()]), scale)
+            first, span = _prefix_range(level, ends, self.lo)
+            if len(scores) >= _ITEMS_A_PREFIX * span:
+                return self._tabulated(scores, scale, positive, level, first, span)
+        if weights is None:
+            return self.joined(self.of_sorted(SortedRows.of(scores, scale, positive)), level)
         return self.joined(self.of_rows(keys_of(scores, scale), positive, weights, level), level)
 
     def fitted(self, budget: int | None, level: int) -> tuple[int, Self]:
@@ -146,11 +157,7 @@ class Cells:
         gaps = self.lo[1:] ^ self.lo[:-1]
         if self.group is not None:
             gaps = gaps[self.group[1:] == self.group[:-1]]
-        # cells part at a level if the xor of their keys reaches above it, so the level is that
-        # of the largest gap for which there is no cell left
-        n_groups = len(self) - len(gaps)
-        place = len(gaps) - 1 - (budget - n_groups)
-        level = int(np.partition(gaps, place)[place]).bit_length()
+        level = _least_level(gaps, len(self) - len(gaps), budget)
         return level, self._merged(level)
 
     def n_cells_at(self, level: int) -> int:
@@ -159,37 +166,10 @@ class Cells:
             np.count_nonzero(prefixes(self.lo, level) != prefixes(self.hi, level))
         )
 
-    @classmethod
-    def _of_unweighted(cls, keys: Keys, positive: Mask, level: int) -> Self:
-        """Settle rows that count once: values are sorted faster than their places.
-
-        The label takes the lowest bit of what is sorted, and what is above 2**63 is sorted
-        apart, so that no bit is missed.
-        """
-        packed = (keys << _BIT) | positive
-        is_high = keys >= _SIGN
-        if not is_high.any():
-            return cls._of_packed(packed, np.uint64(0), level)
-        low = cls._of_packed(packed[~is_high], np.uint64(0), level)
-        high = cls._of_packed(packed[is_high], _SIGN, level)
-        return cls.concatenated([low, high])._merged(level)
-
-    @classmethod
-    def _of_packed(cls, packed: Keys, sign: np.uint64, level: int) -> Self:
-        packed.sort()
-        pieces = _pieces(packed, _bounds(packed, level + 1))
-        return cls.concatenated([cls._of_piece(packed[piece], sign, level) for piece in pieces])
-
-    @classmethod
-    def _of_piece(cls, packed: Keys, sign: np.uint64, level: int) -> Self:
-        keys = (packed >> _BIT) | sign
-        starts = _starts(prefixes(keys, level))
-        ends = _ends(starts, len(keys))
-        pos = np.add.reduceat((packed & _BIT).view(np.int64), starts)
-        lo = hi = keys[starts]
-        if level:
-            hi = keys[ends]
-        return cls(lo, hi, FixedPoint(pos), FixedPoint(ends - starts + 1 - pos))
+    @property
+    def _are_plain(self) -> bool:
+        """Whether there are no groups, and no weights with fractions."""
+        return self.group is None and self.pos.is_whole and self.neg.is_whole
 
     def _order(self, level: int) -> npt.NDArray[np.intp]:
         """Find the order of cells, at least as far as they can be told apart at a level."""
@@ -239,6 +219,34 @@ class Cells:
             one.group,
         )
 
+    def _overlaid(
+        self, other: Self, level: int, budget: int | None, first: np.uint64, span: int
+    ) -> tuple[int, Self]:
+        """Join whole counts by a table of all prefixes in range."""
+        mine, theirs = (_places(prefixes(part.lo, level) - first) for part in (self, other))
+        is_occupied = np.zeros(span, dtype=bool)
+        is_occupied[mine] = is_occupied[theirs] = True
+        occupied = np.flatnonzero(is_occupied)
+        distinct = occupied.astype(np.uint64) + first
+        rise = _least_level(distinct[1:] ^ distinct[:-1], 1, budget)
+        is_start = _is_start(prefixes(distinct, rise), None)
+        cell = np.empty(span, dtype=np.intp)
+        cell[occupied] = np.cumsum(is_start) - 1
+        mine, theirs = cell[mine], cell[theirs]
+
+        def both(one: Any, two: Any, join: np.ufunc, empty: Any = 0) -> Any:
+            joined = np.full(np.count_nonzero(is_start), empty, dtype=one.dtype)
+            join.at(joined, mine, one)
+            join.at(joined, theirs, two)
+            return joined
+
+        return level + rise, type(self)(
+            both(self.lo, other.lo, np.minimum, _LARGEST_KEY),
+            both(self.hi, other.hi, np.maximum),
+            FixedPoint(both(self.pos.whole, other.pos.whole, np.add)),
+            FixedPoint(both(self.neg.whole, other.neg.whole, np.add)),
+        )
+
     def _tabulated(
         self,
         scores: Floats,
@@ -285,6 +293,26 @@ def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
     """Cut sorted keys; work done piece by piece stays in the cache."""
     edges = [0, *np.searchsorted(ordered, bounds).tolist(), len(ordered)]
     return (slice(*ends) for ends in itertools.pairwise(edges))
+
+
+def _least_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
+    """Find the level at which cells fit a budget, from the xor of each and the next one's key.
+
+    Cells part at a level if the xor of their keys reaches above it, so the level is that of the
+    largest gap for which there is no cell left.
+    """
+    spare = len(gaps) if budget is None else budget - n_groups
+    if len(gaps) <= spare:
+        return 0
+    place = len(gaps) - 1 - spare
+    return int(np.partition(gaps, place)[place]).bit_length()
+
+
+def _prefix_range(level: int, *ordered: Keys) -> tuple[np.uint64, int]:
+    """Find the least prefix of sorted keys, and how many there are from there to the greatest."""
+    ends = np.concatenate([keys[[0, -1]] for keys in ordered if len(keys)])
+    first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
+    return np.uint64(first), last - first + 1
 
 
 def _places(numbers: Keys) -> npt.NDArray[np.intp]:

@@ -138,8 +138,12 @@ class ScoreTables(State):
 
     def __add__(self, other: Self) -> Self:
         """Join the cells of each curve; `fitted` keeps the budget."""
+        return self.joined(other, None)
+
+    def joined(self, other: Self, budget: int | None) -> Self:
+        """Join the cells of each curve, and keep the budget."""
         tables = (
-            (max(level, other_level), cells.joined(others, max(level, other_level)))
+            cells.joined_within(others, max(level, other_level), budget)
             for (level, cells), (other_level, others) in zip(
                 self.tables(), other.tables(), strict=True
             )

@@ -18,6 +18,7 @@ def small_blocks() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(streameval._waiting_rows, "_ENTRIES", 12)
         patch.setattr(streameval._waiting_rows, "_LEAST_ROWS", 4)
+        patch.setattr(streameval._waiting_rows, "_MOST_ENTRIES", 30)
         patch.setattr(streameval.grouped, "_WAITING_ROWS", 12)
         for module, name, size in RANKING_BLOCKS:
             patch.setattr(module, name, size)

@@ -16,6 +16,7 @@ import streameval as se
 from streameval import _waiting_rows
 from streameval._fixed_point import FixedPoint
 from streameval._score_keys import Scale, keys_of, scores_of
+from streameval._waiting_rows import WaitingRows
 from streameval.states import cells as cells_module
 from streameval.states.cells import Cells
 from streameval.states.curve import ScoredRows, ScoreTables
@@ -173,6 +174,43 @@ def test_cells_are_not_merged_without_a_budget() -> None:
     assert cells.fitted(None, 0) == (0, cells)
 
 
+NEAR_KEYS = st.lists(st.tuples(st.integers(0, 60), st.booleans()), max_size=30)
+BUDGETS = st.none() | st.integers(1, 20)
+
+
+@given(NEAR_KEYS, NEAR_KEYS, st.integers(0, 5), BUDGETS, st.sampled_from([1, 2**40]))
+def test_joining_within_a_budget_is_joining_and_fitting(
+    one: list[tuple[int, bool]],
+    other: list[tuple[int, bool]],
+    start: int,
+    budget: int | None,
+    apart: int,
+) -> None:
+    lists = []
+    for rows in (one, other):
+        keys = np.array([key for key, _ in rows], dtype=np.uint64) * np.uint64(apart)
+        lists.append(Cells.of_rows(keys, np.array([p for _, p in rows], dtype=bool), None, start))
+    level, cells = lists[0].joined_within(lists[1], start, budget)
+    expected_level, expected = lists[0].joined(lists[1], start).fitted(budget, start)
+    assert level == expected_level
+    assert is_same(cells, expected)
+
+
+@given(rows_of(), st.integers(0, 40), st.integers(0, 64), BUDGETS)
+def test_weighted_cells_join_within_a_budget(
+    rows: list[Row], cut: int, start: int, budget: int | None
+) -> None:
+    keys, positive, weights = columns(rows)
+    one, other = (
+        Cells.of_rows(keys[part], positive[part], weights.select(part), start)
+        for part in (np.arange(len(rows)) < cut, np.arange(len(rows)) >= cut)
+    )
+    level, cells = one.joined_within(other, start, budget)
+    expected_level, expected = one.joined(other, start).fitted(budget, start)
+    assert level == expected_level
+    assert is_same(cells, expected)
+
+
 @given(rows_of(least=1), st.integers(1, 64))
 def test_cells_one_level_below_are_counted_from_their_ends(rows: list[Row], level: int) -> None:
     cells = Cells.of_rows(*columns(rows), level)
@@ -298,9 +336,9 @@ def test_rows_of_an_interrupted_update_leave_no_trace(quarters: bool) -> None:
         for seed, kind in ((1, True), (2, True), (3, quarters))
     )
     nothing = ScoreTables.zero(se.PRCurveSketch()._config)
-    block = _waiting_rows.WaitingRows.beside(nothing, first).with_rows(first, 200)
-    block.with_rows(left, 200)
-    rows = block.with_rows(last, 200).to_rows()
+    block = WaitingRows.none(nothing, 65_536, "probability").updated(first)
+    block.updated(left)
+    rows = block.updated(last).to_rows()
     ones = FixedPoint(np.ones(50, dtype=np.int64))
     assert rows.weights == FixedPoint.concatenate([first.weights, last.weights or ones])
     np.testing.assert_array_equal(rows.scores, np.hstack([first.scores, last.scores]))

@@ -132,16 +132,78 @@ def test_waiting_rows_never_pass_the_largest_total() -> None:
     assert sketch.n == 2**63 - 2
 
 
-def test_block_of_waiting_rows_grows_with_the_cells(monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture
+def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name, size in (("_ENTRIES", 8), ("_LEAST_ROWS", 8), ("_MOST_ENTRIES", 40)):
+        monkeypatch.setattr(_waiting_rows, name, size)
+
+
+def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:
+    """Give how many cells the state has while each score in turn waits."""
+    sketch, sizes = se.PRCurveSketch(budget), []
+    for score in scores:
+        sketch.update(np.array([0]), np.array([score]))
+        sizes.append(len(sketch._held.state.lo))
+    assert len(sketch._state.lo) == len(set(scores))
+    return sizes
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_block_of_waiting_rows_grows_with_the_cells() -> None:
     """Else an exact curve of n scores would take n / block passes over up to n cells."""
-    monkeypatch.setattr(_waiting_rows, "_ENTRIES", 8)
-    monkeypatch.setattr(_waiting_rows, "_LEAST_ROWS", 8)
-    sketch, sizes = se.PRCurveSketch(None), []
-    for start in range(2000):
-        sketch.update(np.array([0]), np.array([start / 2000]))
-        sizes.append(len(sketch._held[0].lo))
-    assert len(sketch._state.lo) == 2000
-    assert len(set(sizes)) < 12
+    for budget in (None, 10_000):
+        sizes = updated_one_by_one([place / 2000 for place in range(2000)], budget)
+        assert 3 < len(set(sizes)) < 12
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("budget", "n_distinct", "n_rows"), [(None, 40, 40), (64, 40, 8)])
+def test_without_a_budget_distinct_scores_wait_longer(
+    budget: int | None, n_distinct: int, n_rows: int
+) -> None:
+    sizes = updated_one_by_one([place / n_distinct for place in range(n_distinct)], budget)
+    assert sizes.count(0) == n_rows
+
+
+@pytest.mark.usefixtures("small_blocks")
+def test_scores_that_come_again_do_not_wait_longer() -> None:
+    assert updated_one_by_one([place % 4 / 4 for place in range(40)], None).count(0) == 8
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize(("n_rows", "waits"), [(7, True), (9, True), (40, True), (41, False)])
+def test_a_large_batch_of_distinct_scores_waits_too(n_rows: int, waits: bool) -> None:
+    scores = np.arange(n_rows) / n_rows
+    sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
+    assert (sketch._held.used == n_rows) == waits
+    weighted = se.PRCurveSketch(None)
+    weighted.update(np.zeros(n_rows, dtype=int), scores, sample_weight=np.full(n_rows, 2))
+    assert (weighted._held.used == n_rows) == (n_rows == 7)
+
+
+def test_rows_that_were_read_are_not_counted_again() -> None:
+    sketch = se.PRCurveSketch(4).update([0, 1, 1], [0.25, 0.5, 0.75])
+    assert sketch._state is sketch._state
+    read = sketch._state
+    sketch.update([0], [0.5])
+    assert sketch._held.state is read
+    assert sketch == se.PRCurveSketch(4).update([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
+
+
+@pytest.mark.usefixtures("small_blocks")
+@pytest.mark.parametrize("budget", [None, 3])
+@pytest.mark.parametrize("classes", [None, 2])
+def test_a_result_stays_as_it_was_when_rows_come(budget: int | None, classes: int | None) -> None:
+    random = np.random.default_rng(0)
+    sketch = se.PRCurveSketch(budget, classes=classes)
+    results: list[Any] = []
+    for _ in range(30):
+        scores = random.random((3, 2))
+        sketch.update(random.integers(0, 2, 3), scores[:, 1] if classes is None else scores)
+        results.append((sketch.compute(), sketch.copy().compute().as_dict()))
+        np.testing.assert_equal(results[-1][0].as_dict(), results[-1][1])
+    for result, numbers in results:
+        np.testing.assert_equal(result.as_dict(), numbers)
 
 
 def test_waiting_rows_are_kept_as_wide_as_they_came() -> None:

@@ -1,0 +1,140 @@
+"""Rows of one curve in the order of their scores: what cells are made of."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval._score_keys import Keys, Scale, keys_of
+
+__all__ = ["SortedRows"]
+
+Counts = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Packed = npt.NDArray[np.signedinteger[Any]] | npt.NDArray[np.unsignedinteger[Any]]
+
+_CHUNK = 2**15  # its temporaries stay in the cache
+_SIGN = np.uint64(1 << 63)
+
+
+@attrs.frozen(eq=False)
+class SortedRows:
+    """Rows that count once each, packed into one integer a row: its score, then its class.
+
+    Values are sorted several times as fast as their places, and a row that most scores have
+    to themselves takes 4 or 8 bytes, where a cell takes 24 or 32.
+
+    Parameters
+    ----------
+    parts : tuple of integer arrays
+        Twice the number of each score, and 1 if it is positive; sorted. The numbers of
+        probabilities are their bits; those of real scores are their keys, of which the ones
+        below 2**63 come first, in an array of their own, so that no bit is lost.
+    scale : {"probability", "real"}
+        What the scores are.
+    n_pos : int
+        How many rows are positive.
+    """
+
+    parts: tuple[Packed, ...]
+    scale: Scale
+    n_pos: int
+
+    @classmethod
+    def of(cls, scores: npt.NDArray[np.floating[Any]], scale: Scale, positive: Mask) -> Self:
+        """Sort rows.
+
+        Parameters
+        ----------
+        scores : array of floats, shape (n,)
+            Without NaN; for probabilities in [0, 1].
+        scale : {"probability", "real"}
+            What the scores are.
+        positive : bool array, shape (n,)
+        """
+        parts: tuple[Packed, ...]
+        if scale == "probability":
+            parts = (_packed_bits(scores, positive),)
+        else:
+            keys = keys_of(scores, scale)
+            packed, is_high = (keys << np.uint64(1)) | positive, keys >= _SIGN
+            parts = packed[~is_high], packed[is_high]
+        for part in parts:
+            part.sort()
+        return cls(parts, scale, int(np.count_nonzero(positive)))
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return sum(map(len, self.parts))
+
+    @property
+    def n_neg(self) -> int:
+        """How many rows are negative."""
+        return len(self) - self.n_pos
+
+    def distinct(self) -> Iterator[tuple[Keys, Counts, Counts]]:
+        """Give the keys of the distinct scores, their positives and negatives, part by part."""
+        for place, part in enumerate(self.parts):
+            for piece in _pieces(part):
+                starts, n_pos = _runs(piece)
+                pos, n = np.diff(n_pos), np.diff(starts, append=len(piece))
+                yield self._keys(piece[starts] >> 1, place), pos, n - pos
+
+    def outcomes(self) -> Iterator[tuple[Floats, Floats]]:
+        """Count positives and negatives that reach falling thresholds, part by part.
+
+        Thresholds are the distinct scores.
+        """
+        tp = fp = 0
+        for part in reversed(self.parts):
+            for piece in reversed([*_pieces(part)]):
+                starts, n_pos = _runs(piece)
+                more_tp = n_pos[-1] - n_pos[:-1]
+                more_fp = len(piece) - starts - more_tp
+                yield (
+                    (tp + more_tp[::-1]).astype(np.float64),
+                    (fp + more_fp[::-1]).astype(np.float64),
+                )
+                tp, fp = tp + int(more_tp[0]), fp + int(more_fp[0])
+
+    def _keys(self, numbers: Packed, place: int) -> Keys:
+        """Give the keys of scores by their numbers in one of the parts."""
+        if self.scale == "probability":
+            return keys_of(numbers.view(f"f{numbers.itemsize}"), self.scale)
+        return numbers.view(np.uint64) | (_SIGN if place else np.uint64(0))
+
+
+def _packed_bits(scores: npt.NDArray[np.floating[Any]], positive: Mask) -> Packed:
+    """Pack the bits of probabilities, which are in their order and leave two bits free."""
+    width = max(scores.itemsize, 4)
+    packed = np.empty(len(scores), dtype=f"i{width}")
+    for start in range(0, len(scores), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        bits = (scores[chunk].astype(f"f{width}", copy=False) + 0.0).view(packed.dtype)
+        np.left_shift(bits, 1, out=bits)
+        np.bitwise_or(bits, positive[chunk], out=packed[chunk])
+    return packed
+
+
+def _pieces(part: Packed) -> Iterator[Packed]:
+    """Cut sorted rows between scores; work done piece by piece stays in the cache."""
+    inner = part[_CHUNK::_CHUNK] >> 1 << 1
+    edges = dict.fromkeys([0, *np.searchsorted(part, inner).tolist(), len(part)])
+    return (part[start:end] for start, end in itertools.pairwise(edges))
+
+
+def _runs(piece: Packed) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
+    """Find where each score begins, and how many positives come before it, and before the end."""
+    numbers = piece >> 1
+    is_start = np.ones(len(piece), dtype=bool)
+    np.not_equal(numbers[1:], numbers[:-1], out=is_start[1:])
+    starts = np.flatnonzero(is_start)
+    n_pos = np.zeros(len(piece) + 1, dtype=np.int64)
+    np.cumsum((piece & 1).astype(bool), out=n_pos[1:])
+    return starts, n_pos[np.append(starts, len(piece))]
