@@ -120,14 +120,18 @@ def binary_preference(
 def _precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
     terms = ((levels.before + 1) / (levels.above + 1))[level]  # of a level of one document
     tied = np.flatnonzero((levels.size > 1)[level])
-    level, step = level[tied], step[tied]
+    if len(tied):
+        terms[tied] = _tied_precisions(levels, level[tied], step[tied])
+    return terms
+
+
+def _tied_precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
     share = levels.relevant / levels.size
     others = np.maximum(levels.size - 1, 1)
     slope = (levels.relevant - 1) / others
     rank = levels.above[level] + step
     expected = (levels.before + 1)[level] + (step - 1) * slope[level]
-    terms[tied] = share[level] * expected / rank
-    return terms
+    return share[level] * expected / rank
 
 
 def _first(levels: Levels, cutoff: int | None, n_queries: int) -> tuple[Floats, Floats]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -44,15 +45,38 @@ def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
 
 
 def _blocks(queries: Queries) -> list[Queries]:
-    """Cut queries into blocks of some million rows, so that little memory is needed."""
+    """Cut queries into blocks of some million rows, so that little memory is needed.
+
+    Of complete queries, whose tie levels are laid out position by position, an eighth of that
+    mostly stays in the cache.
+    """
+    rows, most, ranked = queries.rows, _BLOCK, queries.ranked
+    if ranked.size is not None:
+        rows, most = counts_of(ranked.place, ranked.size, len(queries)), max(_BLOCK // 8, 1)
     gained = counts_of(queries.gained.place, queries.gained.count, len(queries))
-    sizes = np.maximum(queries.rows, np.maximum(gained, queries.declared))
+    sizes = np.maximum(rows, np.maximum(gained, queries.declared))
     ends = np.cumsum(sizes)
-    if not len(ends) or ends[-1] <= _BLOCK:
+    if not len(ends) or ends[-1] <= most:
         return [queries]
-    block = (ends - sizes) // _BLOCK
-    starts = np.flatnonzero(np.diff(block, prepend=-1))
-    return [queries.select(places) for places in np.split(np.arange(len(ends)), starts[1:])]
+    block = (ends - sizes) // most
+    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
+    return [_between(queries, *bounds) for bounds in pairwise([*starts, len(queries)])]
+
+
+def _between(queries: Queries, first: int, last: int) -> Queries:
+    """Keep the queries from one place to another; nothing is copied but the places of cells."""
+    kept, ranked, gained = slice(first, last), queries.ranked, queries.gained
+    cells = slice(*np.searchsorted(ranked.place, (first, last)))
+    gains = slice(*np.searchsorted(gained.place, (first, last)))
+    return Queries(
+        None if queries.ids is None else queries.ids[kept],
+        queries.rows[kept],
+        queries.relevant[kept],
+        queries.found[kept],
+        queries.declared[kept],
+        ranked.select(cells, ranked.place[cells] - first),
+        gained.select(gains, gained.place[gains] - first),
+    )
 
 
 def _evaluate(queries: Queries, config: RankingConfig) -> QueryValues:

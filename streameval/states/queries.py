@@ -13,8 +13,10 @@ from streameval._row_order import (
     Coded,
     coded,
     distinct_rows,
+    distinct_values,
     merged_rows,
     order_in_groups,
+    run_bounds,
     turned,
 )
 from streameval.configs.ranking import RankingConfig
@@ -100,7 +102,7 @@ class Ranked:
         code : int64 array, shape (n,)
             The place among these of the grade of each document.
         """
-        known, codes = np.unique(grades, return_inverse=True)
+        known, codes = distinct_values(grades)
         minor = turned((codes[code], len(known).bit_length()))
         columns = [_column(place), _column(above), _column(size), minor]
         (place, above, size, code), count = distinct_rows(columns)
@@ -376,13 +378,9 @@ def _declare(declared: Ints, side: Queries, place: Ints, ids: npt.NDArray[Any]) 
 
 def runs_above(count: Ints, place: Ints) -> Ints:
     """Count the rows of the same query that stand before each cell."""
-    if not len(count):
-        return count
     before = np.cumsum(count) - count
-    begins = np.ones(len(place), dtype=bool)
-    begins[1:] = place[1:] != place[:-1]
-    first = np.maximum.accumulate(np.where(begins, np.arange(len(place)), 0))
-    return before - before[first]
+    bounds = run_bounds(place)
+    return before - before[bounds[:-1]].repeat(np.diff(bounds))
 
 
 def _column(place: Ints) -> Coded:

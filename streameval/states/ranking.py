@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._cell_sums import single_sum
+from streameval._cell_sums import cell_sums, single_sum
 from streameval._column import Column
 from streameval._exact_sum import ExactSum, exact_product
 from streameval._fixed_point import FixedPoint
@@ -26,6 +26,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sums = tuple[ExactSum, ...]
 
+_FEW = 2**11  # values
 _NONE = np.zeros(0, dtype=np.int64)
 
 
@@ -144,8 +145,7 @@ class RankingState(State):
     ) -> Self:
         """Sum the values of complete queries; their sorted ids are kept where asked for."""
         counts = ~values.is_empty
-        value = list(map(np.compress, counts, values.value))
-        sums = _sums(value)
+        sums, squares = _moments(values.value, counts)
         lows = highs = sums
         if values.low is not values.value:
             lows = _sums(map(np.compress, counts, values.low))
@@ -157,7 +157,7 @@ class RankingState(State):
             nothing=_count(np.count_nonzero(values.has_nothing)),
             empty=FixedPoint(np.count_nonzero(values.is_empty, axis=1).astype(np.int64)),
             sums=sums,
-            squares=tuple(single_sum(exact_product(terms, terms), None) for terms in value),
+            squares=squares,
             closed=Column(kept),
             values=Column(_bits(values) if config.per_query else np.zeros(0, dtype=np.uint64)),
             lows=lows,
@@ -324,6 +324,23 @@ def _plain(value: Any) -> Any:
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
     """Lay out the bits of the values, query after query; nan where there was nothing to find."""
     return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
+
+
+def _moments(values: Floats, counts: npt.NDArray[np.bool_]) -> tuple[Sums, Sums]:
+    """Sum the values of each measure that count, and their squares.
+
+    All sums of 32 queries at once take a third of the time of one after the other; those of
+    3000 would take twice as long.
+    """
+    if values.size > _FEW:
+        terms = list(map(np.compress, counts, values))
+        return _sums(terms), tuple(single_sum(exact_product(part, part), None) for part in terms)
+    measure, size = np.nonzero(counts)[0], len(values)
+    term = values[counts]
+    parts = np.concatenate([term, *exact_product(term, term)])
+    places = np.concatenate([measure, measure + size, measure + size])
+    sums = cell_sums(parts, None, places, 2 * size)
+    return sums[:size], sums[size:]
 
 
 def _sums(parts: Iterable[Floats]) -> Sums:

@@ -17,6 +17,7 @@ import streameval._row_order
 import streameval.metrics.cascades
 import streameval.metrics.rank_measures
 import streameval.metrics.ranking
+import streameval.states.ranking
 import streameval.states.ranking_rows
 
 NAN = float("nan")
@@ -30,7 +31,9 @@ RANKING_BLOCKS = [
     (streameval.metrics.rank_measures, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),
     (streameval.metrics.ranking, "_BLOCK", 12),
+    (streameval.states.ranking, "_FEW", 4),
     (streameval.states.ranking_rows, "_BLOCK", 12),
+    (streameval.states.ranking_rows, "_MOST_ROWS", 20),
 ]
 """Small sizes of the blocks of rankings."""
 
