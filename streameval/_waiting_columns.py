@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import chain
 from typing import Any, Self
 
 import attrs
@@ -56,6 +58,24 @@ class WaitingColumns:
         """Give the rows in use."""
         return tuple(column[: self.used] for column in self.columns)
 
+    @staticmethod
+    def joined(parts: Iterable[WaitingColumns]) -> Iterator[tuple[Array, ...]]:
+        """Give the rows in use of several, up to twice what one has room for at a time."""
+        together: list[tuple[Array, ...]] = []
+        rows = 0
+        for part in parts:
+            together.append(part.to_columns())
+            rows += part.used
+            if rows >= len(part):
+                yield _end_to_end(together)
+                together, rows = [], 0
+        if together:
+            yield _end_to_end(together)
+
+
+def _end_to_end(parts: Sequence[tuple[Array, ...]]) -> tuple[Array, ...]:
+    return tuple(map(np.concatenate, zip(*parts, strict=True)))
+
 
 class WaitingAccumulator(Accumulator[ConfigT, StateT]):
     """An accumulator whose small batches of weight 1 wait to be summed together."""
@@ -80,6 +100,13 @@ class WaitingAccumulator(Accumulator[ConfigT, StateT]):
     @_state.setter
     def _state(self, state: StateT) -> None:
         self._held = state, None
+
+    def _sum_of(self, alike: Sequence[Any]) -> StateT:
+        """Sum the rows that wait in all of them together: a few cost as much as thousands."""
+        held: list[Any] = [one._held for one in alike]
+        waiting = (rows for _, rows in held if rows is not None)
+        batches = map(self._sum_rows, WaitingColumns.joined(waiting))
+        return self._sum_all(chain((state for state, _ in held), batches))
 
     @property
     def _total(self) -> FixedPoint:

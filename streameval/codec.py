@@ -75,6 +75,7 @@ MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
+_CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 @attrs.frozen
@@ -113,10 +114,13 @@ def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> b
         and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
     header = encode_header(config, fields)
-    payload = b"".join(part for value in fields.values() for part in _payload(value))
-    prefix = PREFIX.pack(MAGIC, VERSION, kind, len(header), len(payload), 0)[:-4]
-    checksum = zlib.crc32(payload, zlib.crc32(header, zlib.crc32(prefix)))
-    return b"".join((prefix, struct.pack("<I", checksum), header, payload))
+    payload = [part for value in fields.values() for part in _payload(value)]
+    size = sum(memoryview(part).nbytes for part in payload)
+    prefix = PREFIX.pack(MAGIC, VERSION, kind, len(header), size, 0)[:-4]
+    checksum = zlib.crc32(header, zlib.crc32(prefix))
+    for part in payload:
+        checksum = zlib.crc32(part, checksum)
+    return b"".join((prefix, struct.pack("<I", checksum), header, *payload))
 
 
 def encode_header(config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
@@ -124,7 +128,7 @@ def encode_header(config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes
     described = {name: _describe(value) for name, value in fields.items()}
     settings = {name: _to_json(value) for name, value in config.items()}
     header = {"config": settings, "state": described}
-    return json.dumps(header, sort_keys=True, separators=(",", ":")).encode("ascii")
+    return _CANONICAL_JSON.encode(header).encode("ascii")
 
 
 def split(data: Any) -> Parts:
@@ -261,8 +265,9 @@ def _pieces(pieces: Sequence[bytes | memoryview]) -> Iterable[bytes | memoryview
     yield bytes(int(-lengths.sum() % _WORD))
 
 
-def _words(array: npt.NDArray[Any]) -> bytes:
-    return array.astype(array.dtype.newbyteorder("<"), copy=False).tobytes()
+def _words(array: npt.NDArray[Any]) -> memoryview:
+    """Look at an array as bytes; where these are in order, nothing is copied."""
+    return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
 
 
 def _take_column(

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, final
+from collections.abc import Iterable, Sequence
+from itertools import chain
+from typing import Any, Self, TypeAlias, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -29,6 +31,11 @@ __all__ = ["ConfusionAccumulator"]
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
 Codes = npt.NDArray[np.int64]
+Counted: TypeAlias = tuple[ConfusionCounts, Codes, int]
+"""A state, a tally of rows that are not in it yet, and how many there are."""
+
+_NO_TALLY = np.zeros((), dtype=np.int64)
+_SMALL_TALLY = 2**10  # numbers: to add so few to a state takes far longer than to add them
 
 
 @final
@@ -87,9 +94,9 @@ class ConfusionAccumulator(
 
     _arrays = ("y_true", "y_pred")
 
-    # a state, the codes of rows that are not in it yet, and how many there are; replaced as one,
+    # what is counted, the codes of rows that are not, and how many there are; replaced as one,
     # so that no reader sees a mix; and the memory that the rows of large batches pass through
-    _held: tuple[ConfusionCounts, PlainCodes | None, int, PlainCodes | None]
+    _held: tuple[Counted, PlainCodes | None, int, PlainCodes | None]
 
     def __init__(
         self,
@@ -146,10 +153,14 @@ class ConfusionAccumulator(
             given = self._named(y_true, y_pred, optional=(sample_weight,))
             y_true, y_pred = given["y_true"], given["y_pred"]
             sample_weight = given["sample_weight"]
-        truth, prediction = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
-        if sample_weight is None and self._count_plain(truth, prediction):
+        are_arrays = type(y_true) is type(y_pred) is np.ndarray
+        if not are_arrays:
+            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+        if sample_weight is None and self._count_plain(y_true, y_pred):
             return self
-        counts = _count(self._config, truth, prediction, sample_weight)
+        if are_arrays:  # nobody has looked at their dtypes so far
+            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+        counts = _count(self._config, y_true, y_pred, sample_weight)
         try:
             return self._absorb(counts)
         except IncompatibleStateError:
@@ -170,57 +181,94 @@ class ConfusionAccumulator(
 
     @property
     def _state(self) -> ConfusionCounts:
-        state, waiting, used, _ = self._held
-        if waiting is None:
-            return state
-        return _with_tally(state, waiting.tally(used), used)
+        (state, tally, rows), waiting, used, _ = self._held
+        if rows:
+            state = _with_tally(state, tally, rows)
+        return state if waiting is None else _with_tally(state, waiting.tally(used), used)
 
     @_state.setter
     def _state(self, state: ConfusionCounts) -> None:
-        self._held = state, None, 0, None
+        self._held = (state, _NO_TALLY, 0), None, 0, None
 
     @property
     def _total(self) -> FixedPoint:
-        state, _, used, _ = self._held
-        return state.n + FixedPoint(np.array(used))
+        (state, _, rows), _, used, _ = self._held
+        return state.n + FixedPoint(np.array(rows + used))
+
+    def _sum_of(self, alike: Sequence[Any]) -> ConfusionCounts:
+        """Count the rows that wait in all of them together, and add them once."""
+        held = [one._held for one in alike]
+        total = self._sum_all(state for (state, _, _), *_ in held)
+        plain = PlainBatches.under(self._config)
+        if plain is None:  # nothing waits
+            return total
+        passed = ((tally, rows) for (_, tally, rows), *_ in held if rows)
+        codes = plain.tallies((codes, used) for _, codes, used, _ in held if codes is not None)
+        waiting, n_waiting = _NO_TALLY, 0
+        for tally, rows in chain(passed, codes):
+            waiting = waiting + tally if n_waiting else tally
+            n_waiting += rows
+        if not n_waiting:
+            return total
+        FixedPoint.total_of([total.n, FixedPoint(np.array(n_waiting))])  # raises if it overflows
+        return _with_tally(total, waiting, n_waiting)
+
+    def _sum_all(self, states: Iterable[ConfusionCounts]) -> ConfusionCounts:
+        if self._state_type(self._config) is not MatrixCounts:
+            return super()._sum_all(states)
+        return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
 
     def _count_plain(self, y_true: Array, y_pred: Array) -> bool:
         """Keep the rows of a plain batch until there are enough of them to be worth counting."""
-        state, waiting, used, scratch = self._held
+        counted, waiting, used, scratch = self._held
         end = waiting.put(y_true, y_pred, used) if waiting is not None else 0
         if not end:
             return self._make_room(y_true, y_pred)
-        self._held = state, waiting, end, scratch
+        self._held = counted, waiting, end, scratch
         return True
 
     def _make_room(self, y_true: Array, y_pred: Array) -> bool:
         """Count a large plain batch; for a small one count what waits, and let it wait."""
-        plain = PlainBatches.under(self._config)
+        (state, _, passed), waiting, used, scratch = self._held
+        plain = PlainBatches.under(self._config) if scratch is None else scratch.plain
         if plain is None or not plain.fit(y_true, y_pred):
             return False
-        state, waiting, used, scratch = self._held
         rows = len(y_true)
         if waiting is not None and used + rows <= plain.room:
             return False  # there was room
-        if state.n.whole > MAX_TOTAL - 2 * plain.room - rows:
+        if state.n.whole > MAX_TOTAL - 2 * plain.room - passed - rows:
             return False  # near the largest total, which rows that wait never pass
         if rows > plain.room // 2:
-            scratch = scratch or PlainCodes.of(plain, plain.piece)
-            tally = scratch.pass_through(y_true, y_pred)
-            if tally is not None:
-                self._held = _with_tally(state, tally, rows), waiting, used, scratch
-            return tally is not None
+            return self._pass_through(plain, y_true, y_pred)
         waiting = PlainCodes.of(plain, plain.room)
         end = waiting.put(y_true, y_pred, 0)
         if end:
-            self._held = self._state, waiting, end, scratch
+            self._held = (self._state, _NO_TALLY, 0), waiting, end, scratch
         return end > 0
+
+    def _pass_through(self, plain: PlainBatches, y_true: Array, y_pred: Array) -> bool:
+        """Count a large plain batch, in memory that its codes only pass through."""
+        (state, tally, passed), waiting, used, scratch = self._held
+        scratch = scratch or PlainCodes.of(plain, plain.piece)
+        more = scratch.pass_through(y_true, y_pred)
+        if more is None:
+            return False
+        counted = state, tally + more if passed else more, passed + len(y_true)
+        self._held = _settled(*counted), waiting, used, scratch
+        return True
 
     @staticmethod
     def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return MultilabelCounts
         return MetCounts if config.is_open else MatrixCounts
+
+
+def _settled(state: ConfusionCounts, tally: Codes, rows: int) -> Counted:
+    """Add a tally to its state, unless it is so small that others had better be added to it."""
+    if tally.size <= _SMALL_TALLY:
+        return state, tally, rows
+    return _with_tally(state, tally, rows), _NO_TALLY, 0
 
 
 def _with_tally(state: ConfusionCounts, tally: Codes, rows: int) -> ConfusionCounts:

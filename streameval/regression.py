@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any, Self, final
 
 from streameval._arrays import as_numbers, as_weights, check_vector
@@ -95,6 +96,9 @@ class RegressionAccumulator(
     def _sum_rows(self, columns: tuple[Any, ...]) -> RegressionSums:
         truth, prediction = columns
         return RegressionSums.of(truth, prediction, None)
+
+    def _sum_all(self, states: Iterable[RegressionSums]) -> RegressionSums:
+        return RegressionSums.sum_of(states)
 
     @staticmethod
     def _state_type(config: RegressionConfig) -> type[RegressionSums]:  # noqa: ARG004

@@ -8,9 +8,11 @@ of agreement for nominal scales (1960). Conventions are scikit-learn's.
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from fractions import Fraction
-from typing import Literal
+from typing import Any, Literal
 
 import attrs
 import numpy as np
@@ -26,6 +28,7 @@ __all__ = [
     "RECALL",
     "SPECIFICITY",
     "Average",
+    "Mean",
     "Outcomes",
     "Ratio",
     "average_ratio",
@@ -40,6 +43,7 @@ __all__ = [
 
 Floats = npt.NDArray[np.float64]
 Average = Literal["binary", "macro", "micro", "weighted"]
+Mean = Literal["macro", "micro", "weighted"]
 
 
 @attrs.frozen(eq=False)
@@ -59,12 +63,10 @@ class Outcomes:
 
     @classmethod
     def of_matrix(cls, n: FixedPoint, matrix: FixedPoint) -> Outcomes:
-        """Read a (K, K) matrix; every difference is taken in integers."""
-        diagonal = np.arange(len(matrix.whole))
-        tp = matrix[diagonal, diagonal]
+        """Read a (K, K) matrix, once for each margin; every difference is taken in integers."""
+        tp, truth = matrix.diagonal(), matrix.sum(axis=1)
         fp = matrix.sum(axis=0) - tp
-        fn = matrix.sum(axis=1) - tp
-        return cls(tp, fp, fn, n - tp - fp - fn)
+        return cls(tp, fp, truth - tp, n - truth - fp)
 
     @classmethod
     def of_tables(cls, tables: FixedPoint) -> Outcomes:
@@ -76,13 +78,18 @@ class Outcomes:
         """The weight of each class in the truth, shape (K,)."""
         return self.tp + self.fn
 
+    @property
+    def predicted(self) -> FixedPoint:
+        """The weight of each class in the prediction, shape (K,)."""
+        return self.tp + self.fp
+
     def seen(self) -> npt.NDArray[np.bool_]:
         """Tell which classes occur in truth or prediction."""
         return self.tp.is_positive() | self.fp.is_positive() | self.fn.is_positive()
 
     def to_floats(self) -> Floats:
         """Give tp, fp, fn, tn as rows, shape (4, K)."""
-        return np.stack([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+        return np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
 
 
 @attrs.frozen
@@ -105,6 +112,12 @@ class Ratio:
         values: Floats = np.full(len(below), zero_division)
         np.divide(above, below, out=values, where=defined)
         return values
+
+    def of_one(self, outcomes: Floats, zero_division: float) -> float:
+        """Compute the ratio of one column, shape (4,), in a quarter of the time of `of`."""
+        numbers: list[float] = outcomes.tolist()
+        below: float = _combine(self.denominator, numbers)
+        return float(_combine(self.numerator, numbers) / below if below > 0 else zero_division)
 
     def parts(self, outcomes: Floats) -> tuple[Floats, Floats]:
         """Compute numerator and denominator of each column."""
@@ -146,22 +159,18 @@ def average_ratio(
     ratio: Ratio,
     outcomes: Outcomes,
     *,
-    average: Average,
+    average: Mean,
     averaged: npt.NDArray[np.bool_],
-    positive: int,
     zero_division: float,
 ) -> float:
     """Average a ratio over classes.
 
     Parameters
     ----------
-    average : {"binary", "macro", "micro", "weighted"}
-        Of the positive class alone; the mean over classes; of the pooled outcomes; the mean
-        weighted by support.
+    average : {"macro", "micro", "weighted"}
+        The mean over classes; of the pooled outcomes; the mean weighted by support.
     averaged : bool array, shape (K,)
         The classes that enter means and pools.
-    positive : int
-        The place of the positive class.
     zero_division : float
         The value of a class whose denominator is 0; nan is left out of means.
     """
@@ -169,16 +178,15 @@ def average_ratio(
     if average == "micro":
         return float(ratio.of(pool(columns, averaged), zero_division)[0])
     values = ratio.of(columns, zero_division)
-    if average == "binary":
-        return float(values[positive])
     weights = class_weights(values, outcomes, average=average, averaged=averaged)
-    total = math.fsum(weights)
-    return math.fsum(np.where(weights > 0, weights * values, 0.0)) / total if total else math.nan
+    total = math.fsum(weights.tolist())  # a list is summed in half the time of an array
+    terms = np.where(weights > 0, weights * values, 0.0)
+    return math.fsum(terms.tolist()) / total if total else math.nan
 
 
 def pool(columns: Floats, averaged: npt.NDArray[np.bool_]) -> Floats:
     """Add up the outcomes of the averaged classes, shape (4, K) to (4, 1)."""
-    return np.array([[math.fsum(row[averaged])] for row in columns])
+    return np.array([[math.fsum(row[averaged].tolist())] for row in columns])
 
 
 def class_weights(
@@ -195,22 +203,22 @@ def class_weights(
     return kept
 
 
-def cohen_kappa(matrix: FixedPoint) -> float:
+def cohen_kappa(outcomes: Outcomes) -> float:
     """Compute (p_o - p_e) / (1 - p_e), in integers up to the last division.
 
     nan when truth and prediction are one and the same class throughout.
     """
-    n, hits, truth, predicted = _margins(matrix)
+    n, hits, truth, predicted = _margins(outcomes)
     chance = sum(t * p for t, p in zip(truth, predicted, strict=True))
     return (n * hits - chance) / (n * n - chance) if n * n != chance else math.nan
 
 
-def matthews_corrcoef(matrix: FixedPoint) -> float:
+def matthews_corrcoef(outcomes: Outcomes) -> float:
     """Compute the correlation of truth and prediction, R_K of Gorodkin.
 
     0.0 when truth or prediction is one class throughout, nan of nothing.
     """
-    n, hits, truth, predicted = _margins(matrix)
+    n, hits, truth, predicted = _margins(outcomes)
     if n == 0:
         return math.nan
     covariance = n * hits - sum(t * p for t, p in zip(truth, predicted, strict=True))
@@ -235,25 +243,18 @@ def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
 
 def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:
     """List the occupied (within, tied) cells with their weights, in the credit's own unit."""
-    columns = credit.shape[1]
-    return [
-        ((place // columns + 1, place % columns + 1), weight)
-        for place, weight in enumerate(credit.units())
-        if weight
-    ]
+    occupied = np.nonzero(credit.is_positive())
+    places = ((within + 1, tied + 1) for within, tied in np.transpose(occupied).tolist())
+    return list(zip(places, credit[occupied].units(), strict=True))
 
 
-def _combine(factors: tuple[float, float, float, float], outcomes: Floats) -> Floats:
-    total = np.zeros(outcomes.shape[1])
-    for factor, row in zip(factors, outcomes, strict=True):
-        if factor:
-            total = total + factor * row
-    return total
+def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
+    """Add up the outcomes, arrays or numbers, each times its factor."""
+    terms = [factor * row for factor, row in zip(factors, outcomes, strict=True) if factor]
+    return functools.reduce(operator.add, terms)
 
 
-def _margins(matrix: FixedPoint) -> tuple[int, int, list[int], list[int]]:
+def _margins(outcomes: Outcomes) -> tuple[int, int, list[int], list[int]]:
     """Give total, diagonal total, row totals and column totals as exact integers."""
-    diagonal = np.arange(len(matrix.whole))
-    hits = matrix[diagonal, diagonal].units()
-    truth, predicted = matrix.sum(axis=1).units(), matrix.sum(axis=0).units()
-    return sum(truth), sum(hits), truth, predicted
+    truth, predicted = outcomes.support.units(), outcomes.predicted.units()
+    return sum(truth), sum(outcomes.tp.units()), truth, predicted

@@ -62,19 +62,20 @@ def balanced_accuracy(reading: Reading) -> float:
         reading.outcomes,
         average="macro",
         averaged=reading.outcomes.support.is_positive(),
-        positive=0,
         zero_division=math.nan,
     )
 
 
 def matthews_corrcoef(reading: Reading) -> float:
     """Compute the correlation of truth and prediction."""
-    return metrics.matthews_corrcoef(reading.matrix_state("matthews_corrcoef").matrix)
+    reading.matrix_state("matthews_corrcoef")
+    return metrics.matthews_corrcoef(reading.outcomes)
 
 
 def cohen_kappa(reading: Reading) -> float:
     """Compute the agreement beyond chance."""
-    return metrics.cohen_kappa(reading.matrix_state("cohen_kappa").matrix)
+    reading.matrix_state("cohen_kappa")
+    return metrics.cohen_kappa(reading.outcomes)
 
 
 PLAIN: Mapping[str, Callable[[Reading], float]] = {
@@ -117,12 +118,14 @@ def ratio_value(
     how = reading.resolve(average)
     if how is None:
         return ratio.of(reading.outcomes.to_floats(), zero_division)
+    if how == "binary":
+        outcomes = reading.outcomes.to_floats()[:, reading.config.positive_place]
+        return ratio.of_one(outcomes, zero_division)
     return metrics.average_ratio(
         ratio,
         reading.outcomes,
         average=how,
         averaged=reading.averaged,
-        positive=reading.config.positive_place if reading.config.is_binary else 0,
         zero_division=zero_division,
     )
 

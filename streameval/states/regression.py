@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import operator
+from collections.abc import Iterable
 from typing import Self, final
 
 import attrs
@@ -20,6 +22,9 @@ __all__ = ["RegressionSums"]
 Floats = npt.NDArray[np.float64]
 
 _UNITS = ExactSum.of(np.ones(1)).units
+_FIELDS = operator.attrgetter(
+    "n", "error", "absolute_error", "squared_error", "truth", "squared_truth"
+)
 _LARGEST_SUM = _UNITS << 1000  # sums of numbers that are let in stay far below
 
 
@@ -77,6 +82,13 @@ class RegressionSums(State):
             self.truth + other.truth,
             self.squared_truth + other.squared_truth,
         )
+
+    @classmethod
+    def sum_of(cls, states: Iterable[Self]) -> Self:
+        """Add up states, one at least: five columns of integers, not five sums for each state."""
+        counts, *sums = zip(*map(_FIELDS, states), strict=True)
+        totals = (ExactSum(sum(one.units for one in part)) for part in sums)
+        return cls(FixedPoint.total_of(counts), *totals)
 
     def check(self, config: RegressionConfig) -> None:
         """Check ranges, and that squares are at least what their means demand."""

@@ -24,6 +24,11 @@ class State(ABC):
 
     n: FixedPoint
 
+    @property
+    def has_counted(self) -> bool:
+        """Whether this may be any other state than zero."""
+        return not self.n.is_whole or self.n.whole.item() > 0
+
     @classmethod
     @abstractmethod
     def zero(cls, config: Any) -> Self:
@@ -41,7 +46,10 @@ class State(ABC):
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> None:
     """Check the shape and the range of one field."""
     require(numbers.shape == shape, f"{name} has shape {numbers.shape} in place of {shape}")
-    require((numbers.whole >= 0).all(), f"{name} holds negative numbers")
+    if not numbers.whole.size:
+        return
+    least = numbers.whole.item(numbers.whole.argmin())
+    require(least >= 0, f"{name} holds negative numbers")
     if numbers.fraction is not None:
         within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
         require(within.all(), f"{name} holds fractions outside [0, 1)")

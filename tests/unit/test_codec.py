@@ -17,6 +17,7 @@ from small_states import EVERY, KINDS, SMALL, canonical, parse, seal
 
 import streameval as se
 from streameval import codec
+from streameval._fixed_point import FixedPoint
 from streameval.kinds import SINGLE_KINDS
 
 every_state = pytest.mark.parametrize("name", EVERY)
@@ -254,3 +255,26 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
     data[:] = bytes(len(data))
     data.clear()
     assert accumulator == SMALL["met"]()
+
+
+@pytest.mark.parametrize(
+    "array",
+    [
+        np.arange(12).reshape(3, 4).T,
+        np.arange(12)[::-3],
+        np.arange(4).astype(">i8"),
+        np.array(7),
+        np.zeros((0, 0), np.int64),
+        np.broadcast_to(np.array(5), (2, 3)),
+    ],
+    ids=["transposed", "reversed", "big-endian", "single", "empty", "broadcast"],
+)
+def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarray) -> None:
+    words = b"".join(number.to_bytes(8, "little") for number in array.ravel().tolist())
+    for numbers in (FixedPoint(array), FixedPoint(array, array)):
+        written = codec.encode(1, {}, {"numbers": numbers})
+        parts = codec.split(written)
+        assert bytes(parts.payload) == words * (1 if numbers.fraction is None else 2)
+        read = codec.decode_fields(parts.header["state"], parts.payload)["numbers"]
+        assert read == numbers
+        assert read.whole.flags.writeable

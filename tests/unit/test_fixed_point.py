@@ -489,3 +489,63 @@ def test_zeros_are_whole(shape: Any) -> None:
     zeros = FixedPoint.zeros(shape)
     assert (zeros.shape, zeros.is_whole) == (np.zeros(shape).shape, True)
     assert not zeros.whole.any()
+
+
+mixed = st.lists(st.one_of(small_units, st.integers(0, 1000).map(lambda whole: whole << 62)))
+
+
+def whole_or_fixed(units: list[int]) -> FixedPoint:
+    """The numbers whose units are given, without a fraction where all are whole."""
+    numbers = fixed(units)
+    assert numbers.fraction is not None
+    return numbers if numbers.fraction.any() else FixedPoint(numbers.whole)
+
+
+@given(st.lists(st.lists(small_units, min_size=3, max_size=3), min_size=1, max_size=6))
+@many
+def test_sum_of_is_the_sum_one_by_one(rows: list[list[int]]) -> None:
+    parts = [whole_or_fixed([unit & ~MASK for unit in row] if row[0] % 2 else row) for row in rows]
+    before = [field_bytes(part) for part in parts]
+    one_by_one = parts[0]
+    for part in parts[1:]:
+        one_by_one = one_by_one + part
+    assert field_bytes(FixedPoint.sum_of(parts)) == field_bytes(one_by_one)
+    assert [field_bytes(part) for part in parts] == before
+
+
+def test_sum_of_single_numbers_is_a_single_number() -> None:
+    total = FixedPoint.sum_of([FixedPoint(np.array(number)) for number in (1, 2, 3, 4)])
+    assert (total.shape, fractions(total)) == ((), [Fraction(10)])
+
+
+@given(mixed.filter(bool))
+@many
+def test_total_of_is_exact(units: list[int]) -> None:
+    parts = [whole_or_fixed([unit]).reshape() for unit in units]
+    total = FixedPoint.total_of(parts)
+    assert (total.shape, fractions(total)) == ((), [sum(units) * UNIT])
+    assert total.is_whole == all(unit & MASK == 0 for unit in units)
+
+
+@pytest.mark.parametrize("last", [1, 1.5], ids=["whole", "fraction"])
+def test_total_of_refuses_two_to_the_63(last: float) -> None:
+    parts = [whole_numbers([2**63 - 2]).reshape(), of(last).reshape()]
+    assert fractions(FixedPoint.total_of(parts)) == [2**63 - 2 + Fraction(last)]
+    with pytest.raises(se.CountOverflowError):
+        FixedPoint.total_of([*parts, of(1.0).reshape()])
+
+
+@pytest.mark.parametrize("units", [range(9), [unit << 62 for unit in range(9)]], ids=["f", "w"])
+def test_diagonal_is_where_row_and_column_are_the_same(units: list[int]) -> None:
+    square = whole_or_fixed(list(units)).reshape(3, 3)
+    assert fractions(square.diagonal()) == [units[place] * UNIT for place in (0, 4, 8)]
+    assert square.diagonal().is_whole == square.is_whole
+
+
+def test_total_of_a_vector_near_its_bound_is_exact() -> None:
+    for n in (2, 3, 1000):
+        bound = (2**63 - 1) // n
+        assert fractions(whole_numbers([bound] * n).total()) == [Fraction(bound * n)]
+        assert fractions(whole_numbers([bound + 1] * (n - 1)).total()) == [(bound + 1) * (n - 1)]
+        with pytest.raises(se.CountOverflowError):
+            whole_numbers([bound + 1] * n).total()

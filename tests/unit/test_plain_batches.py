@@ -14,6 +14,7 @@ import streameval as se
 from streameval import _plain_batches, confusion
 from streameval._plain_batches import PlainBatches, PlainCodes
 from streameval.configs.confusion import ConfusionConfig
+from streameval.states.confusion import _any_in_row, _column_sums
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -71,7 +72,9 @@ def short_pieces() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(_plain_batches, "_PIECE", 613)
         patch.setattr(_plain_batches, "_LEAST_ROOM", 150)
+        PlainBatches.under.cache_clear()
         yield
+    PlainBatches.under.cache_clear()
 
 
 @pytest.mark.usefixtures("short_pieces")
@@ -195,6 +198,97 @@ def test_the_usual_batches_are_plain(options: Any, y_true: Any, y_pred: Any) -> 
     plain = PlainBatches.under(se.ConfusionAccumulator(**options)._config)
     assert plain is not None
     assert PlainCodes.of(plain, 2).put(y_true, y_pred, 0) == 2
+
+
+@pytest.mark.parametrize("options", [{}, {"classes": 3}, {"classes": 1, "multilabel": True}])
+@pytest.mark.parametrize("before", [0, 1, 2], ids="{} rows wait".format)
+@given(
+    truth=st.tuples(st.sampled_from(DTYPES), st.integers(-1, 3)),
+    prediction=st.tuples(st.sampled_from(DTYPES), st.sampled_from([-1, 0, 0.5, 1, 2, 3, np.nan])),
+    dims=st.sampled_from([*[(1, 1)] * 4, (2, 2), (1, 2), (2, 1), (0, 1), (1, 0)]),
+)
+@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+def test_plain_and_full_reading_of_one_row_agree(
+    options: dict[str, Any],
+    before: int,
+    truth: tuple[str, int],
+    prediction: tuple[str, float],
+    dims: tuple[int, int],
+) -> None:
+    with np.errstate(invalid="ignore"):
+        y_true = np.full((1,) * dims[0], truth[1]).astype(truth[0])
+        y_pred = np.full((1,) * dims[1], prediction[1]).astype(prediction[0])
+    earlier = [np.zeros((1, 1) if "multilabel" in options else 1, dtype=np.int64)] * 2
+
+    def update(accumulator: se.ConfusionAccumulator) -> se.ConfusionAccumulator:
+        for _ in range(before):
+            accumulator.update(*earlier)
+        return accumulator
+
+    def short() -> se.ConfusionAccumulator:
+        return update(se.ConfusionAccumulator(**options)).update(y_true, y_pred)
+
+    def full() -> se.ConfusionAccumulator:
+        return update(fully(options, y_true, y_pred))
+
+    assert outcome(short) == outcome(full)
+
+
+@pytest.mark.parametrize("options", [{}, {"classes": 40}, {"classes": 3, "multilabel": True}])
+@pytest.mark.parametrize("sizes", [[3, 300_000], [300_000, 3, 300_000], [300_000, 300_000]])
+def test_rows_of_large_batches_are_counted_beside_those_that_wait(
+    options: dict[str, Any], sizes: list[int]
+) -> None:
+    random = np.random.default_rng(0)
+    wide = options.get("multilabel")
+    accumulator, expected = se.ConfusionAccumulator(**options), se.ConfusionAccumulator(**options)
+    for size in sizes:
+        y = random.integers(0, 2, (2, size, 3) if wide else (2, size))
+        accumulator.update(*y)
+        expected.merge(fully(options, *y))
+        assert accumulator.n == expected.n
+        assert accumulator.to_bytes() == expected.to_bytes()
+    assert (accumulator + accumulator).n == 2 * sum(sizes)
+
+
+def test_rows_of_large_batches_never_pass_the_largest_total() -> None:
+    rows = np.zeros(100_000, dtype=np.int64)
+    room = 2**63 - 1 - 1_000_000
+    accumulator = se.ConfusionAccumulator().update([0], [0], sample_weight=[room])
+    for _ in range(10):
+        accumulator.update(rows, rows)
+    assert accumulator.n == accumulator.compute().n == 2**63 - 1
+    with pytest.raises(se.CountOverflowError):
+        accumulator.update(rows, rows)
+    assert accumulator.n == 2**63 - 1
+
+
+@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1], ids="{} of them".format)
+@pytest.mark.parametrize("columns", [1, 2, 3, 8, 20, 33, 64, 65, 200])
+@pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000])
+def test_rows_and_columns_of_marks_are_counted_as_numpy_counts_them(
+    rows: int, columns: int, share: float
+) -> None:
+    marks = np.random.default_rng(0).random((rows, columns)) < share
+    sums = _column_sums(marks, ~marks)
+    assert np.array_equal(sums, [marks.sum(axis=0), rows - marks.sum(axis=0)])
+    assert np.array_equal(_any_in_row(marks) != 0, marks.any(axis=1))
+
+
+@pytest.mark.parametrize("dtype", ["U3", "M8[s]", "c8", "V4"])
+def test_arrays_of_other_dtypes_are_refused_by_name(dtype: str) -> None:
+    odd, usual = np.zeros(1, dtype=dtype), np.array([1])
+    accumulator = se.ConfusionAccumulator().update(usual, usual)
+    for name, batch in (("y_true", (odd, usual)), ("y_pred", (usual, odd))):
+        with pytest.raises(se.InvalidInputError, match=f"`{name}` (holds strings|must hold)"):
+            accumulator.update(*batch)
+    assert accumulator.n == 1
+
+
+def test_objects_that_are_numbers_count_as_numbers() -> None:
+    accumulator = se.ConfusionAccumulator().update(np.array([1]), np.array([1]))
+    accumulator.update(np.array([0, 1], dtype=object), np.array([0.25, 0.75], dtype=object))
+    assert accumulator.compute().matrix.tolist() == [[1, 0], [0, 2]]
 
 
 def test_no_batch_is_plain_when_rows_may_be_ignored() -> None:
