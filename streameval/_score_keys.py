@@ -37,7 +37,7 @@ def keys_of(scores: npt.NDArray[np.floating[Any]], scale: Scale) -> Keys:
         Which keys to give.
     """
     make = _probability_keys if scale == "probability" else _real_keys
-    return _by_chunk(lambda part: make(part.astype(np.float64, copy=False)), scores, np.uint64)
+    return _by_chunk(make, scores, np.uint64)
 
 
 def scores_of(keys: Keys, scale: Scale) -> Floats:
@@ -62,15 +62,17 @@ def prefixes(keys: Keys, level: int) -> Keys:
     return np.zeros_like(keys) if level >= 64 else keys >> np.uint64(level)
 
 
-def _probability_keys(scores: Floats) -> Keys:
-    # the nearer end's distance: what is kept of 1 - x is exact, as Sterbenz showed
-    near = np.minimum(scores, 1.0 - scores) + 0.0
-    origin = (scores >= 0.5) * _ONE.view(np.int64)
-    return np.abs(origin - near.view(np.int64)).view(np.uint64)
+def _probability_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
+    # the nearer end's distance: what is kept of 1 - x is exact in any width, as Sterbenz showed
+    near = np.minimum(scores, 1 - scores).astype(np.float64)
+    near += 0.0
+    keys = np.multiply(scores >= 0.5, _ONE.view(np.int64))
+    keys -= near.view(np.int64)
+    return np.abs(keys, out=keys).view(np.uint64)
 
 
-def _real_keys(scores: Floats) -> Keys:
-    bits = (scores + 0.0).view(np.uint64)
+def _real_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
+    bits = (scores.astype(np.float64) + 0.0).view(np.uint64)
     return np.where(bits >= _SIGN, -bits, bits | _SIGN)  # 2**64 wraps to 0
 
 
@@ -88,6 +90,8 @@ def _by_chunk(
     make: Callable[[Any], npt.NDArray[ItemT]], array: npt.NDArray[Any], dtype: type[ItemT]
 ) -> npt.NDArray[ItemT]:
     """Apply a function item by item, a part at a time."""
+    if array.size <= _CHUNK:
+        return make(array)
     flat = array.ravel()
     made = np.empty(flat.shape, dtype=dtype)
     for start in range(0, len(flat), _CHUNK):

@@ -23,6 +23,7 @@ Floats = npt.NDArray[np.floating[Any]]
 _ENTRIES = 2**18  # float64 scores of all curves: so many are worth a pass over the cells
 _MOST_ENTRIES = 2**24  # scores that wait where a cell for each would take more memory
 _LEAST_ROWS = 1024
+_FEW_ROWS = 4096
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -95,11 +96,26 @@ class WaitingRows:
             return block._written(state, rows, most)
         return self.none(block._with_rows(state, rows), self.budget, self.scale)
 
+    def joined(self, other: Self) -> Self:
+        """Add what another one holds: as rows if it is little, which cost less than a join."""
+        rows = other._as_rows(most=max(len(self.state.lo), _FEW_ROWS))
+        if rows is not None:
+            return self.updated(rows)
+        state = self.counted.joined(other.counted, self.budget)
+        return self.none(state, self.budget, self.scale)
+
     def to_rows(self) -> ScoredRows:
         """Give the rows in use as one batch."""
         weights = None if self.weights is None else self.weights.select(np.arange(self.used))
         scores, positive = self._used_part
         return ScoredRows(scores, self.scale, positive, weights)
+
+    def _as_rows(self, most: int) -> ScoredRows | None:
+        """Give all that is held as one batch, if it is rows, or a state of at most so many."""
+        if not len(self.state.lo):
+            state, rows = self.state, self.to_rows()
+            return attrs.evolve(rows, skipped=state.skipped, negative_label=state.negative_label)
+        return self.counted.to_rows(self.scale, most)
 
     @property
     def _used_part(self) -> tuple[Floats, npt.NDArray[np.bool_]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any, Literal, Self, final
 
 from streameval._fixed_point import FixedPoint
@@ -155,6 +156,17 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
 
     def _sum(self, a: ScoreTables, b: ScoreTables) -> ScoreTables:
         return a.joined(b, self._config.budget)
+
+    def _fold(self, alike: Sequence[Self]) -> None:
+        held = self._held
+        for other in alike[1:]:
+            held = held.joined(other._held)
+        self._held = held
+
+    def _sum_of(self, alike: Sequence[Self]) -> ScoreTables:
+        first = alike[0].copy()  # with room for rows of its own
+        first._fold([first, *alike[1:]])
+        return first._state
 
     def _count(self, rows: ScoredRows) -> Self:
         try:

@@ -102,6 +102,12 @@ class Cells:
         hi = lo if self.hi is self.lo else self.hi[key]
         return type(self)(lo, hi, self.pos[key], self.neg[key], group)
 
+    def to_rows(self) -> tuple[Keys, Mask]:
+        """List the keys and classes of rows of weight 1; each cell is one score."""
+        counts = np.column_stack([self.neg.whole, self.pos.whole]).ravel()
+        positive = np.tile([False, True], len(self))
+        return np.repeat(self.lo, counts[::2] + counts[1::2]), np.repeat(positive, counts)
+
     def joined(self, other: Self, level: int) -> Self:
         """Put two settled lists together and settle the result at a level not below theirs."""
         mine, theirs = self._merged(level), other._merged(level)

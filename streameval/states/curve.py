@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval._column import Column
 from streameval._fixed_point import FixedPoint
 from streameval._labels import Label, canonical_label
-from streameval._score_keys import Scale, are_keys, prefixes
+from streameval._score_keys import Scale, are_keys, prefixes, scores_of
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.states.cells import Cells
@@ -174,6 +174,23 @@ class ScoreTables(State):
             )
         )
         return self._of(self.n + rows.n, self.skipped, self.negative_label, tables)
+
+    def to_rows(self, scale: Scale, most: int) -> ScoredRows | None:
+        """Give rows that this is the state of; None if they are more than `most`, or not known.
+
+        They are known while every cell is one score, and no weight has a fraction.
+        """
+        if not (self.n.is_whole and self.n.whole <= most) or self.levels.values.any():
+            return None
+        curves = [cells.to_rows() for _, cells in self.tables()]
+        scores, positive = (np.array(part) for part in zip(*curves, strict=True))
+        return ScoredRows(
+            scores_of(scores, scale),
+            scale,
+            positive,
+            skipped=self.skipped,
+            negative_label=self.negative_label,
+        )
 
     def fitted(self, budget: int | None) -> Self:
         """Raise the level of each curve that is over budget to the least that fits."""

@@ -190,6 +190,53 @@ def test_rows_that_were_read_are_not_counted_again() -> None:
     assert sketch == se.PRCurveSketch(4).update([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
 
 
+LITTLE = np.arange(100) // 4 / 25
+TO_MERGE: dict[str, tuple[bool, dict[str, Any]]] = {
+    "rows that wait": (True, {}),
+    "rows that wait, with fractions": (True, {"weight": 0.25}),
+    "cells of one score each": (True, {"read": True}),
+    "cells of more rows than are few": (False, {"read": True, "weight": 50}),
+    "cells with fractions": (False, {"read": True, "weight": 0.25}),
+    "cells of several scores": (False, {"read": True, "budget": 10}),
+}
+
+
+@pytest.mark.parametrize("case", TO_MERGE)
+@pytest.mark.parametrize("classes", [None, 2])
+def test_little_is_merged_as_rows(case: str, classes: int | None) -> None:
+    waits, given = TO_MERGE[case]
+    budget = given.get("budget", 65_536)
+    scores = LITTLE if classes is None else np.stack([LITTLE, 1 - LITTLE], axis=1)
+    weights = None if "weight" not in given else np.full(100, given["weight"])
+    labels = np.arange(100) % 3 // 2
+    other = se.PRCurveSketch(budget, classes=classes)
+    other.update(labels, scores, sample_weight=weights)
+    if "read" in given:
+        other = se.from_bytes(other.to_bytes())
+    mine = se.PRCurveSketch(budget, classes=classes).update(labels[:9], scores[:9] / 3)
+    together = mine.copy().update(labels, scores, sample_weight=weights)
+    before = other.to_bytes()
+    joined = mine._held.joined(other._held)
+    assert (joined.used > 0) == waits
+    assert mine + other == together
+    assert other + mine == together
+    assert other.to_bytes() == before
+
+
+def test_what_was_left_out_and_labels_are_merged_with_rows() -> None:
+    options = {"pos_label": "yes", "nan": "skip"}
+    one, other, third = (se.PRCurveSketch(**options) for _ in range(3))
+    one.update(["yes"], [0.5])
+    other.update(["no", "yes", "no"], [0.25, np.nan, np.nan])
+    third.update(["nay"], [0.25])
+    assert (one + other).compute().n_skipped == 2
+    assert se.from_bytes((one + other).to_bytes()) == one + other
+    before = other.to_bytes(), one.to_bytes()
+    with pytest.raises(se.IncompatibleStateError, match="the negative label differs"):
+        other.merge(one, third)
+    assert (other.to_bytes(), one.to_bytes()) == before
+
+
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize("budget", [None, 3])
 @pytest.mark.parametrize("classes", [None, 2])
