@@ -13,7 +13,7 @@ from speed.data import Stream, once_or_anew
 
 Read = Callable[[Any], Numbers]
 
-_ROWS_A_TURN = 2**17
+_ROWS_A_TURN = 2**21
 """So many rows go into a turn of ours at least: several times what waits to be counted."""
 
 

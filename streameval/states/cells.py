@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bisect
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any, Self
@@ -266,21 +267,23 @@ class Cells:
         places = _places(prefixes(self.lo, level) - first)
         lo, hi = np.full(span, _LARGEST_KEY), np.zeros(span, dtype=np.uint64)
         lo[places], hi[places] = self.lo, self.hi
-        counts = np.zeros(2 * span, dtype=np.int64)  # of negatives, then of positives
-        counts[places], counts[places + span] = self.neg.whole, self.pos.whole
+        counts = np.zeros((span, 2), dtype=np.int64)  # of negatives and positives
+        counts[places, 0], counts[places, 1] = self.neg.whole, self.pos.whole
         for start in range(0, len(scores), _CHUNK):
             part = keys_of(scores[start : start + _CHUNK], scale)
-            at = _places(prefixes(part, level) - first)
+            prefix = prefixes(part, level)
+            at = _places(np.subtract(prefix, first, out=prefix))
             # most rows of a long stream lie within their cell: looking is cheaper than writing
             is_outside = (part < lo.take(at)) | (part > hi.take(at))
             ends, places_of_ends = np.compress(is_outside, part), np.compress(is_outside, at)
             np.minimum.at(lo, places_of_ends, ends)
             np.maximum.at(hi, places_of_ends, ends)
-            at += span * positive[start : start + _CHUNK]
-            np.add.at(counts, at, 1)
+            at <<= 1
+            np.bitwise_or(at, positive[start : start + _CHUNK], out=at)
+            np.add.at(counts.reshape(-1), at, 1)
         occupied = np.flatnonzero(lo <= hi)
-        neg = _with_fractions(counts[occupied], self.neg, occupied, places)
-        pos = _with_fractions(counts[occupied + span], self.pos, occupied, places)
+        neg = _with_fractions(counts[occupied, 0], self.neg, occupied, places)
+        pos = _with_fractions(counts[occupied, 1], self.pos, occupied, places)
         return type(self)(lo[occupied], hi[occupied], pos, neg)
 
 
@@ -302,16 +305,17 @@ def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
 
 
 def _least_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
-    """Find the level at which cells fit a budget, from the xor of each and the next one's key.
+    """Find the least level at which cells fit a budget, from the xor of neighbouring keys.
 
-    Cells part at a level if the xor of their keys reaches above it, so the level is that of the
-    largest gap for which there is no cell left.
+    Cells part at a level if the xor of their keys reaches above it.
     """
-    spare = len(gaps) if budget is None else budget - n_groups
-    if len(gaps) <= spare:
+    if budget is None or len(gaps) <= budget - n_groups:
         return 0
-    place = len(gaps) - 1 - spare
-    return int(np.partition(gaps, place)[place]).bit_length()
+
+    def fits(level: int) -> bool:
+        return int(np.count_nonzero(gaps >= np.uint64(1 << level))) <= budget - n_groups
+
+    return bisect.bisect_left(range(64), True, key=fits)
 
 
 def _prefix_range(level: int, *ordered: Keys) -> tuple[np.uint64, int]:
