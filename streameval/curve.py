@@ -154,9 +154,6 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
     def _total(self) -> FixedPoint:
         return self._held.n
 
-    def _sum(self, a: ScoreTables, b: ScoreTables) -> ScoreTables:
-        return a.joined(b, self._config.budget)
-
     def _fold(self, alike: Sequence[Self]) -> None:
         held = self._held
         for other in alike[1:]:

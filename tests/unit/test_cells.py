@@ -345,6 +345,16 @@ def test_rows_of_an_interrupted_update_leave_no_trace(quarters: bool) -> None:
     np.testing.assert_array_equal(rows.positive, np.hstack([first.positive, last.positive]))
 
 
+@pytest.mark.parametrize("budget", [None, 1, 7, 1000])
+def test_states_may_be_added_first_and_fit_the_budget_then(budget: int | None) -> None:
+    random = np.random.default_rng(7)
+    one, other = (
+        se.PRCurveSketch(budget).update(random.integers(0, 2, 50), random.random(50))
+        for _ in range(2)
+    )
+    assert (one._state + other._state).fitted(budget) == (one + other)._state
+
+
 ROWS, BUDGET = 600_000, 1000
 
 
