@@ -145,7 +145,7 @@ class FixedPoint:
         """Add up arrays of one shape, one at least, without an array for each sum on the way.
 
         The caller has taken `total_of` what bounds the numbers of each: no sum can pass what
-        that does not.
+        that does not. The sum of one is that one itself.
         """
         if len(parts) < 3 or not all(part.is_whole for part in parts):
             return functools.reduce(operator.add, parts)

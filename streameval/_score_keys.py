@@ -90,7 +90,7 @@ def _by_chunk(
     make: Callable[[Any], npt.NDArray[ItemT]], array: npt.NDArray[Any], dtype: type[ItemT]
 ) -> npt.NDArray[ItemT]:
     """Apply a function item by item, a part at a time."""
-    if array.size <= _CHUNK:
+    if array.ndim and array.size <= _CHUNK:
         return make(array)
     flat = array.ravel()
     made = np.empty(flat.shape, dtype=dtype)

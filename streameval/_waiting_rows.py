@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cached_property
 from typing import Any, Self
 
 import attrs
@@ -67,10 +66,18 @@ class WaitingRows:
         shape = len(state.sizes), 0
         return cls(state, budget, scale, np.empty(shape, np.float32), np.empty(shape, dtype=bool))
 
-    @cached_property
+    @property
     def counted(self) -> ScoreTables:
-        """The state with the rows; reading it again costs nothing."""
-        return self._count()
+        """The state with the rows; where a budget bounds it, reading it again costs nothing.
+
+        It may be read by another thread, and so be known from one moment to the next.
+        """
+        known: ScoreTables | None = vars(self).get("_counted")
+        if known is None:
+            known = self._with_rows(self.state, self.to_rows()) if self.used else self.state
+            if self.budget is not None:
+                vars(self)["_counted"] = known  # two readers at once would find the same
+        return known
 
     @property
     def n(self) -> FixedPoint:
@@ -90,9 +97,10 @@ class WaitingRows:
     def updated(self, rows: ScoredRows) -> Self:
         """Add a batch; a negative label that is not the one before raises."""
         most = rows.most
-        block = self if self._has_room_for(rows, most) else self._next_block(rows)
+        has_room = self._has_room_for(rows, most)  # asked once: a reader may change the answer
+        block = self if has_room else self._next_block(rows)
         state = block.state.noting(rows)
-        if block._has_room_for(rows, most):
+        if has_room or block._has_room_for(rows, most):
             return block._written(state, rows, most)
         return self.none(block._with_rows(state, rows), self.budget, self.scale)
 
@@ -123,23 +131,26 @@ class WaitingRows:
 
     @property
     def _is_counted(self) -> bool:
-        return "counted" in vars(self)
+        return "_counted" in vars(self)
+
+    @property
+    def _does_without_cells(self) -> bool:
+        """Whether this block is one of those that are larger than their cells ask for."""
+        return not len(self.state.lo) and self.positive.size >= _MOST_ENTRIES // 2
 
     @property
     def _are_plain(self) -> bool:
         """Whether rows without weights are all there is."""
         return self.weights is None and not len(self.state.lo)
 
-    def _count(self) -> ScoreTables:
-        return self._with_rows(self.state, self.to_rows()) if self.used else self.state
-
     def _with_rows(self, state: ScoreTables, rows: ScoredRows) -> ScoreTables:
         return state.with_rows(rows).fitted(self.budget)
 
     def _has_room_for(self, rows: ScoredRows, most: int) -> bool:
         """Tell whether a batch fits, whose weights sum to no more than `most`."""
-        fits = self.used + len(rows) <= self.positive.shape[1] and most <= self.spare
-        return fits and not self._is_counted
+        if self._is_counted or (rows.weights is not None and self._does_without_cells):
+            return False
+        return self.used + len(rows) <= self.positive.shape[1] and most <= self.spare
 
     def _next_block(self, rows: ScoredRows) -> Self:
         """Make room for such a batch, unless it is too large to wait."""
@@ -148,7 +159,7 @@ class WaitingRows:
             block = self._block(self.state, itemsize, _MOST_ENTRIES // n_curves)
             return block._written(self.state, self.to_rows(), self.used)
         # it grows with the cells, so that a row costs the same however many there are
-        state = self.counted if self._is_counted else self._count()  # no lock while counting
+        state = self.counted
         entries = max(_ENTRIES * 8 // itemsize, 2 * len(state.lo))
         return self._block(state, itemsize, max(entries // n_curves, _LEAST_ROWS))
 
@@ -158,7 +169,7 @@ class WaitingRows:
         Where most scores occur once, a cell takes three times the memory of a row or more, and
         the area under the ROC curve is read from rows in a quarter of the time.
         """
-        if self.budget is not None or self._is_counted or not self._are_plain:
+        if self.budget is not None or not self._are_plain:
             return False
         if rows.weights is not None or self.used + len(rows) > _MOST_ENTRIES // len(self.scores):
             return False

@@ -63,7 +63,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     @abstractmethod
     def _state(self) -> StateT:
-        """The state of everything counted. Reading it changes nothing that is held.
+        """The state of everything counted. Reading it changes nothing that can be seen.
 
         What is held is more: small batches wait to be counted together, and are added here.
         """

@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 
 from streameval.metrics import curves
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import ROUNDING, Bounded, outward
 from streameval.metrics.points import CellTable, Points
 
 __all__ = ["ks", "of_shares", "of_sums", "roc_auc"]
@@ -39,7 +39,8 @@ def roc_auc(table: CellTable) -> Bounded:
     pos, neg = (part.near_floats()[table.is_wide] for part in (table.pos, table.neg))
     pairs = table.estimate.n_pos * table.estimate.n_neg
     half = float((pos * neg).sum()) / (2.0 * pairs) if pairs else math.nan
-    return outward(value - half, value, value + half)
+    off = (value + half) * ROUNDING  # each was rounded, and their difference may be small
+    return outward(value - half - off, value, value + half + off)
 
 
 def ks(table: CellTable) -> Bounded:

@@ -158,3 +158,11 @@ def test_prefixes_drop_the_lowest_bits(scale: Scale, level: int) -> None:
 
 def test_prefixes_at_level_64_are_one() -> None:
     assert prefixes(np.array([0, 1, 2**64 - 1], dtype=np.uint64), 64).tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize("scale", ["probability", "real"])
+@pytest.mark.parametrize("shape", [(), (1,), (2, 3), (0, 2)])
+def test_keys_have_the_shape_of_the_scores(scale: Scale, shape: tuple[int, ...]) -> None:
+    scores = np.full(shape, 0.75)
+    assert keys_of(scores, scale).shape == shape
+    np.testing.assert_array_equal(scores_of(keys_of(scores, scale), scale), scores)

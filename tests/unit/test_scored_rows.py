@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 import streameval as se
 from streameval import _scored_rows, _waiting_rows
 from streameval._scored_rows import _are_plain
+from streameval.states.curve import ScoreTables
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -176,6 +177,9 @@ def test_a_large_batch_of_distinct_scores_waits_too(n_rows: int, waits: bool) ->
     scores = np.arange(n_rows) / n_rows
     sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
     assert (sketch._held.used == n_rows) == waits
+    sketch.update([1], [0.5], sample_weight=[0.5])
+    assert sketch._held.used == 1 or n_rows == 7
+    assert sketch.n == n_rows + 0.5
     weighted = se.PRCurveSketch(None)
     weighted.update(np.zeros(n_rows, dtype=int), scores, sample_weight=np.full(n_rows, 2))
     assert (weighted._held.used == n_rows) == (n_rows == 7)
@@ -188,6 +192,33 @@ def test_rows_that_were_read_are_not_counted_again() -> None:
     sketch.update([0], [0.5])
     assert sketch._held.state is read
     assert sketch == se.PRCurveSketch(4).update([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
+
+
+@pytest.mark.parametrize("budget", [None, 1, 65_536])
+def test_a_reader_at_any_moment_of_an_update_takes_no_row_away(
+    budget: int | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    rows = np.array([0, 1, 1, 0]), np.array([0.1, 0.5, 0.6, 0.7])
+    sketch = se.PRCurveSketch(budget).update(*rows).update(*rows)
+    noting = ScoreTables.noting
+
+    def noting_while_read(state: ScoreTables, batch: Any) -> ScoreTables:
+        sketch.to_bytes()
+        return noting(state, batch)
+
+    monkeypatch.setattr(ScoreTables, "noting", noting_while_read)
+    sketch.update(*rows)
+    assert sketch.n == 12
+    assert (sketch + sketch).n == 24
+
+
+def test_a_budget_bounds_what_reading_keeps() -> None:
+    """Without one, the state may be many times as large as the rows that wait."""
+    for budget in (None, 4):
+        sketch = se.PRCurveSketch(budget).update([0, 1], [0.25, 0.5])
+        held = set(vars(sketch._held))
+        sketch.to_bytes()
+        assert (set(vars(sketch._held)) != held) == (budget is not None)
 
 
 LITTLE = np.arange(100) // 4 / 25
