@@ -252,6 +252,8 @@ def test_plot_uses_the_axes_it_is_given(pyplot: Any) -> None:
 def test_plot_of_nothing_is_drawn(pyplot: Any) -> None:
     axes = se.CalibrationAccumulator().compute().plot()
     axes.figure.canvas.draw()
+    assert [line.get_label() for line in axes.lines] == ["perfectly calibrated", "observed"]
+    assert not np.isfinite(axes.lines[1].get_ydata()).any()
 
 
 def test_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
