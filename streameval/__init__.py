@@ -27,16 +27,16 @@ from streameval.errors import (
 if TYPE_CHECKING:
     from streameval import io as io
     from streameval import reports as reports
-    from streameval.accumulator import merge
-    from streameval.calibration import CalibrationAccumulator
-    from streameval.checkpoint import from_bytes, load, save
-    from streameval.collection import Collection
-    from streameval.confusion import ConfusionAccumulator
-    from streameval.curve import PRCurveSketch
-    from streameval.grouped import GroupedAUC
+    from streameval.accumulators.base import merge
+    from streameval.accumulators.calibration import CalibrationAccumulator
+    from streameval.accumulators.checkpoint import from_bytes, load, save
+    from streameval.accumulators.collection import Collection
+    from streameval.accumulators.confusion import ConfusionAccumulator
+    from streameval.accumulators.curve import PRCurveSketch
+    from streameval.accumulators.grouped import GroupedAUC
+    from streameval.accumulators.ranking import RankingAccumulator
+    from streameval.accumulators.regression import RegressionAccumulator
     from streameval.metrics.bounded import Bounded
-    from streameval.ranking import RankingAccumulator
-    from streameval.regression import RegressionAccumulator
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
@@ -110,25 +110,25 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
             case "reports":
                 import streameval.reports as home
             case "merge":
-                import streameval.accumulator as home
+                import streameval.accumulators.base as home
             case "CalibrationAccumulator":
-                import streameval.calibration as home
+                import streameval.accumulators.calibration as home
             case "from_bytes" | "load" | "save":
-                import streameval.checkpoint as home
+                import streameval.accumulators.checkpoint as home
             case "Collection":
-                import streameval.collection as home
+                import streameval.accumulators.collection as home
             case "ConfusionAccumulator":
-                import streameval.confusion as home
+                import streameval.accumulators.confusion as home
             case "PRCurveSketch":
-                import streameval.curve as home
+                import streameval.accumulators.curve as home
             case "GroupedAUC":
-                import streameval.grouped as home
+                import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
             case "RankingAccumulator":
-                import streameval.ranking as home
+                import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
-                import streameval.regression as home
+                import streameval.accumulators.regression as home
             case "Calibration":
                 import streameval.results.calibration as home
             case "ClassCurves":

@@ -8,11 +8,11 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.checkpoint import load, replace_file, save
+from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.codec import MAGIC
 from streameval.errors import BadDataError, CorruptStateError, IncompatibleStateError
 from streameval.io import STANDARD_INPUT
+from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

@@ -7,9 +7,9 @@ from typing import Any, Self
 
 import attrs
 
-from streameval._labels import Label, canonical_classes, class_labels
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
+from streameval.inputs.labels import Label, canonical_classes, class_labels
 
 __all__ = ["MAX_BINS", "CalibrationConfig", "number_of_bins"]
 

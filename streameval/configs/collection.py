@@ -8,8 +8,8 @@ from typing import Any, Self
 
 import attrs
 
-from streameval._labels import canonical_label
 from streameval.errors import InvalidInputError, require
+from streameval.inputs.labels import canonical_label
 
 __all__ = ["MAX_MEMBERS", "SEPARATOR", "CollectionConfig", "Member", "canonical_name"]
 

@@ -6,9 +6,15 @@ from typing import Any, Self
 
 import attrs
 
-from streameval._labels import Classes, Label, canonical_classes, canonical_label, class_labels
 from streameval.configs.options import finite_number, flag, optional_flag, positive_integer
 from streameval.errors import InvalidInputError
+from streameval.inputs.labels import (
+    Classes,
+    Label,
+    canonical_classes,
+    canonical_label,
+    class_labels,
+)
 
 __all__ = ["ConfusionConfig"]
 

@@ -6,10 +6,10 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval._labels import Label, canonical_classes, canonical_label, class_labels
-from streameval._score_keys import Scale
 from streameval.configs.options import flag, one_of, optional_positive_integer
 from streameval.errors import InvalidInputError
+from streameval.exact.score_keys import Scale
+from streameval.inputs.labels import Label, canonical_classes, canonical_label, class_labels
 
 __all__ = ["CurveConfig"]
 

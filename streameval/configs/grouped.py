@@ -6,8 +6,8 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval._score_keys import Scale
 from streameval.configs.options import one_of, optional_positive_integer, positive_integer
+from streameval.exact.score_keys import Scale
 
 __all__ = ["GroupWeight", "GroupedConfig"]
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from streameval._batches import Table
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.batches import Table
 from streameval.io.formats import format_of
 
 if TYPE_CHECKING:

@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from typing import Any, TypeVar
 
-from streameval.accumulator import Accumulator, merge
-from streameval.checkpoint import from_bytes
+from streameval.accumulators.base import Accumulator, merge
+from streameval.accumulators.checkpoint import from_bytes
 from streameval.errors import InvalidInputError
 
 try:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 import numpy as np
 
-from streameval._judged_runs import judged_rows
+from streameval.inputs.judged_runs import judged_rows
 from streameval.io.columns import objects
 from streameval.io.rows import Parsed
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from streameval.accumulator import Accumulator
+from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
 
 try:

@@ -8,7 +8,7 @@ import warnings
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from streameval.accumulator import Accumulator
+from streameval.accumulators.base import Accumulator
 from streameval.errors import IncompatibleStateError, InvalidInputError
 
 try:

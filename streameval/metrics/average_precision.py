@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._log import log1p
+from streameval.exact.log import log1p
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.curves import best_from

@@ -8,8 +8,8 @@ from collections.abc import Iterable
 import numpy as np
 import numpy.typing as npt
 
-from streameval._exact_sum import ExactSum
-from streameval._fixed_point import FixedPoint
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
 __all__ = ["ReliabilityCurve", "ece", "pcopc", "reliability_curve", "share", "total"]

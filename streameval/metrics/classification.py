@@ -18,9 +18,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 
 __all__ = [
     "JACCARD",

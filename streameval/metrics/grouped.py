@@ -12,8 +12,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
 from streameval.configs.grouped import GroupWeight
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import Bounded, outward
 from streameval.states.cells import Cells
 

@@ -14,7 +14,7 @@ from itertools import pairwise
 import numpy as np
 import numpy.typing as npt
 
-from streameval._log import log, log1p
+from streameval.exact.log import log, log1p
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.states.calibration import bin_places

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Scale, scores_of
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Scale, scores_of
 from streameval.states.cells import Cells
 from streameval.states.sorted_rows import SortedRows
 

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._log import log
-from streameval._score_keys import keys_of, scores_of
 from streameval.configs.gains import gains_of
 from streameval.configs.measures import Measure
 from streameval.configs.ranking import JUDGED, RankingConfig
+from streameval.exact.log import log
+from streameval.exact.score_keys import keys_of, scores_of
 from streameval.metrics import rank_measures as formulas
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank

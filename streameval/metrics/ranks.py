@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._log import log
+from streameval.exact.log import log
 from streameval.states.queries import Queries, Ranked, runs_above
 
 __all__ = ["Arrangement", "Levels", "Spans", "Ties", "discounts", "powers"]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import math
 
-from streameval._exact_sum import ExactSum
-from streameval._fixed_point import FixedPoint
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
 
 __all__ = ["mean", "r2"]
 

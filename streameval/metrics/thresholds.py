@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded
 from streameval.metrics.envelope import of_sums

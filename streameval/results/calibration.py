@@ -8,10 +8,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._exact_sum import ExactSum
-from streameval._fixed_point import FixedPoint
-from streameval._labels import Label
 from streameval.configs.calibration import CalibrationConfig
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import ReliabilityCurve
 from streameval.metrics.regression import mean

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from collections.abc import Mapping
 
-from streameval._labels import Label
+from streameval.inputs.labels import Label
 from streameval.results.confusion_text import shorten
 from streameval.results.number_text import on_the_point
 

@@ -9,10 +9,10 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
-from streameval._fixed_point import MAX_TOTAL, FixedPoint
-from streameval._labels import Label
 from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError
+from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.points import CellTable
 from streameval.results import class_curves_plot, class_curves_text

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from streameval._labels import Label
 from streameval.configs.options import one_of, positive_integer
 from streameval.errors import InvalidInputError
+from streameval.inputs.labels import Label
 from streameval.results.confusion_text import shorten
 from streameval.results.curve import Curve
 from streameval.results.curve_plot import KINDS

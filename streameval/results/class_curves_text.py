@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from streameval._labels import Label
 from streameval.errors import InvalidInputError
+from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.results.confusion_text import shorten
 from streameval.results.curve import Curve

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._labels import Label
+from streameval.inputs.labels import Label
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Average
 from streameval.results import (

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._labels import Label
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
+from streameval.inputs.labels import Label
 from streameval.metrics.classification import Average, Outcomes
 from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
 

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
 from streameval.configs.calibration import number_of_bins
 from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded

@@ -8,10 +8,10 @@ from typing import Any, Literal
 
 import numpy as np
 
-from streameval._fixed_point import FixedPoint
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import finite_number, one_of, real_number
 from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
 from streameval.metrics.delong import auc_interval
 from streameval.metrics.intervals import normal_quantile, wilson

@@ -13,10 +13,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._exact_sum import ExactSum
 from streameval.configs.measures import measure
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
+from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import LEAST_LOG

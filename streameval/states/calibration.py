@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._cell_sums import cell_sums, single_sum
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._fixed_point import FixedPoint
-from streameval._log import log, log1p
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
+from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.log import log, log1p
 from streameval.states.state import State, check_numbers
 
 __all__ = ["CalibrationSums", "bin_places"]

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Keys, Scale, keys_of, prefixes
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Keys, Scale, keys_of, prefixes
 from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["Cells", "split_by_class"]

@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._fixed_point import FixedPoint
-from streameval._labels import MAX_MET_LABELS, Label, canonical_label, check_lengths
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.labels import MAX_MET_LABELS, Label, canonical_label, check_lengths
 from streameval.states.state import State, check_numbers
 
 __all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]

@@ -10,13 +10,13 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._column import Column
-from streameval._fixed_point import FixedPoint
-from streameval._labels import Label, canonical_label
-from streameval._score_keys import Scale, are_keys, prefixes, scores_of
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Scale, are_keys, prefixes, scores_of
+from streameval.inputs.labels import Label, canonical_label
 from streameval.states.cells import Cells
+from streameval.states.column import Column
 from streameval.states.state import State, check_numbers
 
 __all__ = ["ScoreTables", "ScoredRows", "check_cells", "check_settled"]

@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._column import Column
-from streameval._fixed_point import FixedPoint
-from streameval._labels import distinct, union
-from streameval._score_keys import keys_of
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import keys_of
+from streameval.inputs.labels import distinct, union
 from streameval.states.cells import Cells
+from streameval.states.column import Column
 from streameval.states.curve import ScoredRows, check_cells, check_settled
 from streameval.states.state import State, check_numbers
 

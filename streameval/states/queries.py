@@ -8,8 +8,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._labels import canonical_label, distinct
-from streameval._row_order import (
+from streameval.configs.ranking import RankingConfig
+from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.exact.row_order import (
     Coded,
     coded,
     distinct_rows,
@@ -19,8 +20,7 @@ from streameval._row_order import (
     run_bounds,
     turned,
 )
-from streameval.configs.ranking import RankingConfig
-from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.inputs.labels import canonical_label, distinct
 
 __all__ = ["MOST_ROWS", "Gained", "Queries", "Ranked", "check_documents", "runs_above"]
 

@@ -9,13 +9,13 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._cell_sums import cell_sums, single_sum
-from streameval._column import Column
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._fixed_point import FixedPoint
-from streameval._labels import union
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.labels import union
+from streameval.states.column import Column
 from streameval.states.queries import Gained, Queries, Ranked
 from streameval.states.ranking_checks import ABSENT, check_ranking
 from streameval.states.state import State

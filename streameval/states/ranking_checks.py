@@ -8,15 +8,15 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
-from streameval._cell_sums import single_sum
-from streameval._column import Column
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._row_order import are_in_order
-from streameval._score_keys import are_keys, keys_of, scores_of
 from streameval.configs.gains import gains_of
 from streameval.configs.measures import Measure
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import require
+from streameval.exact.cell_sums import single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.row_order import are_in_order
+from streameval.exact.score_keys import are_keys, keys_of, scores_of
+from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS, Gained, Queries, Ranked
 from streameval.states.state import check_numbers
 

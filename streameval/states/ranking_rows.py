@@ -12,11 +12,11 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._labels import distinct
-from streameval._row_order import distinct_values, standings
-from streameval._score_keys import keys_of
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import RankingConfig
+from streameval.exact.row_order import distinct_values, standings
+from streameval.exact.score_keys import keys_of
+from streameval.inputs.labels import distinct
 from streameval.states.queries import Gained, Queries, Ranked
 
 __all__ = ["Rows", "complete_queries", "queries_of"]

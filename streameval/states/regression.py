@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._cell_sums import single_sum
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._fixed_point import FixedPoint
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
+from streameval.exact.cell_sums import single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states.state import State, check_numbers
 
 __all__ = ["RegressionSums"]

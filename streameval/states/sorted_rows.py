@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval._score_keys import Keys, Scale, keys_of
+from streameval.exact.score_keys import Keys, Scale, keys_of
 
 __all__ = ["SortedRows"]
 

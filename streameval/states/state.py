@@ -7,8 +7,8 @@ from typing import Any, Self
 
 import attrs
 
-from streameval._fixed_point import FRACTION_BITS, FixedPoint
 from streameval.errors import require
+from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 
 __all__ = ["State", "check_numbers"]
 

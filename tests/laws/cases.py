@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from laws import collection_cases, curve_cases, ranking_cases
 
 import streameval as se
-from streameval.accumulator import Accumulator
+from streameval.accumulators.base import Accumulator
 
 
 @attrs.frozen(eq=False)

@@ -11,9 +11,9 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-import streameval._completed_queries
-import streameval._judged_runs
-import streameval._row_order
+import streameval.accumulators.completed_queries
+import streameval.exact.row_order
+import streameval.inputs.judged_runs
 import streameval.metrics.cascades
 import streameval.metrics.rank_measures
 import streameval.metrics.ranking
@@ -23,10 +23,10 @@ import streameval.states.ranking_rows
 NAN = float("nan")
 
 RANKING_BLOCKS = [
-    (streameval._completed_queries, "_WAITING_BATCHES", 2),
-    (streameval._judged_runs, "_BLOCK", 6),
-    (streameval._row_order, "_BLOCK", 8),
-    (streameval._row_order, "_MOST_BITS", 6),
+    (streameval.accumulators.completed_queries, "_WAITING_BATCHES", 2),
+    (streameval.inputs.judged_runs, "_BLOCK", 6),
+    (streameval.exact.row_order, "_BLOCK", 8),
+    (streameval.exact.row_order, "_MOST_BITS", 6),
     (streameval.metrics.cascades, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),

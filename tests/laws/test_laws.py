@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from laws.cases import LARGE, LAWS, WITHOUT_WEIGHTS, Case
 
 import streameval as se
-from streameval.accumulator import Accumulator
+from streameval.accumulators.base import Accumulator
 
 every = pytest.mark.parametrize("name", sorted(LAWS))
 every_weighted = pytest.mark.parametrize("name", sorted(set(LAWS) - set(WITHOUT_WEIGHTS)))

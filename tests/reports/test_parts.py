@@ -13,12 +13,12 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from streameval.reports.markup import Html, clean, element, joined
-from streameval.reports.svg import Axis, Frame, nice_axis
-from streameval.reports.wording import count, hull, interval, number, share, short, size
+from streameval.render.markup import Html, clean, element, joined
+from streameval.render.svg import Axis, Frame, nice_axis
+from streameval.render.wording import count, hull, interval, number, share, short, size
 
 TO = " \N{EN DASH} "
-CSS = files("streameval.reports").joinpath("page.css").read_text(encoding="utf-8")
+CSS = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 

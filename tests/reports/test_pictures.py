@@ -13,8 +13,8 @@ from report_pages import figure, figures, pictures, points, report, styled, text
 from small_states import EVERY
 
 import streameval as se
+from streameval.render.svg import Axis, Frame
 from streameval.reports import html_report
-from streameval.reports.svg import Axis, Frame
 
 SHARES = Axis(0, 1, (0.0, 1.0))
 

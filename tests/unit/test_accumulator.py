@@ -11,7 +11,7 @@ import pytest
 from small_states import EVERY, ONCE
 
 import streameval as se
-from streameval.accumulator import Accumulator
+from streameval.accumulators.base import Accumulator
 
 every_state = pytest.mark.parametrize("name", EVERY)
 COUNTED = [name for name in EVERY if "empty" not in name]
@@ -321,7 +321,7 @@ def test_the_total_is_that_of_the_state(name: str) -> None:
 
 def test_accumulator_without_its_methods_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
-        se.accumulator.Accumulator(None)
+        Accumulator(None)
 
 
 def test_a_kind_number_belongs_to_one_class() -> None:

@@ -13,7 +13,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval._arrays import (
+from streameval.inputs.arrays import (
     as_array,
     as_comparable,
     as_labels,

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval._batches import arguments
+from streameval.inputs.batches import arguments
 
 TRUTH = [1, 0, 1, 1]
 PREDICTION = [1, 1, 0, 1]

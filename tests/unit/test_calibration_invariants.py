@@ -14,8 +14,8 @@ from small_states import EVERY, parse, seal
 from unit.test_decoded_invariants import Broken
 
 import streameval as se
-from streameval import codec
 from streameval.configs import calibration as config
+from streameval.states import codec
 
 HALF = 2**61
 """The fraction of one half."""

@@ -9,10 +9,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval import _cell_sums
-from streameval._cell_sums import cell_sums, single_sum
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._fixed_point import FixedPoint
+from streameval.exact import cell_sums as _cell_sums
+from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.fixed_point import FixedPoint
 
 UNIT = Fraction(1, 2**1074)
 

@@ -13,10 +13,10 @@ from hypothesis import strategies as st
 from small_states import parse
 
 import streameval as se
-from streameval import _waiting_rows
-from streameval._fixed_point import FixedPoint
-from streameval._score_keys import Scale, keys_of, scores_of
-from streameval._waiting_rows import WaitingRows
+from streameval.accumulators import waiting_rows
+from streameval.accumulators.waiting_rows import WaitingRows
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Scale, keys_of, scores_of
 from streameval.states import cells as cells_module
 from streameval.states.cells import Cells
 from streameval.states.curve import ScoredRows, ScoreTables
@@ -400,7 +400,7 @@ def merged(parts: list[se.PRCurveSketch], random: np.random.Generator) -> se.PRC
 def test_large_state_is_the_same_however_it_was_cut_and_merged(large: dict[str, Any]) -> None:
     random = np.random.default_rng(12)
     whole = count(large, slice(0, ROWS)).to_bytes()
-    assert ROWS > 2 * _waiting_rows._ENTRIES
+    assert ROWS > 2 * waiting_rows._ENTRIES
     for _ in range(3):
         edges = [0, *sorted(random.integers(1, ROWS, 7).tolist()), ROWS]
         parts = [count(large, slice(*ends)) for ends in itertools.pairwise(edges)]

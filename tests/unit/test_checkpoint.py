@@ -19,7 +19,7 @@ import pytest
 from small_states import EVERY
 
 import streameval as se
-from streameval import checkpoint
+from streameval.accumulators import checkpoint
 
 KILLS = 200
 

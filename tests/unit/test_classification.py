@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval._fixed_point import FixedPoint
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Outcomes, Ratio
 

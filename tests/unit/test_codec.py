@@ -16,9 +16,9 @@ import pytest
 from small_states import EVERY, KINDS, SMALL, canonical, parse, seal
 
 import streameval as se
-from streameval import codec
-from streameval._fixed_point import FixedPoint
-from streameval.kinds import SINGLE_KINDS
+from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
 
 every_state = pytest.mark.parametrize("name", EVERY)
 readers = pytest.mark.parametrize(

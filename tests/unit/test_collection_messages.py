@@ -11,10 +11,15 @@ import pytest
 from unit.test_messages import Case, check_message, missed_raises
 
 import streameval as se
-from streameval._members import SharedBatch
+from streameval.accumulators.members import SharedBatch
 from streameval.configs.collection import MAX_CHARACTERS, MAX_MEMBERS, Member
 
-MODULES = ["collection", "_members", "configs.collection", "results.collection"]
+MODULES = [
+    "accumulators.collection",
+    "accumulators.members",
+    "configs.collection",
+    "results.collection",
+]
 
 CM, RANK = se.ConfusionAccumulator(), se.RankingAccumulator(["map"])
 CURVES = {"cm": CM, "curve": se.PRCurveSketch()}

@@ -12,10 +12,10 @@ import pytest
 from small_states import EVERY, canonical, parse, seal
 
 import streameval as se
-from streameval import codec
-from streameval._column import Column
-from streameval._exact_sum import ExactSum
-from streameval._fixed_point import FixedPoint
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
+from streameval.states.column import Column
 
 TEXTS: dict[str, list[str]] = {
     "nothing": [],

@@ -10,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval._highest_scores import top_k_credit
+from streameval.accumulators.highest_scores import top_k_credit
 
 LARGEST = 2**63 - 1
 

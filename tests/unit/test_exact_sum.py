@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from streameval._cell_sums import single_sum
-from streameval._exact_sum import ExactSum, exact_product
-from streameval._fixed_point import FixedPoint
+from streameval.exact.cell_sums import single_sum
+from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.fixed_point import FixedPoint
 
 UNIT = Fraction(1, 2**1074)
 LARGEST = float(np.finfo(np.float64).max)
@@ -148,7 +148,7 @@ def test_add_and_subtract_are_exact(a: list[float], b: list[float]) -> None:
 
 @pytest.mark.parametrize("items", [1, 2, 3, 7])
 def test_sums_in_chunks_are_exact(monkeypatch: pytest.MonkeyPatch, items: int) -> None:
-    monkeypatch.setattr("streameval._exact_sum._SAFE_ITEMS", items)
+    monkeypatch.setattr("streameval.exact.exact_sum._SAFE_ITEMS", items)
     for n in range(10):
         values = random_values(24, n)
         assert total(*values).units * UNIT == exact(values)

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval._fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
+from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
 
 UNIT = Fraction(1, 2**62)
 MASK = 2**62 - 1
@@ -304,7 +304,7 @@ def test_total_refuses_halves_that_carry_to_two_to_the_63() -> None:
 
 @pytest.fixture
 def three_items(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streameval._fixed_point._SAFE_ITEMS", 3)
+    monkeypatch.setattr("streameval.exact.fixed_point._SAFE_ITEMS", 3)
 
 
 @pytest.mark.usefixtures("three_items")

@@ -17,7 +17,7 @@ from sklearn.metrics import roc_auc_score
 from small_states import EVERY
 
 import streameval as se
-from streameval import grouped
+from streameval.accumulators import grouped
 
 WEIGHTINGS = ["impressions", "uniform", "positives"]
 every_weighting = pytest.mark.parametrize("weighting", WEIGHTINGS)

@@ -12,7 +12,7 @@ import polars as pl
 import pytest
 
 import streameval as se
-from streameval._labels import (
+from streameval.inputs.labels import (
     MAX_MET_LABELS,
     canonical_classes,
     canonical_label,

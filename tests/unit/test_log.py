@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from streameval._log import log, log1p
+from streameval.exact.log import log, log1p
 
 DIGITS = decimal.Context(prec=60, Emin=-(10**6), Emax=10**6)
 DISPATCHED = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]

@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval import _plain_batches, confusion
-from streameval._plain_batches import PlainBatches, PlainCodes
+from streameval.accumulators import confusion, plain_batches
+from streameval.accumulators.plain_batches import PlainBatches, PlainCodes
 from streameval.configs.confusion import ConfusionConfig
 from streameval.states.confusion import _any_in_row, _column_sums
 
@@ -70,8 +70,8 @@ def predictions(random: np.random.Generator, limit: int, shape: Any, dtype: str)
 def short_pieces() -> Iterator[None]:
     """Let batches of a few hundred rows be large, and take several pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_plain_batches, "_PIECE", 613)
-        patch.setattr(_plain_batches, "_LEAST_ROOM", 150)
+        patch.setattr(plain_batches, "_PIECE", 613)
+        patch.setattr(plain_batches, "_LEAST_ROOM", 150)
         PlainBatches.under.cache_clear()
         yield
     PlainBatches.under.cache_clear()

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval._column import Column
 from streameval.metrics import ranking as metrics
+from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS
 
 NAN = float("nan")
@@ -395,7 +395,7 @@ def fail(_: Any) -> None:
 def test_failure_leaves_the_accumulator_as_it_was(
     claim: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("streameval._judged_runs._BLOCK", 1)
+    monkeypatch.setattr("streameval.inputs.judged_runs._BLOCK", 1)
     accumulator = ranking("map", **OPTIONS).update([1], [1], query=[9])
     accumulator.update([1], [1], query=[7], num_relevant={7: 4}, partial=True)
     before = accumulator.to_bytes()
@@ -486,7 +486,7 @@ def test_run_is_the_rows_of_its_documents(ties: Any) -> None:
 @pytest.mark.parametrize("size", [1, 3, 5, 100])
 def test_run_is_counted_in_blocks_of_any_size(size: int, monkeypatch: pytest.MonkeyPatch) -> None:
     expected = ranking(per_query=True).update_run(RUN, QRELS)
-    monkeypatch.setattr("streameval._judged_runs._BLOCK", size)
+    monkeypatch.setattr("streameval.inputs.judged_runs._BLOCK", size)
     assert ranking(per_query=True).update_run(RUN, QRELS) == expected
 
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval import _row_order
-from streameval._row_order import distinct_values, run_bounds, standings
 from streameval.configs.ranking import RankingConfig
+from streameval.exact import row_order
+from streameval.exact.row_order import distinct_values, run_bounds, standings
 from streameval.metrics import ranking as metrics
 from streameval.states import queries, ranking, ranking_rows
 from streameval.states.ranking import QueryValues, RankingState
@@ -119,7 +119,7 @@ def test_standing_is_found_in_groups_of_every_size_and_order(
 ) -> None:
     for seed in SEEDS:
         random = np.random.default_rng(seed)
-        monkeypatch.setattr(_row_order, "_BLOCK", int(random.choice([8, 64, 2**16])))
+        monkeypatch.setattr(row_order, "_BLOCK", int(random.choice([8, 64, 2**16])))
         sizes = random.integers(0, 40, 30)
         sizes[-1] = random.choice([1, 39])  # rows of the last ones reach past the end
         place = np.repeat(np.arange(len(sizes)), sizes)

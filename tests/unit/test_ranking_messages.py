@@ -11,14 +11,27 @@ import pytest
 from unit.test_messages import Case, check_message, missed_raises
 
 import streameval as se
-from streameval._column import Column
+from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS
 
 MODULES = [
-    *("ranking", "_completed_queries", "_ranked_rows", "_query_ids", "_judged_runs", "_row_order"),
-    *("configs.measures", "configs.ranking", "configs.gains", "configs.presets"),
-    *("states.queries", "states.ranking", "states.ranking_parts"),
-    *("metrics.ranks", "metrics.rank_measures", "metrics.cascades", "metrics.ranking"),
+    "accumulators.ranking",
+    "accumulators.completed_queries",
+    "accumulators.ranked_rows",
+    "accumulators.query_ids",
+    "inputs.judged_runs",
+    "exact.row_order",
+    "configs.measures",
+    "configs.ranking",
+    "configs.gains",
+    "configs.presets",
+    "states.queries",
+    "states.ranking",
+    "states.ranking_parts",
+    "metrics.ranks",
+    "metrics.rank_measures",
+    "metrics.cascades",
+    "metrics.ranking",
     "results.ranking",
 ]
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from streameval import _row_order
-from streameval._row_order import (
+from streameval.exact import row_order
+from streameval.exact.row_order import (
     are_in_order,
     coded,
     distinct_rows,
@@ -66,7 +66,7 @@ def test_turning_a_column_turns_its_order_around() -> None:
 def test_rows_come_by_group_then_by_falling_key_and_code(
     most_bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_row_order, "_MOST_BITS", most_bits)
+    monkeypatch.setattr(row_order, "_MOST_BITS", most_bits)
     for seed in SEEDS:
         random, place, key = draw(seed)
         minor = random.integers(0, 8, len(place))
@@ -89,7 +89,7 @@ VALUES: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
 def test_standing_of_a_row_is_how_many_are_greater_and_equal(
     kind: str, block: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_row_order, "_BLOCK", block)
+    monkeypatch.setattr(row_order, "_BLOCK", block)
     for seed in SEEDS:
         random = np.random.default_rng(seed)
         sizes = random.integers(0, 12, int(random.integers(1, 9)))
@@ -111,7 +111,7 @@ def test_standing_of_a_row_is_how_many_are_greater_and_equal(
 def test_equal_rows_are_counted_together(
     most_bits: int, is_counted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_row_order, "_MOST_BITS", most_bits)
+    monkeypatch.setattr(row_order, "_MOST_BITS", most_bits)
     for seed in SEEDS:
         random = np.random.default_rng(seed)
         size = int(random.integers(0, 40))

@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import streameval as se
-from streameval import _scored_rows, _waiting_rows
-from streameval._scored_rows import _are_plain
+from streameval.accumulators import scored_rows, waiting_rows
+from streameval.accumulators.scored_rows import _are_plain
 from streameval.states.curve import ScoreTables
 
 OPTIONS: list[dict[str, Any]] = [
@@ -39,7 +39,7 @@ def outcome(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
 def fully(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
     """Give the outcome of the full reading alone."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(_scored_rows, "_are_plain", lambda *_: False)
+        patch.setattr(scored_rows, "_are_plain", lambda *_: False)
         return outcome(options, y_true, y_score)
 
 
@@ -136,7 +136,7 @@ def test_waiting_rows_never_pass_the_largest_total() -> None:
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("_ENTRIES", 8), ("_LEAST_ROWS", 8), ("_MOST_ENTRIES", 40)):
-        monkeypatch.setattr(_waiting_rows, name, size)
+        monkeypatch.setattr(waiting_rows, name, size)
 
 
 def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval._waiting_columns import WaitingColumns
+from streameval.accumulators.waiting_columns import WaitingColumns
 
 ROWS = 40_000
 random = np.random.default_rng(0)

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval import _completed_queries
-from streameval._fixed_point import FixedPoint
+from streameval.accumulators import completed_queries
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states import ranking_rows
 
 MEASURES = ("ndcg@3", "map", "mrr", "err@2", "bpref", "judged@3", "lrap")
@@ -54,7 +54,7 @@ def at_once(batch: tuple[Any, Any], **options: Any) -> se.RankingAccumulator:
 def test_blocks_that_wait_count_as_those_that_do_not(
     waiting: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(_completed_queries, "_WAITING_BATCHES", waiting)
+    monkeypatch.setattr(completed_queries, "_WAITING_BATCHES", waiting)
     options: dict[str, Any] = {"unjudged": ["nonrelevant", "drop"][seed % 2]}
     accumulator = se.RankingAccumulator(MEASURES, **options)
     total = se.RankingAccumulator(MEASURES, **options)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.curve import PRCurveSketch
 from streameval.cli.counting.layout import (
     Layout,
     check_one_column,
@@ -19,7 +20,6 @@ from streameval.cli.counting.layout import (
 )
 from streameval.cli.counting.plan import Plan
 from streameval.cli.errors import UsageError
-from streameval.curve import PRCurveSketch
 from streameval.io import Column, Kind, Labels, Numbers
 
 if TYPE_CHECKING:

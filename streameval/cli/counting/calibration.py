@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING
 
-from streameval.calibration import CalibrationAccumulator
+from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.cli.counting.layout import (
     check_one_column,
     label_kind,

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.cli.counting.layout import (
     Layout,
     check_one_column,
@@ -20,7 +21,6 @@ from streameval.cli.counting.layout import (
 )
 from streameval.cli.counting.plan import Plan
 from streameval.cli.errors import UsageError
-from streameval.confusion import ConfusionAccumulator
 from streameval.io import Column, Numbers
 
 if TYPE_CHECKING:

@@ -5,11 +5,11 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.grouped import GroupedAUC
 from streameval.cli.counting.binary import sketch_options
 from streameval.cli.counting.layout import check_one_column, lay_out, presence_kind, weight_columns
 from streameval.cli.counting.plan import Plan
 from streameval.cli.errors import UsageError
-from streameval.grouped import GroupedAUC
 from streameval.io import Column, Labels, Numbers
 
 if TYPE_CHECKING:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.counting.first_rows import check_columns, typical_row
 from streameval.cli.counting.layout import check_one_column
 from streameval.cli.counting.plan import Plan
@@ -12,7 +13,6 @@ from streameval.cli.counting.ranking_counting import close_queries, count_lists,
 from streameval.cli.errors import UsageError
 from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
-from streameval.ranking import RankingAccumulator
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence

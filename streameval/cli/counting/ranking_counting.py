@@ -13,7 +13,7 @@ from streameval.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
-    from streameval.ranking import RankingAccumulator
+    from streameval.accumulators.ranking import RankingAccumulator
 
 __all__ = ["close_queries", "count_lists", "count_rows"]
 

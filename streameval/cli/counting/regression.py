@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streameval.accumulators.regression import RegressionAccumulator
 from streameval.cli.counting.layout import check_one_column, lay_out, weight_columns
 from streameval.cli.counting.plan import Plan
 from streameval.io import Column, Numbers
-from streameval.regression import RegressionAccumulator
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.collection import Collection
+from streameval.accumulators.collection import Collection
 from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.collection import Collection
 from streameval.cli.outcome import Outcome, plural
 from streameval.cli.state_files import load_state
 from streameval.cli.states.configurations import is_usual
@@ -12,7 +13,6 @@ from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
 from streameval.cli.views import meanings
 from streameval.cli.views.kinds import view_of
-from streameval.collection import Collection
 from streameval.results.class_curves import ClassCurves
 from streameval.results.number_text import interval_text, number
 

@@ -9,13 +9,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.accumulators.collection import Collection
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, load_state, save_picture
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
 from streameval.cli.views.kinds import view_of
-from streameval.collection import Collection
 from streameval.errors import InvalidInputError
 from streameval.results.confusion_text import shorten
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.collection import Collection
 from streameval.cli.outcome import Findings, Outcome, plural, reported
 from streameval.cli.state_files import check_state_output, load_state, merge_states, save_state
-from streameval.collection import Collection
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

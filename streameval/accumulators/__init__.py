@@ -1,0 +1,1 @@
+"""The accumulators: the public base, one class a subject, reading of batches, checkpoints."""

@@ -1,0 +1,228 @@
+"""Log loss, Brier score and calibration of probabilities."""
+
+from __future__ import annotations
+
+import math
+from typing import Any, Self, final
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.highest_scores import first_highest
+from streameval.accumulators.waiting_columns import WaitingAccumulator
+from streameval.configs.calibration import CalibrationConfig
+from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.arrays import (
+    as_array,
+    as_labels,
+    as_scores,
+    as_weights,
+    check_matrix,
+    check_vector,
+    first_true,
+    shape_text,
+)
+from streameval.inputs.labels import encode
+from streameval.results.calibration import Calibration
+from streameval.states.calibration import CalibrationSums
+
+__all__ = ["CalibrationAccumulator"]
+
+Floats = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int64]
+
+_BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes on the way
+_LARGE_BLOCK = 2**20  # where there are many sums to add after each block
+_ROWS_A_SUM = 8
+_FEW_COLUMNS = 4  # of no more, 2**15 rows are faster: what is worked on stays in the cache
+_LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
+
+
+@final
+class CalibrationAccumulator(
+    WaitingAccumulator[CalibrationConfig, CalibrationSums], kind=4, config=CalibrationConfig
+):
+    """Sum how good probabilities are and whether they mean what they say, batch by batch.
+
+    Log loss, Brier score, expected calibration error and reliability curve, and predicted over
+    observed positives (PCOPC), of two classes or of K. The state is a few exact sums for each
+    bin and class, so its size does not depend on the data, and any number of workers can merge.
+
+    Parameters
+    ----------
+    bins : int
+        How many bins of equal width predictions fall into for `ece` and `reliability_curve`:
+        ``[i / bins, (i + 1) / bins)``, the last one closed; at most 2**16, less with many
+        classes, since bins and classes together must leave a state below 16 MiB (some 55,000).
+    classes : int or sequence of labels, optional
+        For K classes, each with a probability: K stands for the labels 0..K-1, a sequence lists
+        the labels (integers or strings) in the order of the columns. By default two classes 0
+        and 1, of which the probability of 1 is given.
+
+    Notes
+    -----
+    The loss and the error of a row are rounded once, when they are taken; the logarithm is within
+    1 unit in the last place and the same on every CPU. Nothing is rounded after that until a
+    metric is read. An update of n rows costs O(n + bins), or O(n K + bins).
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.CalibrationAccumulator(bins=2)
+    >>> result = acc.update([1, 0, 1, 0], [0.75, 0.25, 0.5, 0.5]).compute()
+    >>> result.brier, result.ece, result.pcopc
+    (0.15625, 0.125, 1.0)
+    >>> round(result.log_loss, 4)
+    0.4904
+    >>> result.reliability_curve()
+    (array([0.25      , 0.58333333]), array([0.        , 0.66666667]), array([1, 3]))
+
+    >>> acc = se.CalibrationAccumulator(classes=["cat", "dog", "owl"])
+    >>> acc.update(["dog", "owl"], [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]).compute().brier
+    0.5
+    """
+
+    __slots__ = ()
+
+    _arrays = ("y_true", "y_prob")
+
+    def __init__(self, bins: int = 15, classes: int | Any = None) -> None:
+        super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
+
+    def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
+        """Count one batch.
+
+        Parameters
+        ----------
+        y_true : array of shape (n,)
+            The true labels: 0 and 1 (or bool), or the labels of `classes`. Alone, a batch: a
+            tuple or list of the arrays in this order, or a mapping, data frame or Arrow table
+            with columns of these names.
+        y_prob : array of shape (n,), or (n, K) with `classes`
+            Probabilities in [0, 1]: of 1, or of each class. Rows of K must sum to 1 within
+            the square root of the machine epsilon of their dtype.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights: 2 counts a row twice, 0 leaves it out.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When an array has the wrong shape, type or values; the message names it and says
+            where. Nothing of the batch has been counted then.
+        CountOverflowError
+            When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
+        """
+        given = self._named(y_true, y_prob, optional=(sample_weight,))
+        truth = as_array(given["y_true"], name="y_true")
+        probability = as_array(given["y_prob"], name="y_prob")
+        if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(probability)):
+            as_weights(given["sample_weight"], rows=0)
+            return self
+        labels = as_labels(truth, name="y_true")
+        check_vector(labels, rows=None, name="y_true")
+        places = encode(labels, self._config.classes or 2, name="y_true")
+        tolerance = _tolerance(given["y_prob"], probability)
+        scores = _probabilities(probability, len(labels), tolerance, self._config)
+        weights = as_weights(given["sample_weight"], rows=len(labels))
+        if weights is None:
+            return self._count_rows(places, scores)
+        return self._absorb(_sum(places, scores, weights, self._config))
+
+    def compute(self) -> Calibration:
+        """Compute the metrics.
+
+        Returns
+        -------
+        Calibration
+            Frozen: later updates do not change it.
+        """
+        return Calibration(self._config, self._state)
+
+    def _sum_rows(self, columns: tuple[Any, ...]) -> CalibrationSums:
+        truth, probability = columns
+        return _sum(truth, probability, None, self._config)
+
+    @staticmethod
+    def _state_type(config: CalibrationConfig) -> type[CalibrationSums]:  # noqa: ARG004
+        return CalibrationSums
+
+
+def _sum(
+    truth: Codes, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
+) -> CalibrationSums:
+    """Sum a batch in blocks of rows, so that little memory is needed beside it."""
+    columns, sums = max(config.n_classes, _FEW_COLUMNS), config.bins + config.n_classes
+    step = max(_BLOCK // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
+    blocks = [slice(start, start + step) for start in range(0, len(truth), step)]
+    total = _sum_block(blocks[0], truth, probability, weights, config)
+    for block in blocks[1:]:
+        total += _sum_block(block, truth, probability, weights, config)
+    return total
+
+
+def _sum_block(
+    rows: slice,
+    truth: Codes,
+    probability: Floats,
+    weights: FixedPoint | None,
+    config: CalibrationConfig,
+) -> CalibrationSums:
+    y, p = truth[rows], probability[rows]
+    w = None if weights is None else weights.select(np.arange(rows.start, rows.start + len(y)))
+    if config.classes is None:
+        return CalibrationSums.of_binary(y, p, w, config)
+    top, _ = first_highest(p)
+    return CalibrationSums.of_classes(y, p, top, w, config)
+
+
+def _probabilities(
+    array: npt.NDArray[Any], rows: int, tolerance: float, config: CalibrationConfig
+) -> Floats:
+    scores = as_scores(array, name="y_prob")
+    if config.classes is None:
+        _check_one_column(array, rows)
+    else:
+        check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob")
+    outside = (scores < 0.0) | (scores > 1.0)
+    if outside.any():
+        found = float(scores.ravel()[int(outside.argmax())])
+        raise InvalidInputError(
+            f"`y_prob` must lie in [0, 1], got {found!r} at {first_true(outside)}. {_LOGITS}"
+        )
+    if config.classes is not None:
+        _check_row_sums(scores, tolerance)
+    return scores
+
+
+def _check_one_column(array: npt.NDArray[Any], rows: int) -> None:
+    if array.ndim == 2 and array.shape[1] == 2:
+        raise InvalidInputError(
+            f"`y_prob` must have shape (n,), got {shape_text(array)}. Pass the probability of 1, "
+            "y_prob[:, 1], or set classes=2."
+        )
+    check_vector(array, rows=rows, name="y_prob")
+
+
+def _check_row_sums(scores: Floats, tolerance: float) -> None:
+    # a running sum has one order of adding, whatever the layout in memory
+    sums = np.add.accumulate(scores, axis=1)[:, -1]
+    wrong = np.abs(sums - 1.0) > tolerance
+    if wrong.any():
+        row = int(wrong.argmax())
+        raise InvalidInputError(
+            f"`y_prob` must have rows that sum to 1 within {tolerance:.2g}, "
+            f"got {float(sums[row])!r} in row {row}. {_LOGITS}"
+        )
+
+
+def _tolerance(given: Any, array: npt.NDArray[Any]) -> float:
+    """Give the square root of the machine epsilon of the dtype that was handed over."""
+    if str(getattr(given, "dtype", "")).endswith("bfloat16"):
+        return math.sqrt(2.0**-7)
+    dtype = array.dtype if array.dtype.kind == "f" else np.dtype(np.float64)
+    return math.sqrt(np.finfo(dtype).eps)

@@ -1,0 +1,133 @@
+"""Accumulators from bytes and in files: after a crash there is the old file or the new one."""
+
+from __future__ import annotations
+
+import errno
+import os
+import secrets
+import stat
+from pathlib import Path
+from typing import Any
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.errors import InvalidInputError
+from streameval.states import codec
+
+__all__ = ["from_bytes", "load", "replace_file", "save"]
+
+
+def from_bytes(data: bytes) -> Any:
+    """Read any accumulator from its bytes.
+
+    Parameters
+    ----------
+    data : bytes, bytearray or memoryview
+        What `to_bytes` wrote; they may come from anywhere.
+
+    Raises
+    ------
+    CorruptStateError
+        When the bytes are damaged or of no known kind.
+    UnsupportedVersionError
+        When a newer release wrote them.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> data = se.ConfusionAccumulator().update([1, 0], [1, 1]).to_bytes()
+    >>> se.from_bytes(data)
+    ConfusionAccumulator(n=2)
+    """
+    parts = codec.split(data)
+    if parts.kind == Collection.kind:
+        return Collection._decode(parts)
+    return SINGLE_KINDS[parts.kind]._decode(parts)
+
+
+def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:
+    """Write an accumulator to a file, all or nothing.
+
+    The bytes go to a new file in the same folder, are flushed to the disk, and take the place
+    of the old file in one step. The mode of an old file is kept, and so is a link to it.
+
+    Parameters
+    ----------
+    accumulator : Accumulator
+        What to write.
+    path : path
+        Where to; an existing file is replaced.
+
+    Raises
+    ------
+    InvalidInputError
+        When `accumulator` is none.
+    OSError
+        When the disk or the folder refuses; an old file is untouched then. Only if it is the
+        last step that fails, flushing the folder, is the new file in its place already.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib, streameval as se
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = pathlib.Path(folder, "state.se")
+    ...     se.save(se.ConfusionAccumulator().update([1, 0], [1, 1]), path)
+    ...     se.load(path).n
+    2
+    """
+    if not isinstance(accumulator, Accumulator):
+        kind = type(accumulator).__name__
+        raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+    replace_file(path, accumulator.to_bytes())
+
+
+def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
+    """Put bytes into a file, all or nothing, as `save` does."""
+    target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
+    if target.is_dir():
+        raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
+    if target.exists() and not target.is_file():
+        raise OSError(errno.EINVAL, "not a regular file", str(path))
+    mode = stat.S_IMODE(target.stat().st_mode) if target.exists() else None
+    new = target.parent / f".streameval-{secrets.token_hex(8)}"
+    try:
+        with new.open("xb") as file:
+            if mode is not None:
+                new.chmod(mode)
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        new.replace(target)
+    except BaseException:
+        new.unlink(missing_ok=True)
+        raise
+    _flush_folder(target.parent)
+
+
+def load(path: str | os.PathLike[str]) -> Any:
+    """Read an accumulator from a file that `save` wrote.
+
+    Parameters
+    ----------
+    path : path
+        The file; its bytes may come from anywhere.
+
+    Raises
+    ------
+    CorruptStateError, UnsupportedVersionError
+        As `from_bytes`.
+    OSError
+        When the file cannot be read.
+    """
+    return from_bytes(Path(path).read_bytes())
+
+
+def _flush_folder(folder: Path) -> None:
+    """Make the new name last; only POSIX lets a folder be opened for that."""
+    if os.name == "posix":
+        handle = os.open(folder, os.O_RDONLY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)

@@ -1,0 +1,264 @@
+"""Many accumulators on one batch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any, Self, final
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.accumulators.members import Members, SharedBatch, read_members
+from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
+from streameval.errors import require
+from streameval.results.collection import CollectionResult
+from streameval.states import codec
+
+__all__ = ["Collection"]
+
+
+@final
+class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionConfig):
+    """Count one batch with many accumulators, all of them or none.
+
+    One `update`, one `merge`, one file. Members that would count the same, of one class with
+    equal options and columns, are counted once.
+
+    Parameters
+    ----------
+    members : mapping from name to accumulator
+        Accumulators that have counted nothing, of which copies are taken. They may be
+        collections: the member ``"b"`` of a member ``"a"`` is ``"a/b"``. The order of the names
+        is kept, and only collections with equal names in the same order can merge.
+    columns : mapping from name to a mapping from array to column, optional
+        For some members, the columns of a batch that they read in place of those with the names
+        of their arrays. An optional array such as the weights is read where there is a column
+        of its name; one that is named here must be there. Of a collection as a member, the
+        columns that it reads are named as its arrays are.
+
+    Notes
+    -----
+    ``col[name]`` is a copy of a member, on which nothing of the collection depends; iterating
+    gives the names. `n` is a dict, by name. Rankings count complete queries only.
+
+    An update costs what those of the members cost: they read the same arrays, but each of them
+    for itself.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> col = se.Collection(
+    ...     {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()},
+    ...     columns={"curve": {"y_score": "p"}},
+    ... )
+    >>> batch = {"y_true": [0, 0, 1, 1], "y_pred": [0, 1, 1, 1], "p": [0.1, 0.6, 0.7, 0.8]}
+    >>> result = col.update(batch).compute()
+    >>> result["curve"].roc_auc, result.as_dict()["cm/accuracy"]
+    (1.0, 0.75)
+    >>> col.n
+    {'cm': 4, 'curve': 4}
+
+    Where all members take a truth and a prediction, an update may be two arrays:
+
+    >>> fit, counts = se.RegressionAccumulator(), se.ConfusionAccumulator(3, from_scores=False)
+    >>> col = se.Collection({"fit": fit, "counts": counts, "again": fit})
+    >>> col.update([1, 2], [2, 2]).compute()["fit"].mae
+    0.5
+    >>> col.shared
+    (('fit', 'again'),)
+    """
+
+    __slots__ = ()
+
+    _held: Members
+
+    def __init__(
+        self,
+        members: Mapping[str, Accumulator[Any, Any]],
+        *,
+        columns: Mapping[str, Mapping[str, str]] | None = None,
+    ) -> None:
+        super().__init__(read_members(members, columns))
+
+    def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
+        """Count one batch in all members, or in none.
+
+        Parameters
+        ----------
+        y_true : mapping, data frame or Arrow table
+            A batch, of which each member reads its columns. Or, where all members take a truth
+            and a prediction, the true labels or numbers; alone, a tuple or list of the arrays.
+        y_pred : array, optional
+            What is predicted, for every member.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights, for every member.
+
+        Returns
+        -------
+        The collection itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When a member refuses the batch; the message names it. No member has counted any of
+            the batch then.
+        CountOverflowError
+            When a total would pass 2**63 - 1. No member has counted any of the batch then.
+        """
+        batch = SharedBatch.of(y_true, y_pred, sample_weight)
+        self._held = self._held.updated(batch, self._config.parts)
+        return self
+
+    def compute(self) -> CollectionResult:
+        """Compute the result of every member, all after the same batches.
+
+        Returns
+        -------
+        CollectionResult
+            Frozen: later updates do not change it.
+        """
+        accumulators = self._held.accumulators
+        results = [accumulator.compute() for accumulator in accumulators]
+        places = self._config.places
+        return CollectionResult(self._config.names, tuple(results[place] for place in places))
+
+    @property
+    def n(self) -> dict[str, Any]:  # type: ignore[override] # members may weigh in other units
+        """What each member has counted, by name: its own `n`, a dict for a collection."""
+        held = self._held
+        return {name: self._member(held, name).n for name in self}
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options of each member, by name; a dict by name for a collection."""
+        held = self._held
+        return {name: self._member(held, name).options for name in self}
+
+    @property
+    def columns(self) -> dict[str, dict[str, str]]:
+        """The columns, by array, that members read in place of those with the arrays' names."""
+        config = self._config
+        return {
+            name: dict(member.columns)
+            for name, member in zip(config.names, config.members, strict=True)
+            if member.columns
+        }
+
+    @property
+    def shared(self) -> tuple[tuple[str, ...], ...]:
+        """The names that are counted once together, because they would count the same."""
+        return self._config.shared
+
+    def __getitem__(self, name: str) -> Any:
+        """Copy a member; ``"a/b"`` is the member "b" of the collection "a"."""
+        return self._member(self._held, name).copy()
+
+    def __iter__(self) -> Iterator[str]:
+        """List the names of the members in order."""
+        return iter(self._config.top_names)
+
+    def __len__(self) -> int:
+        """Give the number of members."""
+        return len(self._config.top_names)
+
+    def __contains__(self, name: object) -> bool:
+        """Tell whether there is a member of this name."""
+        if not isinstance(name, str):
+            return False
+        return name in self._config.place_of or self._config.within(name) is not None
+
+    def to_bytes(self) -> bytes:
+        """Write names, columns and members; equal collections give equal bytes."""
+        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
+        return codec.encode(
+            self.kind, _described(self._config), {"members": codec.Nested(tuple(encoded))}
+        )
+
+    def __repr__(self) -> str:
+        """Show the members, what they read, and which of them are counted together."""
+        held = self._held
+        shown = [repr({name: self._member(held, name) for name in self})]
+        columns = self.columns
+        if columns:
+            shown.append(f"{columns=}")
+        if self.shared:
+            shown.append(f"shared={self.shared}")
+        return f"Collection({', '.join(shown)})"
+
+    @property
+    def _state(self) -> Members:
+        return self._held.detached()
+
+    @_state.setter
+    def _state(self, state: Members) -> None:
+        self._held = state
+
+    def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
+        """Find a member; the caller must not change it."""
+        config = self._config
+        if name in config.place_of:
+            return held.accumulators[config.place_of[name]]
+        inner = config.within(name)
+        if inner is None:
+            raise KeyError(f"{name!r} is not among the members {', '.join(config.names)}")
+        by_part = dict(zip(config.parts, held.accumulators, strict=True))
+        accumulators = tuple(by_part[part] for part in inner.parts)
+        return Collection._make(inner, Members(inner.part_names, accumulators))
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[CollectionConfig, Members]:
+        described, state = parts.header["config"], parts.header["state"]
+        require(described.keys() == {"columns", "names", "places"}, "the options of a collection")
+        names, places = (codec.from_json(described[field]) for field in ("names", "places"))
+        columns = codec.from_json(described["columns"])
+        require(isinstance(names, tuple) and 1 <= len(names) <= MAX_MEMBERS, "names")
+        require(all(isinstance(name, str) for name in names), "names that are no texts")
+        nested = {"column": "bytes", "length": len(columns)}
+        require(state == {"members": nested}, "the fields are not those of a collection")
+        require(set(places) == set(range(len(columns))) and len(places) == len(names), "places")
+
+        fields = codec.decode_fields(state, parts.payload)
+        accumulators = [_decode_member(item) for item in fields["members"].items]
+        distinct = [
+            Member(type(accumulator), accumulator._config).renamed(_read_pairs(pairs))
+            for accumulator, pairs in zip(accumulators, columns, strict=True)
+        ]
+        config = CollectionConfig.of(names=names, members=[distinct[place] for place in places])
+        config.check_names()
+        parts.check_header(_described(config), fields)
+        return config, Members(config.part_names, tuple(accumulators))
+
+    @classmethod
+    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> str:
+        if config.names != other.names:
+            return f"`names` differs ({config.names} and {other.names})"
+        triples = zip(config.names, config.members, other.members, strict=True)
+        name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
+        return f"`members` differs: for {name!r} {_member_difference(mine, theirs)}"
+
+    @staticmethod
+    def _state_type(config: CollectionConfig) -> type[Members]:  # noqa: ARG004
+        return Members
+
+
+def _member_difference(mine: Member, theirs: Member) -> str:
+    if mine.kind is not theirs.kind:
+        return f"the kind differs ({mine.kind.__name__} and {theirs.kind.__name__})"
+    return mine.kind._difference(mine.options, theirs.options) or (
+        f"`columns` differs ({mine.columns} and {theirs.columns})"
+    )
+
+
+def _described(config: CollectionConfig) -> dict[str, Any]:
+    """Give the options that stand in the header; those of the members stand with their states."""
+    columns = tuple(part.columns for part in config.parts)
+    return {"columns": columns, "names": config.names, "places": config.places}
+
+
+def _decode_member(data: memoryview) -> Accumulator[Any, Any]:
+    parts = codec.split(data)
+    require(parts.kind != Collection.kind, "a collection in a collection")
+    return SINGLE_KINDS[parts.kind]._decode(parts)
+
+
+def _read_pairs(pairs: Any) -> dict[str, str]:
+    return {array: canonical_name(column, name="columns") for array, column in pairs}

@@ -1,0 +1,206 @@
+"""The members of a collection: how they are given, what they hold, and what they read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import attrs
+
+from streameval.accumulators.base import Accumulator
+from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
+from streameval.errors import InvalidInputError, StreamevalError
+from streameval.inputs.arrays import to_host
+from streameval.inputs.batches import Table, arguments
+
+__all__ = ["Members", "SharedBatch", "read_members"]
+
+
+@attrs.frozen
+class _Naming:
+    """Let an error within the block say which member it is about; its class stays."""
+
+    name: str
+
+    def __enter__(self) -> None:
+        """Begin to watch."""
+
+    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+        if error is None:
+            return
+        if isinstance(error, StreamevalError):
+            raise type(error)(f"member {self.name!r}: {error}") from error
+        error.add_note(f"This was member {self.name!r}.")
+
+
+def read_members(members: Any, columns: Any) -> CollectionConfig:
+    """Check what a collection is made of."""
+    if not isinstance(members, Mapping):
+        kind = type(members).__name__
+        raise InvalidInputError(f"`members` must map names to accumulators, got {kind}.")
+    renamed = _read_columns(columns, members)
+    flat: dict[str, Member] = {}
+    for key, accumulator in members.items():
+        name = _read_name(key)
+        flat |= _renamed(name, _read_member(name, accumulator), renamed.get(name, {}))
+    return CollectionConfig.of(names=tuple(flat), members=tuple(flat.values()))
+
+
+def _read_name(value: Any) -> str:
+    name = canonical_name(value, name="members")
+    if SEPARATOR in name:
+        raise InvalidInputError(
+            f"`members` must have names without {SEPARATOR!r}, which stands between those of a "
+            f"collection and its members, got {name!r}."
+        )
+    return name
+
+
+def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
+    """Name what a member counts: one thing, or those of a collection."""
+    if not isinstance(accumulator, Accumulator):
+        kind = type(accumulator).__name__
+        raise InvalidInputError(f"`members` must be accumulators, got {kind} for {name!r}.")
+    if accumulator != accumulator.copy().reset():
+        raise InvalidInputError(
+            f"`members` must have counted nothing yet, got {name!r} with n={accumulator.n}. "
+            "Reset it, or give a new one."
+        )
+    config = accumulator._config
+    if not isinstance(config, CollectionConfig):
+        return {name: Member(type(accumulator), config)}
+    paths = (SEPARATOR.join((name, inner)) for inner in config.names)
+    return dict(zip(paths, config.members, strict=True))
+
+
+def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[str, str]]:
+    if columns is None:
+        return {}
+    if not isinstance(columns, Mapping):
+        kind = type(columns).__name__
+        raise InvalidInputError(f"`columns` must map members to their columns, got {kind}.")
+    for name, renames in columns.items():
+        if name not in members:
+            listed = ", ".join(map(str, members))
+            raise InvalidInputError(f"`columns` must be for members, {listed}, got {name!r}.")
+        if not isinstance(renames, Mapping):
+            kind = type(renames).__name__
+            raise InvalidInputError(
+                f"`columns` must map arrays of {name!r} to columns, got {kind}."
+            )
+    return {
+        name: {
+            canonical_name(array, name="columns"): canonical_name(column, name="columns")
+            for array, column in renames.items()
+        }
+        for name, renames in columns.items()
+    }
+
+
+def _renamed(name: str, members: dict[str, Member], columns: dict[str, str]) -> dict[str, Member]:
+    read = dict.fromkeys(column for member in members.values() for column in member.read.values())
+    for column in columns:
+        if column not in read:
+            raise InvalidInputError(
+                f"`columns` must be for arrays of {name!r}, {', '.join(read)}, got {column!r}."
+            )
+    return {path: member.renamed(columns) for path, member in members.items()}
+
+
+@attrs.frozen
+class Members:
+    """The accumulators of a collection, one for each part of its configuration.
+
+    None of them is ever changed: an update changes forks, which then take their place as one.
+    """
+
+    names: tuple[str, ...]
+    accumulators: tuple[Accumulator[Any, Any], ...]
+
+    @classmethod
+    def zero(cls, config: CollectionConfig) -> Self:
+        """Make the members of a collection that has counted nothing."""
+        empty = (part.kind._empty(part.options) for part in config.parts)
+        return cls(config.part_names, tuple(empty))
+
+    def __add__(self, other: Self) -> Self:
+        """Merge the members one by one."""
+        total = []
+        for name, mine, theirs in zip(
+            self.names, self.accumulators, other.accumulators, strict=True
+        ):
+            with _Naming(name):
+                total.append(mine + theirs)
+        return type(self)(self.names, tuple(total))
+
+    def detached(self) -> Self:
+        """Copy the members, so that later updates reach one of the two only."""
+        copies = tuple(accumulator.copy() for accumulator in self.accumulators)
+        return type(self)(self.names, copies)
+
+    def updated(self, batch: SharedBatch, parts: tuple[Member, ...]) -> Self:
+        """Count a batch in all members, or raise what one of them has against it."""
+        forks = []
+        for name, part, accumulator in zip(self.names, parts, self.accumulators, strict=True):
+            fork = accumulator._fork()
+            with _Naming(name):
+                batch.hand_to(fork, part)
+            forks.append(fork)
+        return type(self)(self.names, tuple(forks))
+
+
+@attrs.frozen
+class SharedBatch:
+    """A batch of which each member reads its part: columns, or truth and prediction."""
+
+    _table: Table | None
+    _pair: tuple[Any, Any]
+    _weights: Any
+
+    @classmethod
+    def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
+        """Tell a table from arrays."""
+        if y_pred is None:
+            table = Table.of(y_true)
+            if table is not None:
+                return cls(table, (None, None), sample_weight)
+        if y_true is None or y_pred is None:
+            given = arguments(
+                *(y_true, y_pred),
+                names=("y_true", "y_pred"),
+                optional={"sample_weight": sample_weight},
+            )
+            y_true, y_pred, sample_weight = given.values()
+        pair = to_host(y_true, name="y_true"), to_host(y_pred, name="y_pred")
+        return cls(None, pair, sample_weight)
+
+    def hand_to(self, accumulator: Any, member: Member) -> None:
+        """Update an accumulator with what it reads of the batch."""
+        weights = {} if self._weights is None else self._weights_of(member)
+        if self._table is not None:
+            accumulator.update(self._columns_of(self._table, member), **weights)
+        elif member.takes_truth_and_prediction:
+            accumulator.update(*self._pair, **weights)
+        else:
+            raise InvalidInputError(
+                f"`batch` must be a mapping or a table, because {member.kind.__name__} "
+                f"reads {', '.join(member.kind._arrays)}, got arrays."
+            )
+
+    def _columns_of(self, table: Table, member: Member) -> dict[str, Any]:
+        """Give the arrays that a member reads, by name."""
+        required = member.required
+        return {
+            array: table.column(column)
+            for array, column in member.read.items()
+            if array in required or column in table.names
+        }
+
+    def _weights_of(self, member: Member) -> dict[str, Any]:
+        """Give the weights that were passed by keyword to a member."""
+        if "sample_weight" not in member.arrays:
+            raise InvalidInputError(
+                "`sample_weight` has no meaning here: "
+                f"{member.kind.__name__} reads {', '.join(member.arrays)}."
+            )
+        return {"sample_weight": self._weights}

@@ -1,0 +1,1 @@
+"""Exact numbers: sums without rounding, the keys of scores, and the order of rows."""

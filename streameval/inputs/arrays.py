@@ -1,0 +1,328 @@
+"""The only door for inputs: anything array-like becomes a checked NumPy array.
+
+No framework is imported here: foreign arrays are known by the module of their type.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+import numbers
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
+
+__all__ = [
+    "as_array",
+    "as_comparable",
+    "as_labels",
+    "as_numbers",
+    "as_scores",
+    "as_weights",
+    "check_matrix",
+    "check_vector",
+    "first_true",
+    "shape_text",
+    "to_host",
+]
+
+_NUMERIC_KINDS = "biuf"
+_LARGEST_NUMBER = 2.0**400
+_MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
+
+
+def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert to an array of bool, int, uint or float, or to an object array of strings.
+
+    Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
+    pandas, polars and pyarrow columns, and sequences of any of these.
+
+    Raises
+    ------
+    InvalidInputError
+        When the value is no array, mixes types, holds missing values, or holds anything but
+        numbers and strings.
+    """
+    array = value if type(value) is np.ndarray else _to_numpy(value, name)
+    kind = array.dtype.kind
+    if kind in _NUMERIC_KINDS:
+        return array
+    if kind == "U":
+        return array.astype(object)
+    if kind in "OT":  # NumPy's variable strings may hold missing values
+        return _settle_objects(array.astype(object, copy=False), name)
+    if array.dtype.name.startswith(_MACHINE_FLOATS):
+        return array.astype(np.float32)
+    raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
+
+
+def to_host(value: Any, *, name: str) -> Any:
+    """Bring a tensor to where NumPy can read it, once for all who will; the rest stays as it is."""
+    return (
+        value
+        if type(value) is np.ndarray or _framework(value) is None
+        else as_array(value, name=name)
+    )
+
+
+def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert to an int64 array of labels, or to an object array of strings.
+
+    Integral floats are labels too; 0.5 is not, and neither is NaN.
+    """
+    array = as_array(value, name=name)
+    kind = array.dtype.kind
+    if kind in "bi":
+        return array.astype(np.int64, copy=False)
+    if kind == "u":
+        _refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
+        return array.astype(np.int64)
+    if kind == "f":
+        return _integral(array, name)
+    return array
+
+
+def as_scores(value: Any, *, name: str, allow_nan: bool = False) -> npt.NDArray[np.float64]:
+    """Convert to float64 scores; NaN raises unless allowed, infinities pass."""
+    return as_comparable(value, name=name, allow_nan=allow_nan).astype(np.float64, copy=False)
+
+
+def as_comparable(
+    value: Any, *, name: str, allow_nan: bool = False
+) -> npt.NDArray[np.float32 | np.float64]:
+    """Convert to scores to compare with each other: float32 stays, the rest is float64."""
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold scores, got strings.")
+    scores = array if array.dtype == np.float32 else _widen(array)
+    if scores.size and not allow_nan and np.isnan(scores.min()):
+        where = np.isnan(scores)
+        raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
+    return scores
+
+
+def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
+    """Convert to finite float64 numbers whose squares and weighted sums stay finite."""
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+    numbers = _widen(array)
+    allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
+    _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
+    return numbers
+
+
+def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPoint | None:
+    """Convert to one non-negative fixed-point weight a row, or None for no weights."""
+    if value is None:
+        return None
+    array = as_array(value, name=name)
+    if array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+    check_vector(array, rows=rows, name=name)
+    if array.dtype.kind != "f":
+        _refuse_first(array < 0, array, name, "must not be negative")
+        return FixedPoint.of_integers(array.astype(np.uint8) if array.dtype == bool else array)
+    weights = _widen(array)
+    _refuse_first(~np.isfinite(weights), weights, name, "must be finite")
+    _refuse_first(weights < 0, weights, name, "must not be negative")
+    return FixedPoint.of_floats(weights, name=name)
+
+
+def check_vector(array: npt.NDArray[Any], *, rows: int | None, name: str) -> None:
+    """Refuse an array that is not one-dimensional, or has not `rows` rows."""
+    if array.ndim != 1:
+        raise InvalidInputError(f"`{name}` must have shape (n,), got {shape_text(array)}.")
+    if rows is not None and len(array) != rows:
+        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+
+
+def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str) -> None:
+    """Refuse an array that is not two-dimensional with these columns, and `rows` rows."""
+    if array.ndim != 2 or array.shape[1] != columns:
+        raise InvalidInputError(
+            f"`{name}` must have shape (n, {columns}), got {shape_text(array)}."
+        )
+    if rows is not None and len(array) != rows:
+        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+
+
+def first_true(mask: npt.NDArray[np.bool_]) -> str:
+    """Say where a mask is first true: `position 3`, or `position (3, 1)`."""
+    place = np.unravel_index(int(mask.argmax()), mask.shape)
+    return f"position {int(place[0]) if len(place) == 1 else tuple(map(int, place))}"
+
+
+def shape_text(array: npt.NDArray[Any]) -> str:
+    """Say the shape of an array, or that it is a scalar."""
+    return str(array.shape) if array.ndim else "a scalar"
+
+
+def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
+    framework = _framework(value)
+    if framework == "torch":
+        return _from_torch(value, name)
+    if framework == "cupy":
+        return np.asarray(value.get())
+    if isinstance(value, np.ma.MaskedArray):
+        if np.ma.getmaskarray(value).any():
+            raise InvalidInputError(f"`{name}` must not hold masked items.")
+        return np.asarray(value.data)
+    if isinstance(value, (list, tuple)) and len(value):
+        return _from_sequence(value, name)
+    array = _from_any(value, name)
+    if array.ndim == 0 and array.dtype.kind == "O":
+        raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
+    return array
+
+
+def _from_sequence(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
+    if isinstance(values[0], str):
+        return _objects(values)
+    if _is_array(values[0]):
+        return _stack([as_array(item, name=name) for item in values], name)
+    array = _from_any(values, name)
+    # [1, "a"] became ["1", "a"]: look at the items themselves
+    return _objects(values) if array.dtype.kind == "U" else array
+
+
+def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        return np.asarray(value)
+    except Exception as error:
+        if "Tracer" in type(error).__name__:
+            raise InvalidInputError(
+                f"`{name}` is a traced JAX array. Call update outside jit."
+            ) from error
+        raise InvalidInputError(f"`{name}` must be an array: {_one_line(error)}.") from error
+
+
+def _framework(value: Any) -> str | None:
+    """Tell which framework's array this is, subclasses included."""
+    kind: Any = type(value)
+    return _framework_of(kind)
+
+
+@functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
+def _framework_of(kind: type) -> str | None:
+    roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    return next((root for root in roots if root in ("torch", "cupy")), None)
+
+
+def _is_array(item: Any) -> bool:
+    """Tell whole arrays from scalars and plain sequences, which NumPy reads well by itself."""
+    return _framework(item) is not None or (
+        hasattr(item, "__array__") and not isinstance(item, np.generic)
+    )
+
+
+def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
+    try:
+        plain = tensor.detach()
+        if str(plain.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
+            plain = plain.float()
+        return np.asarray(plain.numpy(force=True))
+    except (AttributeError, RuntimeError, TypeError) as error:
+        raise InvalidInputError(
+            f"`{name}` must be a dense tensor of numbers: {_one_line(error)}."
+        ) from error
+
+
+def _objects(values: Any) -> npt.NDArray[np.object_]:
+    """Hold items as they are: an array of str would be as wide as its longest item."""
+    return np.fromiter(values, dtype=object, count=len(values))
+
+
+def _settle_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[Any]:
+    """Find the one type that all items share."""
+    items = array.ravel().tolist()
+    if set(map(type, items)) <= {str}:
+        return array
+    missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
+    _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
+    kinds = {_item_kind(item) for item in items}
+    if kinds == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
+        return _objects([str.__str__(item) for item in items]).reshape(array.shape)
+    if kinds <= {"integer", "real"}:
+        return _numbers(items, name).reshape(array.shape)
+    if kinds == {"sequence"} and array.ndim == 1:
+        return _stack(items, name)
+    found = " and ".join(sorted({type(item).__name__ for item in items}))
+    raise InvalidInputError(f"`{name}` must hold numbers or strings, one of the two, got {found}.")
+
+
+def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
+    """Hold numbers of several types as int64 if they are such integers, else as float64."""
+    if all(_item_kind(item) == "integer" for item in items):
+        integers = [int(item) for item in items]
+        if all(-(2**63) <= integer < 2**63 for integer in integers):
+            return np.array(integers, dtype=np.int64)
+    try:
+        return np.array([float(item) for item in items])
+    except OverflowError as error:
+        raise InvalidInputError(
+            f"`{name}` must hold numbers within the range of float64: {_one_line(error)}."
+        ) from error
+
+
+def _item_kind(item: Any) -> str:
+    if isinstance(item, str):
+        return "string"
+    if isinstance(item, (numbers.Integral, np.bool_)):
+        return "integer"
+    if isinstance(item, (numbers.Real, Decimal)):
+        return "real"
+    if isinstance(item, (list, tuple, np.ndarray)):
+        return "sequence"
+    return "other"
+
+
+def _is_missing(item: Any) -> bool:
+    if item is None or type(item).__name__ in ("NAType", "NaTType"):
+        return True
+    if isinstance(item, Decimal):
+        return item.is_nan()
+    return isinstance(item, (float, np.floating)) and math.isnan(item)
+
+
+def _stack(rows: list[Any], name: str) -> npt.NDArray[Any]:
+    """Make one array of rows, which must have one length and hold one type."""
+    if len({np.shape(row)[:1] for row in rows}) > 1:
+        raise InvalidInputError(f"`{name}` must have rows of one length.")
+    if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
+        return np.stack(rows)
+    cells = [cell for row in rows for cell in row]
+    return _settle_objects(_objects(cells).reshape(len(rows), -1), name)
+
+
+def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
+    """Convert to float64; a longdouble beyond it becomes infinite."""
+    with np.errstate(over="ignore"):
+        return array.astype(np.float64, copy=False)
+
+
+def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+    if array.dtype.itemsize < 8:
+        array = array.astype(np.float64)  # float16 cannot be compared with 2**63
+    _refuse_first(~np.isfinite(array), array, name, "must hold labels")
+    _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
+    _refuse_first(np.abs(array) >= 2.0**63, array, name, "must hold labels within 64 bits")
+    return array.astype(np.int64)
+
+
+def _refuse_first(
+    bad: npt.NDArray[np.bool_], array: npt.NDArray[Any], name: str, rule: str
+) -> None:
+    if bad.any():
+        item = array.ravel()[int(bad.argmax())]
+        shown = item.item() if isinstance(item, np.generic) else item
+        raise InvalidInputError(f"`{name}` {rule}, got {shown!r} at {first_true(bad)}.")
+
+
+def _one_line(error: BaseException) -> str:
+    return str(error).split("\n", 1)[0].rstrip(".")

@@ -1,0 +1,113 @@
+"""Batches that come as one object: tuples, mappings, data frames and Arrow tables."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any, Self
+
+import attrs
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import to_host
+
+__all__ = ["Table", "arguments"]
+
+
+@attrs.define(eq=False)
+class Table:
+    """A batch with columns: a mapping, a data frame or an Arrow table."""
+
+    batch: Any
+    names: list[str]
+    _taken: dict[str, Any] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of(cls, batch: Any) -> Self | None:
+        """Read the names of the columns; None if the batch has none."""
+        names = _column_names(batch)
+        return None if names is None else cls(batch, names)
+
+    def column(self, name: str) -> Any:
+        """Take a column out, once however often it is asked for; a missing one is named."""
+        taken = self._taken
+        if name not in taken:
+            if name not in self.names:
+                listed = ", ".join(self.names) or "none"
+                raise InvalidInputError(f"`{name}` is missing: the batch has the columns {listed}.")
+            try:
+                taken[name] = to_host(self.batch[name], name=name)
+            except (KeyError, ValueError) as error:
+                raise InvalidInputError(
+                    f"`{name}` cannot be taken from the batch: {error}."
+                ) from error
+        return taken[name]
+
+
+def arguments(
+    first: Any, *rest: Any, names: tuple[str, ...], optional: Mapping[str, Any]
+) -> dict[str, Any]:
+    """Name the arrays of one `update`, however they were handed over.
+
+    Parameters
+    ----------
+    first, *rest
+        The positional arguments of `update`; when all of `rest` are None, `first` is a batch
+        that holds every array.
+    names : tuple of str
+        The required arrays, in signature order.
+    optional : mapping of str to array or None
+        The keyword arguments of `update` as they were passed.
+
+    Returns
+    -------
+    dict
+        One entry for each required and each optional name.
+    """
+    if any(item is not None for item in rest):
+        given = dict(zip(names, (first, *rest), strict=True))
+        missing = [name for name, item in given.items() if item is None]
+        if missing:
+            raise InvalidInputError(f"`{missing[0]}` is missing.")
+        return given | dict(optional)
+    held = _take_apart(first, names, tuple(optional))
+    for name, item in optional.items():
+        if held.get(name) is None:
+            held[name] = item
+        elif item is not None:
+            raise InvalidInputError(f"`{name}` is in the batch and is also passed by keyword.")
+    return held
+
+
+def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -> dict[str, Any]:
+    table = Table.of(batch)
+    if table is not None:
+        found = [name for name in optional if name in table.names]
+        return {name: table.column(name) for name in (*names, *found)}
+    wanted = ", ".join(names)
+    if not isinstance(batch, (tuple, list)):
+        raise InvalidInputError(
+            f"`{names[1]}` is missing: pass {wanted}, or one batch that holds them "
+            f"(tuple, mapping or table), got {type(batch).__name__}."
+        )
+    most = len(names) + len(optional)
+    if not len(names) <= len(batch) <= most:
+        raise InvalidInputError(
+            f"`{names[1]}` is missing, or the batch must hold {wanted} in this order "
+            f"({len(names)} to {most} arrays), got {len(batch)} items."
+        )
+    return dict(zip(names + optional, batch, strict=False))
+
+
+def _column_names(batch: Any) -> list[str] | None:
+    """List the columns of a mapping, a data frame or an Arrow table; None for anything else."""
+    if isinstance(batch, Mapping):
+        return [str(name) for name in batch]
+    if hasattr(batch, "collect"):
+        raise InvalidInputError(
+            f"`batch` must hold data, got a {type(batch).__name__}. Call its collect() first."
+        )
+    for attribute in ("column_names", "columns"):
+        names = getattr(batch, attribute, None)
+        if isinstance(names, Iterable) and not isinstance(names, str):
+            return [str(name) for name in names]
+    return None

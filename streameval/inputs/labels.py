@@ -1,0 +1,260 @@
+"""Class labels: one canonical form, and their places in a fixed or growing set."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Iterable, Mapping
+from itertools import pairwise
+from typing import Any, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import first_true
+
+__all__ = [
+    "MAX_CLASSES",
+    "MAX_MET_LABELS",
+    "Classes",
+    "Label",
+    "canonical_classes",
+    "canonical_label",
+    "check_lengths",
+    "class_labels",
+    "distinct",
+    "encode",
+    "meet",
+    "union",
+]
+
+Label = int | str
+Classes = int | tuple[Label, ...] | Literal["auto"]
+
+MAX_CLASSES = 2**15  # a matrix of 8 GiB
+MAX_LABEL_CHARACTERS = 2**20
+_DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
+MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
+
+
+def canonical_label(value: Any, *, name: str) -> Label:
+    """Give a label as int or str: True is 1, 2.0 is 2."""
+    if isinstance(value, str):
+        return _text(str.__str__(value), name=name)  # str() of an Enum member is its name
+    number: Any = value
+    if isinstance(value, (float, np.floating)) and float(value).is_integer():
+        number = int(value)
+    try:
+        integer = operator.index(bool(value) if isinstance(value, np.bool_) else number)
+    except TypeError:
+        kind = "an integer or a string"
+        raise InvalidInputError(f"`{name}` must be {kind}, got {value!r}.") from None
+    if not -(2**63) <= integer < 2**63:
+        shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
+        raise InvalidInputError(f"`{name}` must fit 64 bits, got {shown}.")
+    return integer
+
+
+def canonical_classes(value: Any, *, least: int) -> Classes:
+    """Give the classes as a number, as a tuple of labels, or as "auto".
+
+    Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
+    configurations.
+    """
+    if isinstance(value, str):
+        if value == "auto":
+            return "auto"
+        raise InvalidInputError(
+            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+        )
+    if isinstance(value, (bytes, bytearray, set, frozenset, Mapping)):
+        raise InvalidInputError(
+            f"`classes` must be a sequence of labels, whose order counts, "
+            f"got {type(value).__name__}."
+        )
+    if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
+        return _check_count(_count(value), least)
+    labels = tuple(canonical_label(label, name="classes") for label in value)
+    _check_set(labels)
+    count = _check_count(len(labels), least)
+    return count if labels == tuple(range(count)) else labels
+
+
+def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
+    """List the labels of a fixed set of classes."""
+    return tuple(range(classes)) if isinstance(classes, int) else classes
+
+
+def check_lengths(labels: tuple[Label, ...]) -> None:
+    """Refuse labels that are texts rather than names; every state's header lists them."""
+    total = sum(len(label) for label in labels if isinstance(label, str))
+    if total > MAX_LABEL_CHARACTERS:
+        raise InvalidInputError(
+            f"`classes` must have at most {MAX_LABEL_CHARACTERS} characters together, got {total}."
+        )
+
+
+def encode(
+    labels: npt.NDArray[Any],
+    classes: int | tuple[Label, ...],
+    *,
+    name: str,
+    ignored: npt.NDArray[np.bool_] | None = None,
+) -> npt.NDArray[np.int64]:
+    """Find the place of each label among the classes.
+
+    Parameters
+    ----------
+    labels : array, shape (n,)
+        int64, or objects that are strings.
+    classes : int or tuple of labels
+        The fixed set.
+    name : str
+        The argument to blame.
+    ignored : bool array, shape (n,), optional
+        Rows whose label does not count; they get place 0.
+
+    Raises
+    ------
+    InvalidInputError
+        When a label is not among the classes.
+    """
+    of_strings = isinstance(classes, tuple) and isinstance(classes[0], str)
+    if of_strings != (labels.dtype == object):
+        held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
+        raise InvalidInputError(
+            f"`{name}` holds {held}, but the classes are {wanted}: {_shown(classes)}."
+        )
+    if ignored is not None:
+        labels = np.where(ignored, 0 if isinstance(classes, int) else classes[0], labels)
+    if isinstance(classes, int):
+        codes, known = labels, labels.view(np.uint64) < np.uint64(classes)
+    elif of_strings:
+        places = _places(classes)
+        found = (places.get(label, -1) for label in labels.tolist())
+        codes = np.fromiter(found, dtype=np.int64, count=len(labels))
+        known = codes >= 0
+    else:
+        ordered, order = _ordered(classes)
+        nearest = np.minimum(np.searchsorted(ordered, labels), len(ordered) - 1)
+        codes, known = order[nearest], ordered[nearest] == labels
+    if not known.all():
+        unknown = labels[int(known.argmin())]
+        raise InvalidInputError(
+            f"`{name}` must hold {_shown(classes)}, "
+            f"got {canonical_label(unknown, name=name)!r} at {first_true(~known)}."
+        )
+    return codes
+
+
+def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
+    """List the distinct labels, sorted, and the place of each label among them."""
+    met, places = distinct(labels, name="y_true")
+    return tuple(met.tolist()), places
+
+
+def distinct(
+    labels: npt.NDArray[Any], *, name: str
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
+    """Give the distinct labels as a sorted array, and the place of each label among them."""
+    if labels.dtype == object:
+        met = sorted(_text(label, name=name) for label in set(labels.tolist()))
+        places = {label: place for place, label in enumerate(met)}
+        found = map(places.__getitem__, labels.tolist())
+        codes = np.fromiter(found, dtype=np.int64, count=len(labels))
+        return np.fromiter(met, dtype=object, count=len(met)), codes
+    if len(labels):
+        least, most = int(labels.min()), int(labels.max())
+        if most - least < _DENSE * len(labels):
+            return _counted(labels - least, most - least + 1, least)
+    numbers, codes = np.unique(labels, return_inverse=True)
+    return numbers, codes.astype(np.int64, copy=False)
+
+
+def _counted(
+    offsets: npt.NDArray[np.int64], size: int, least: int
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Find distinct numbers without a sort; the table is no longer than the numbers are many."""
+    is_met = np.zeros(size, dtype=bool)
+    is_met[offsets] = True
+    places = np.cumsum(is_met) - 1
+    return np.flatnonzero(is_met) + least, places[offsets]
+
+
+def union(
+    mine: npt.NDArray[Any], theirs: npt.NDArray[Any]
+) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    """Sort the labels of both sides, which are sorted, and give the places of each side's."""
+    if mine.dtype != object:
+        both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # merges two runs
+        labels = both[np.append(True, both[1:] != both[:-1])]
+        return labels, np.searchsorted(labels, mine), np.searchsorted(labels, theirs)
+    known = set(mine.tolist())
+    # two runs in order: Python's sort merges them
+    ordered = sorted(mine.tolist() + [label for label in theirs.tolist() if label not in known])
+    places = {label: place for place, label in enumerate(ordered)}
+    labels = np.fromiter(ordered, dtype=object, count=len(ordered))
+    of_mine, of_theirs = (
+        np.fromiter(map(places.__getitem__, side.tolist()), dtype=np.int64, count=len(side))
+        for side in (mine, theirs)
+    )
+    return labels, of_mine, of_theirs
+
+
+def _check_count(count: int, least: int) -> int:
+    if count < least:
+        raise InvalidInputError(f"`classes` must be at least {least}, got {count}.")
+    if count > MAX_CLASSES:
+        raise InvalidInputError(f"`classes` must be at most {MAX_CLASSES}, got {count}.")
+    return count
+
+
+def _text(label: str, *, name: str) -> str:
+    """Refuse lone surrogates: they are no text, and JSON would join two of them."""
+    try:
+        label.encode("utf-8")
+    except UnicodeEncodeError:
+        raise InvalidInputError(f"`{name}` must be Unicode text, got {label!r}.") from None
+    return label
+
+
+def _count(value: Any) -> int:
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"`classes` must be a number or labels, got {value!r}.")
+    try:
+        return operator.index(value)
+    except TypeError:
+        raise InvalidInputError(
+            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+        ) from None
+
+
+def _check_set(labels: tuple[Label, ...]) -> None:
+    if len({type(label) for label in labels}) > 1:
+        raise InvalidInputError("`classes` must be all numbers or all strings, got both.")
+    for label, following in pairwise(sorted(labels)):
+        if label == following:
+            raise InvalidInputError(f"`classes` must be distinct, got {label!r} twice.")
+    check_lengths(labels)
+
+
+@functools.lru_cache(maxsize=64)
+def _places(classes: tuple[Label, ...]) -> dict[Label, int]:
+    return {label: place for place, label in enumerate(classes)}
+
+
+@functools.lru_cache(maxsize=64)
+def _ordered(
+    classes: tuple[Label, ...],
+) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+    labels = np.array(classes, dtype=np.int64)
+    order = np.argsort(labels)
+    return labels[order], order
+
+
+def _shown(classes: int | tuple[Label, ...]) -> str:
+    if isinstance(classes, int):
+        return f"labels 0 to {classes - 1}"
+    head = ", ".join(repr(label) for label in classes[:6])
+    return f"labels among {head}{', ...' if len(classes) > 6 else ''}"

@@ -1,0 +1,1 @@
+"""Results as people see them: pages of HTML and their pictures."""

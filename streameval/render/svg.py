@@ -1,0 +1,211 @@
+"""A small painter of pictures: axes, lines, areas, bars and dots as SVG."""
+
+from __future__ import annotations
+
+import math
+import sys
+from collections.abc import Iterable, Sequence
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.render.markup import Html, element, joined
+
+__all__ = ["RATES", "Axis", "Frame", "nice_axis", "picture"]
+
+Floats = npt.NDArray[np.float64]
+Line = tuple[Floats, Floats]
+
+_N_STEPS = 5
+_LEAST, _MOST = 1e-300, sys.float_info.max
+_GRID = 10  # places are rounded to a tenth of a unit, which is less than a pixel
+
+
+@attrs.frozen
+class Axis:
+    """From numbers to a range, and what stands beside it.
+
+    Parameters
+    ----------
+    low, high : float
+        The numbers at both ends.
+    ticks : tuple of float
+        Those that are written.
+    label : str
+        What the numbers are.
+    """
+
+    low: float
+    high: float
+    ticks: tuple[float, ...]
+    label: str = ""
+
+    def shares(self, values: npt.ArrayLike) -> Floats:
+        """Place numbers between 0 and 1; what lies beyond an end is put there."""
+        halves = np.asarray(values, dtype=np.float64) / 2  # the whole span might be infinite
+        span = self.high / 2 - self.low / 2
+        return np.clip((halves - self.low / 2) / span, 0.0, 1.0)
+
+
+RATES = (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+"""The ticks of an axis of shares."""
+
+
+def nice_axis(low: float, high: float, label: str = "") -> Axis:
+    """Choose round ends around two numbers, and round ticks.
+
+    >>> nice_axis(0.13, 0.88).ticks
+    (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
+    """
+    if high / 2 - low / 2 < _LEAST:
+        reach = abs(low) / 2 if abs(low) > _LEAST else 0.5
+        low, high = max(low - reach, -_MOST), min(high + reach, _MOST)
+    step = _round_step((high / 2 - low / 2) / _N_STEPS * 2)
+    places = range(math.floor(low / step), math.ceil(high / step) + 1)
+    ticks = tuple(float(f"{place * step:.12g}") for place in places)
+    if not (math.isfinite(ticks[-1] - ticks[0]) and len(set(ticks)) == len(ticks) > 1):
+        return Axis(low, high, (low, high), label)  # near the ends of what numbers there are
+    return Axis(ticks[0], ticks[-1], ticks, label)
+
+
+def _round_step(least: float) -> float:
+    """Give the first of 1, 2, 2.5, 5 and 10 times a power of ten that is large enough."""
+    power = 10.0 ** math.floor(math.log10(least))
+    return next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least * 0.999)
+
+
+@attrs.frozen
+class Frame:
+    """The axes of a picture: everything else is drawn between them.
+
+    Parameters
+    ----------
+    x, y : Axis
+        `y` points up.
+    width, height : int
+        Of the picture.
+    left, bottom : int
+        The room for the numbers and the names of the axes.
+    """
+
+    x: Axis
+    y: Axis
+    width: int = 480
+    height: int = 360
+    left: int = 62
+    bottom: int = 46
+    right: int = 14
+    top: int = 10
+
+    def places(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
+        """Find where points are drawn."""
+        right, up = self.x.shares(x), self.y.shares(y)
+        across = self.left + right * (self.width - self.left - self.right)
+        return across, self.top + (1.0 - up) * (self.height - self.top - self.bottom)
+
+    def line(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str) -> Html:
+        """Draw a line through points."""
+        return element("path", d=_path(*self.places(x, y)), class_=f"line {style}")
+
+    def area(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str) -> Html:
+        """Fill a polygon."""
+        return element("path", d=_path(*self.places(x, y)) + "Z", class_=f"area {style}")
+
+    def stairs(self, values: Floats, edges: Floats, style: str, *, filled: bool) -> Html:
+        """Draw the outline of bars from 0 on."""
+        x = np.repeat(edges, 2)
+        y = np.concatenate([[0.0], np.repeat(values, 2), [0.0]])
+        return (self.area if filled else self.line)(x, y, style)
+
+    def dots(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str, radius: float = 3.5) -> Html:
+        """Draw a dot at each point."""
+        return joined(
+            element("circle", cx=_text(across), cy=_text(down), r=radius, class_=f"dot {style}")
+            for across, down in zip(*self.places(x, y), strict=True)
+        )
+
+    def grid(self, texts: Sequence[str] | None = None) -> Html:
+        """Draw the lines and the numbers of both axes, and their names.
+
+        `texts` stand beside the ticks of the vertical axis in place of its numbers.
+        """
+        beside = [tick_text(tick) for tick in self.y.ticks] if texts is None else texts
+        return joined(
+            [
+                *(self._upright(tick) for tick in self.x.ticks),
+                *(self._level(tick, text) for tick, text in zip(self.y.ticks, beside, strict=True)),
+                *self._names(),
+            ]
+        )
+
+    def _upright(self, tick: float) -> Html:
+        (across,), (down,) = self.places([tick], [self.y.low])
+        return joined(
+            [
+                _rule(across, self.top, across, down),
+                _words(tick_text(tick), across, down + 17, "tick middle"),
+            ]
+        )
+
+    def _level(self, tick: float, text: str) -> Html:
+        (across,), (down,) = self.places([self.x.low], [tick])
+        return joined(
+            [
+                _rule(across, down, self.width - self.right, down),
+                _words(text, across - 8, down + 4, "tick end"),
+            ]
+        )
+
+    def _names(self) -> Iterable[Html]:
+        middle = (self.left + self.width - self.right) / 2
+        if self.x.label:
+            yield _words(self.x.label, middle, self.height - 7, "name middle")
+        if self.y.label:
+            half = (self.top + self.height - self.bottom) / 2
+            turned = f"translate(13 {_text(half)}) rotate(-90)"
+            yield element("text", self.y.label, transform=turned, class_="name middle")
+
+
+def picture(frame: Frame, title: str, summary: str, parts: Iterable[Html]) -> Html:
+    """Put a picture together; `title` and `summary` are for those who do not see it."""
+    return element(
+        "svg",
+        element("title", title),
+        element("desc", summary),
+        *parts,
+        viewBox=f"0 0 {frame.width} {frame.height}",
+        role="img",
+        aria_label=f"{title}. {summary}",
+    )
+
+
+def tick_text(tick: float) -> str:
+    """Write the number of a tick."""
+    return f"{tick:.6g}".replace("-", "\N{MINUS SIGN}")
+
+
+def _rule(x1: float, y1: float, x2: float, y2: float) -> Html:
+    return element("path", d=f"M{_text(x1)} {_text(y1)}L{_text(x2)} {_text(y2)}", class_="grid")
+
+
+def _words(text: str, x: float, y: float, style: str) -> Html:
+    return element("text", text, x=_text(x), y=_text(y), class_=style)
+
+
+def _path(x: Floats, y: Floats) -> str:
+    """Write a line on a fine grid, without the points that change nothing there."""
+    points = np.rint(np.stack([x, y], axis=1) * _GRID).astype(np.int64)
+    moved = np.append(True, np.any(np.diff(points, axis=0) != 0, axis=1))
+    points = points[moved]
+    steps = np.diff(points, axis=0)
+    turns = steps[:-1, 0] * steps[1:, 1] != steps[:-1, 1] * steps[1:, 0]
+    ahead = (steps[:-1] * steps[1:]).sum(axis=1) > 0
+    kept = np.ones(len(points), dtype=bool)
+    kept[1:-1] = turns | ~ahead
+    corners = [f"{_text(a / _GRID)} {_text(b / _GRID)}" for a, b in points[kept].tolist()]
+    return f"M{'L'.join(corners)}"
+
+
+def _text(place: float) -> str:
+    return f"{place:.1f}".removesuffix(".0")

@@ -1,0 +1,188 @@
+"""Tables: metrics by state, and what is known of each class."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from typing import Any
+
+from streameval.render.entries import Measured, Row
+from streameval.render.markup import Html, element, joined
+from streameval.render.wording import (
+    DASH,
+    count,
+    decimals_of,
+    hull,
+    interval,
+    label,
+    number,
+    percent,
+)
+
+__all__ = ["MOST_CLASSES", "by_class", "metric_table", "scrolled"]
+
+MOST_CLASSES = 30
+"""How many classes have a line in a table."""
+
+Rows = Sequence[Row]
+Interval = tuple[float, float]
+Columns = Sequence[str]
+Classes = Mapping[Any, Sequence[Measured]]
+
+_UNDEFINED = (
+    "\N{EN DASH} is a number that these data do not define, such as the recall of an absent class."
+)
+
+
+def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
+    """Lay out metrics by state, or those of one state with a column for each interval."""
+    if len(names) == 1:
+        return _single([(name, cells[0]) for name, cells in rows], level)
+    head = [element("th", "Metric", scope="col")]
+    head += [element("th", label(name, 28), scope="col", class_="number") for name in names]
+    return _stacked(element("tr", *head), rows, "Metrics by state", level)
+
+
+def _single(rows: Sequence[tuple[str, Measured | None]], level: float) -> Html:
+    """Lay out the metrics of one state."""
+    is_open = any(cell is not None and cell.certified for _, cell in rows)
+    is_sampled = any(cell is not None and cell.sampling for _, cell in rows)
+    heads = ["Value", *["Certified"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
+    head = [element("th", text, scope="col", class_="number") for text in heads]
+    body = (
+        element(
+            "tr",
+            element("th", name, scope="row"),
+            _plain_cell(cell),
+            *([_range_cell(cell.certified if cell else None, hull)] * is_open),
+            *([_range_cell(cell.sampling if cell else None, interval)] * is_sampled),
+        )
+        for name, cell in rows
+    )
+    columns = element("tr", element("th", "Metric", scope="col"), *head)
+    notes = _dash_note([cell for _, cell in rows])
+    return _table(columns, body, "Metrics", notes)
+
+
+def _plain_cell(cell: Measured | None) -> Html:
+    if cell is None or math.isnan(cell.value):
+        return element("td", DASH, class_="number")
+    return element("td", _value(cell), class_="number")
+
+
+def _value(cell: Measured) -> Html:
+    """Write a number with as many decimals as its certified interval has."""
+    decimals = decimals_of(*cell.certified) if cell.certified else 4
+    text = count(cell.value) if cell.is_count else number(cell.value, decimals)
+    return element("span", text, class_="value")
+
+
+def _range_cell(ends: Interval | None, write: Callable[[float, float], str]) -> Html:
+    return element("td", write(*ends) if ends else "", class_="number range")
+
+
+def _stacked(
+    head: Html,
+    rows: Sequence[tuple[str, Sequence[Measured | None]]],
+    name: str,
+    level: float,
+    more: Sequence[Html] = (),
+) -> Html:
+    """Lay out numbers with their intervals one below the other, named where there are two kinds."""
+    every = [cell for _, cells in rows for cell in cells]
+    has_certified = any(cell is not None and cell.certified for cell in every)
+    has_sampling = any(cell is not None and cell.sampling for cell in every)
+    names = ("certified", percent(level)) if has_certified and has_sampling else ("", "")
+    body = (
+        element("tr", element("th", title, scope="row"), *(_cell(cell, names) for cell in cells))
+        for title, cells in rows
+    )
+    said = []
+    if has_certified != has_sampling:
+        only = "certified interval" if has_certified else f"sampling interval at {percent(level)}"
+        said.append(_note(f"Below a number: its {only}."))
+    return _table(head, [*body, *more], name, [*said, *_dash_note(every)])
+
+
+def _cell(cell: Measured | None, names: tuple[str, str]) -> Html:
+    """Write a number, and its intervals one below the other."""
+    if cell is None or math.isnan(cell.value):
+        return element("td", DASH, class_="number")
+    parts = [_value(cell)]
+    if cell.certified is not None:
+        parts.append(_within(names[0], hull(*cell.certified)))
+    if cell.sampling is not None:
+        parts.append(_within(names[1], interval(*cell.sampling)))
+    return element("td", *parts, class_="number")
+
+
+def _within(name: str, ends: str) -> Html:
+    return element("span", f"{name} {ends}" if name else ends, class_="within")
+
+
+def by_class(
+    what: str,
+    columns: Columns,
+    tables: Mapping[str, Classes],
+    order: Sequence[Any],
+    level: float,
+) -> Html:
+    """Lay out the numbers of each class, or of each of what there is, by state.
+
+    Parameters
+    ----------
+    what : str
+        What has a row each.
+    columns : sequence of str
+        The numbers, the same for every state.
+    tables : mapping from the name of a state to a mapping from class to its numbers
+    order : sequence of classes
+        All there are, of which the first have a row.
+    level : float
+        That of the sampling intervals.
+    """
+    shown, nothing = order[:MOST_CLASSES], [None] * len(columns)
+    rows = [
+        (label(name), [cell for table in tables.values() for cell in table.get(name, nothing)])
+        for name in shown
+    ]
+    hidden, more = len(order) - len(shown), []
+    if hidden > 0:
+        width = 1 + len(columns) * len(tables)
+        more.append(
+            element("tr", element("td", f"and {hidden:,} more", colspan=width, class_="more"))
+        )
+    return _stacked(_class_head(what, columns, list(tables)), rows, f"By {what}", level, more)
+
+
+def _class_head(what: str, columns: Columns, names: Sequence[str]) -> Html:
+    several = len(names) > 1
+    first = element("th", what.capitalize(), scope="col", rowspan=2 if several else None)
+    below = [element("th", text, scope="col", class_="number") for _ in names for text in columns]
+    if not several:
+        return element("tr", first, *below)
+    groups = (
+        element("th", label(name, 28), scope="colgroup", colspan=len(columns), class_="of")
+        for name in names
+    )
+    return joined([element("tr", first, *groups), element("tr", *below)])
+
+
+def scrolled(table: Html, name: str) -> Html:
+    """Let a wide table move sideways on its own, with the keyboard too."""
+    return element("div", table, class_="scroll", role="region", aria_label=name, tabindex=0)
+
+
+def _table(head: Html, body: Iterable[Html], name: str, notes: Iterable[Html]) -> Html:
+    table = element("table", element("thead", head), element("tbody", *body))
+    return joined([scrolled(table, name), *notes])
+
+
+def _dash_note(cells: Iterable[Measured | None]) -> list[Html]:
+    """Explain a dash, where there is one."""
+    is_there = any(cell is None or math.isnan(cell.value) for cell in cells)
+    return [_note(_UNDEFINED)] if is_there else []
+
+
+def _note(text: str) -> Html:
+    return element("p", text, class_="note")

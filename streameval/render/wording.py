@@ -1,0 +1,129 @@
+"""Numbers, sizes and names as a reader sees them."""
+
+from __future__ import annotations
+
+import math
+from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+
+from streameval.render.markup import Html, element
+from streameval.results.confusion_text import shorten
+
+__all__ = [
+    "DASH",
+    "count",
+    "decimals_of",
+    "hull",
+    "interval",
+    "label",
+    "number",
+    "percent",
+    "share",
+    "short",
+    "size",
+]
+
+DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
+
+_TO = " \N{EN DASH} "
+_LONGEST = 200  # characters of a name that are there at all, in its tooltip
+_MOST_DECIMALS = 12
+
+
+def short(name: object, width: int = 24) -> str:
+    """Write a name in one line of at most `width` columns."""
+    return shorten(str(name)[:_LONGEST], width)
+
+
+def label(name: object, width: int = 24) -> Html:
+    """Show a name, shortened and with more of it in a tooltip; it cannot turn what is beside it."""
+    text, shown = str(name), short(name, width)
+    return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
+
+
+def number(value: float, decimals: int = 4) -> str:
+    """Write a metric with four decimals, and small or large ones with significant digits.
+
+    >>> number(0.5), number(-2974.1395), number(1.5e-7), number(2e300)
+    ('0.5000', '-2,974.14', '1.5e-07', '2e+300')
+    """
+    magnitude = abs(value)
+    if math.isnan(value):
+        return "\N{EN DASH}"
+    if math.isinf(value):
+        return "∞" if value > 0 else "-∞"
+    if magnitude >= 1e6 or 0 < magnitude < 1e-3:
+        return f"{value:.4g}"
+    return f"{value:,.6g}" if magnitude >= 100 else f"{value:.{decimals}f}"
+
+
+def interval(low: float, high: float) -> str:
+    """Write an interval with as many decimals as tell its ends apart."""
+    return _ends(low, high, ROUND_HALF_EVEN, ROUND_HALF_EVEN)
+
+
+def hull(low: float, high: float) -> str:
+    """Write an interval that is certain, with its ends rounded outward."""
+    return _ends(low, high, ROUND_FLOOR, ROUND_CEILING)
+
+
+def decimals_of(low: float, high: float) -> int:
+    """Count the decimals that tell two numbers apart, four at least.
+
+    >>> decimals_of(0.25, 0.75), decimals_of(0.123456, 0.123467)
+    (4, 6)
+    """
+    width = high - low
+    needed = 1 - math.floor(math.log10(width)) if 0 < width < 1 else 0
+    return min(max(4, needed), _MOST_DECIMALS)
+
+
+def _ends(low: float, high: float, down: str, up: str) -> str:
+    """Write both ends: with equal decimals, or large ones with six digits."""
+    step = Decimal(1).scaleb(-decimals_of(low, high))
+    is_large = max(abs(low), abs(high)) >= 100
+    texts = (
+        f"{Context(6, rounding).create_decimal_from_float(end):,}"
+        if is_large
+        else f"{Decimal(end).quantize(step, rounding)}"
+        for end, rounding in ((low, down), (high, up))
+    )
+    return _TO.join(texts)
+
+
+def count(value: float) -> str:
+    """Write a weight: whole ones in full, others with six digits.
+
+    >>> count(1797), count(2.5), count(1e300)
+    ('1,797', '2.5', '1e+300')
+    """
+    return f"{value:,}" if isinstance(value, int) else f"{value:,.6g}"
+
+
+def share(value: float) -> str:
+    """Write a share in percent, and only all of it as 100%.
+
+    >>> share(0.0312), share(1.0), share(0.0001), share(0.9999)
+    ('3.1%', '100%', '<0.1%', '>99.9%')
+    """
+    if value in (0.0, 1.0):
+        return f"{100 * value:.0f}%"
+    if value < 0.001:
+        return "<0.1%"
+    return ">99.9%" if value > 0.999 else f"{100 * value:.1f}%"
+
+
+def percent(level: float) -> str:
+    """Write a probability as it was given."""
+    return f"{100 * level:.6g}%"
+
+
+def size(n_bytes: int) -> str:
+    """Write a number of bytes.
+
+    >>> size(563), size(20480), size(3_500_000)
+    ('563 B', '20.5 kB', '3.5 MB')
+    """
+    for unit, factor in (("GB", 10**9), ("MB", 10**6), ("kB", 10**3)):
+        if n_bytes >= factor:
+            return f"{n_bytes / factor:.3g} {unit}"
+    return f"{n_bytes} B"
