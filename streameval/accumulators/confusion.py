@@ -17,8 +17,8 @@ from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.arrays import as_array, as_labels, as_weights, check_matrix, check_vector
 from streameval.inputs.labels import Classes, Label, encode, meet
+from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
-from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
@@ -177,7 +177,7 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
-        return Confusion(Reading.of(self._config, self._state))
+        return Confusion(LabelCounts.of(self._config, self._state))
 
     @property
     def _state(self) -> ConfusionCounts:

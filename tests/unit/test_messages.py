@@ -52,9 +52,7 @@ MODULES = [
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
-    *("results.curve", "results.curve_values", "results.curve_text", "results.curve_plot"),
-    *("results.class_curves", "results.class_curves_text", "results.class_curves_plot"),
-    *("results.grouped", "io.trec", "io.trec_rows"),
+    *("results.curve", "results.class_curves", "results.grouped", "io.trec", "io.trec_rows"),
 ]
 
 LARGEST = 2**63 - 1
