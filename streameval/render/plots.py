@@ -127,8 +127,10 @@ def reliability(
     bars: Mapping[str, Any],
     line: str | None = None,
 ) -> Axes:
-    """Draw what happened over what was predicted; of a single one `bars` says
-    how the bars look, and `line` what it is called."""
+    """Draw what happened over what was predicted.
+
+    `bars` says how the bars of a single diagram look, and `line` what it is called.
+    """
     axes = new_axes() if ax is None else ax
     if label is None:
         axes.stairs(diagram.share, diagram.edges, fill=True, color=_BAR, **bars)

@@ -302,7 +302,9 @@ class Confusion(Result):
                 "`sample_weight` had fractions, and a fraction of an example is no draw: "
                 "there is no sampling interval."
             )
-        sampling: Any = self.TABLE[name].sampling
+        sampling = self.TABLE[name].sampling
+        if sampling is None:
+            raise InvalidInputError(f"`{name}` has no sampling interval.")
         ends: tuple[Any, Any] = sampling(self._counts, number, z, *args, **options)
         return ends
 
@@ -420,13 +422,10 @@ class Confusion(Result):
         size = f"{self.n:,} examples, {len(self.labels)} classes"
         matrix = Matrix(self.labels, self.matrix)
         shown = "" if self.matrix.ndim == 3 else notebook.matrix_table(matrix)
-        rows = []
-        for name in self.metric_names:
-            cells = [name, _decimals(self.value(name))]
-            if self._counts.has_whole_weights:
-                low, high = self.confidence(name)
-                cells.append(f"[{_decimals(low)}, {_decimals(high)}]")
-            rows.append(cells)
+        rows = [
+            (row.name, _decimals(row.value(self._counts)), self._interval(row, 0.95))
+            for row in self._metrics
+        ]
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
 
     @property
@@ -561,20 +560,20 @@ class Confusion(Result):
         return lines
 
     def _metric_lines(self, level: float) -> list[str]:
-        names = self.metric_names
-        values = [_decimals(self.value(name)) for name in names]
+        rows = self._metrics
+        values = [_decimals(row.value(self._counts)) for row in rows]
         columns = [
-            Column(["metric", *names], is_left=True),
+            Column(["metric", *(row.name for row in rows)], is_left=True),
             Column(["value", *values], width=7),
         ]
         if level and self._counts.has_whole_weights:
-            pairs = [self.confidence(name, level=level) for name in names]
-            ends = [
-                "" if math.isnan(low) else f"[{_decimals(low)}, {_decimals(high)}]"
-                for low, high in pairs
-            ]
+            ends = [self._interval(row, level) for row in rows]
             columns.append(Column([chance_title(level), *ends], is_left=True))
         return lines_of(columns)
+
+    def _interval(self, row: Metric, level: float) -> str:
+        ends = self._sampling(row, level)
+        return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
 
 
 def _decimals(value: float) -> str:

@@ -493,6 +493,7 @@ def _of(row: MeasureRow) -> Metric:
         better="higher",
         certified=True,
         value=lambda ranking, name: ranking[name],
+        sampling=Ranking.confidence,
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

@@ -239,7 +239,6 @@ def test_diff_decides_a_condition_of_a_member(call, save):
 @pytest.mark.parametrize("kind", ACCUMULATORS)
 def test_readings_at_once_are_those_one_by_one(kind, level):
     result = ACCUMULATORS[kind]().compute()
-    view = view_of(result)
     for name, reading in result.readings(level).items():
         alone = result.read(MetricName(name), level=level)
         assert repr(reading.value) == repr(alone.value)

@@ -12,6 +12,7 @@ from sklearn import metrics
 import streameval as se
 
 N_CASES = 200
+COMPARED = {"top_k_accuracy"}
 
 
 def top_k_result(
