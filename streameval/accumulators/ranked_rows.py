@@ -288,7 +288,7 @@ def _declared(
         numbers = as_labels(value, name="num_relevant")
         check_vector(numbers, rows=len(rows), name="num_relevant")
         _check_numbers(numbers)
-        return numbers if order is None else numbers[order]
+        return numbers.copy() if order is None else numbers[order]
     numbers = _looked_up(value, rows)
     _check_numbers(numbers)
     return numbers

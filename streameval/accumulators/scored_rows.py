@@ -134,7 +134,7 @@ def _read(
         weights = None if weights is None else weights.select(counted)
     if positive.all():  # what has no weight, or no score, has not been met
         negative = ()
-    rows = np.ascontiguousarray(columns.T)
+    rows = columns.T.copy()  # pending rows outlive the batch: no view of the caller's array
     weights = _whole_ones(weights)
     return ScoredRows(rows, config.scores, positive, weights, skipped, negative), counted
 
