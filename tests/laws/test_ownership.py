@@ -53,6 +53,10 @@ def _narrow(column: np.ndarray) -> np.ndarray:
     return column.copy()
 
 
+def _objects(column: np.ndarray) -> np.ndarray:
+    return column.astype(object)
+
+
 def _listed(column: np.ndarray) -> Listed:
     return Listed(column.tolist())
 
@@ -63,6 +67,7 @@ FORMS: dict[str, Callable[[np.ndarray], Any]] = {
     "strided": _strided,
     "fortran": _fortran,
     "narrow": _narrow,
+    "objects": _objects,
     "lists": _listed,
 }
 every_form = pytest.mark.parametrize("form", FORMS)
