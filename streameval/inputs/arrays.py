@@ -215,7 +215,7 @@ def _innermost(values: Any) -> Any:
 
 def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     try:
-        if _root_of(type(value)) == "polars" and hasattr(value, "to_numpy"):
+        if _root_of(value) == "polars" and hasattr(value, "to_numpy"):
             # its __array__ makes strings as wide as the longest, and drops NULs at their ends
             return np.asarray(value.to_numpy())
         return np.asarray(value)
@@ -229,12 +229,17 @@ def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
 
 def _framework(value: Any) -> str | None:
     """Tell which framework's array this is, subclasses included."""
-    root = _root_of(type(value))
+    root = _root_of(value)
     return None if root == "polars" else root
 
 
+def _root_of(value: Any) -> str | None:
+    kind: Any = type(value)
+    return _root_of_class(kind)
+
+
 @functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
-def _root_of(kind: type) -> str | None:
+def _root_of_class(kind: type) -> str | None:
     """Name the package that a class comes from, if its arrays are read in a way of their own."""
     roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
     return next((root for root in roots if root in ("torch", "cupy", "polars")), None)
