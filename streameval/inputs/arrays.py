@@ -273,7 +273,7 @@ def _settle_objects(
     array: npt.NDArray[np.object_], name: str, allow_missing: bool
 ) -> npt.NDArray[Any]:
     """Find the one type that all items share."""
-    items = array.ravel().tolist()
+    items: list[Any] = array.ravel().tolist()
     if set(map(type, items)) <= {str}:
         return array
     missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
