@@ -149,6 +149,11 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         help="bad rows to leave out, default 0",
     )
     files.add_argument(
+        "--partial-last-line",
+        choices=("count", "skip"),
+        help="one without a newline counts (default), or is left for next time",
+    )
+    files.add_argument(
         "--jobs", type=values.positive, default=1, metavar="N", help="processes, default 1"
     )
     default, *others = TASKS

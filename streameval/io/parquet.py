@@ -41,6 +41,7 @@ class ParquetBlock:
     """
 
     unit: ClassVar[str] = "row"
+    unended: ClassVar[str] = ""
     source: str
     group: int
     first_row: int

@@ -44,6 +44,7 @@ class RunBlock:
     """
 
     unit: ClassVar[str] = "query"
+    unended: ClassVar[str] = ""
     source: str
     run: Run
     judged: Mapping[str, Mapping[str, float]]

@@ -31,7 +31,12 @@ def error_of(done):
         ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
         ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
         ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
-        ("a.jsonl", b'{"a":' * 100_000, "a.jsonl, line 1: not JSON (nested too deeply)."),
+        (
+            "a.jsonl",
+            b'{"a":' * 100_000,
+            "a.jsonl, line 1: not JSON (nested too deeply); the last line has no newline and may "
+            "still be being written; --partial-last-line skip leaves it for next time.",
+        ),
         (
             "a.json",
             b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
@@ -49,7 +54,8 @@ def error_of(done):
         (
             "a.jsonl.gz",
             gzip.compress(GOOD.encode() * 99, mtime=0)[:-12],
-            "a.jsonl.gz: the gzip data is cut short.",
+            "a.jsonl.gz: the gzip data is cut short and may still be being written; "
+            "--partial-last-line skip leaves it for next time.",
         ),
     ],
 )
@@ -270,7 +276,11 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 
+def _die(_):
+    os._exit(9)
+
+
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.cli.counting.workers._leave_interrupts", partial(os._exit, 9))
+    monkeypatch.setattr("streameval.cli.counting.workers._start", _die)
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."
