@@ -27,7 +27,7 @@ from streameval.cli.states.explain import explain
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import merge, show
-from streameval.cli.terminal import Note, line_of
+from streameval.cli.terminal import Note, line_of, printable_lines
 from streameval.cli.wording import in_words_of_the_user
 from streameval.errors import InvalidInputError, StreamevalError
 
@@ -64,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
-    trouble = _write(sys.stdout, chain(outcome.before, [outcome.text]))
+    texts = chain(outcome.before, [outcome.text])
+    trouble = _write(sys.stdout, map(printable_lines, texts))
     notes = (*outcome.notes, *trouble)
     _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
     return BAD_DATA if trouble else outcome.code

@@ -23,6 +23,7 @@ from streameval.cli.state_arguments import (
     add_plot,
     add_report,
 )
+from streameval.cli.terminal import printable
 from streameval.cli.views.gates import parse_gate
 from streameval.io import FORMATS
 
@@ -105,7 +106,7 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to read on."""
-        self.exit(USAGE, f"streameval: error: {message}; see {self.prog} --help.\n")
+        self.exit(USAGE, f"streameval: error: {printable(message)}; see {self.prog} --help.\n")
 
 
 class _Once(argparse.Action):

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -88,7 +89,7 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
         _refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
         return array.astype(np.int64)
     if kind == "f":
-        return _integral(array, name)
+        return _integral(array, value, name)
     return array
 
 
@@ -342,13 +343,33 @@ def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
         return array.astype(np.float64, copy=False)
 
 
-def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.int64]:
     if array.dtype.itemsize < 8:
         array = array.astype(np.float64)  # float16 cannot be compared with 2**63
     _refuse_first(~np.isfinite(array), array, name, "must hold labels")
     _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
-    _refuse_first(np.abs(array) >= 2.0**63, array, name, "must hold labels within 64 bits")
+    past = np.abs(array) >= 2.0**63
+    if past.any():
+        exact = _exact(given, array, name)
+        _refuse_first(past, exact, name, "must hold labels within 64 bits")
     return array.astype(np.int64)
+
+
+def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Find the integers that were rounded when they became an array of floats."""
+    items = given if isinstance(given, (list, tuple)) else _to_numpy(given, name).ravel().tolist()
+    flat = list(_flattened(items))
+    pairs = zip(flat, array.ravel().tolist(), strict=False)
+    kept = [item if type(item) is int else rounded for item, rounded in pairs]
+    return _objects(kept) if len(kept) == len(flat) == array.size else array
+
+
+def _flattened(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flattened(item)
+        else:
+            yield item
 
 
 def _refuse_first(

@@ -2,11 +2,11 @@
 
 import gzip
 import os
-from functools import partial
 
 import pytest
 
 import streameval as se
+from streameval.cli.counting.count import MAYBE_PARTIAL
 from streameval.io import lines
 
 GOOD = '{"y_true": 1, "y_pred": 1}\n'
@@ -17,6 +17,9 @@ def error_of(done):
     assert done.out == ""
     (line,) = done.err.splitlines()
     return line.removeprefix("streameval: error: ")
+
+
+NO_NEWLINE = "the last line has no newline"
 
 
 @pytest.mark.parametrize(
@@ -34,8 +37,7 @@ def error_of(done):
         (
             "a.jsonl",
             b'{"a":' * 100_000,
-            "a.jsonl, line 1: not JSON (nested too deeply); the last line has no newline and may "
-            "still be being written; --partial-last-line skip leaves it for next time.",
+            f"a.jsonl, line 1: not JSON (nested too deeply); {NO_NEWLINE}{MAYBE_PARTIAL}.",
         ),
         (
             "a.json",
@@ -54,8 +56,7 @@ def error_of(done):
         (
             "a.jsonl.gz",
             gzip.compress(GOOD.encode() * 99, mtime=0)[:-12],
-            "a.jsonl.gz: the gzip data is cut short and may still be being written; "
-            "--partial-last-line skip leaves it for next time.",
+            f"a.jsonl.gz: the gzip data is cut short{MAYBE_PARTIAL}.",
         ),
     ],
 )

@@ -814,3 +814,27 @@ def test_checks_accept_the_right_shapes() -> None:
     check_vector(np.zeros(3), rows=None, name="a")
     check_matrix(np.zeros((3, 2)), rows=3, columns=2, name="a")
     check_matrix(np.zeros((3, 2)), rows=None, columns=2, name="a")
+
+
+@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1, 10**30])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda label: [1, -1, label],
+        lambda label: (1, -1, label),
+        lambda label: [[1], [-1], [label]],
+        lambda label: np.array([1, -1, label], dtype=object),
+        lambda label: pd.Series([1, -1, label], dtype=object),
+        lambda label: [1.0, -1, label],
+    ],
+    ids=["list", "tuple", "rows", "objects", "series", "mixed"],
+)
+def test_as_labels_shows_a_label_past_64_bits_as_given(make: Any, label: int) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"within 64 bits, got {label} at"):
+        as_labels(make(label), name="y_true")
+
+
+def test_as_labels_shows_a_float_past_64_bits_as_a_float() -> None:
+    for given in ([1e30], np.array([1e30]), [np.array([1e30]), np.array([1.0])]):
+        with pytest.raises(se.InvalidInputError, match=r"within 64 bits, got 1e\+30 at"):
+            as_labels(given, name="y_true")
