@@ -19,6 +19,7 @@ from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_labels,
+    as_labels_or_scores,
     as_weights,
     check_matrix,
     check_vector,
@@ -162,7 +163,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
-            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+            y_true = as_labels_or_scores(y_true, name="y_true")
+            y_pred = as_labels_or_scores(y_pred, name="y_pred")
         if sample_weight is None and self._count_plain(y_true, y_pred):
             return self
         if are_arrays:  # nobody has looked at their dtypes so far

@@ -19,6 +19,7 @@ from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_labels,
+    as_labels_or_scores,
     as_scores,
     as_weights,
     check_matrix,
@@ -55,7 +56,7 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels = as_array(y_true, name="y_true")
+    labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     if sample_weight is None and _are_plain(labels, given, config):
         return ScoredRows(given[None], config.scores, labels.astype(bool)[None])
@@ -76,7 +77,8 @@ def read_grouped(
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score")
     groups = as_labels(group, name="group")
     if groups.dtype == object:  # rows wait to be counted: refuse now what is no text
         for text in set(groups.ravel().tolist()):

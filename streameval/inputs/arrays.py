@@ -23,6 +23,7 @@ __all__ = [
     "as_array",
     "as_comparable",
     "as_labels",
+    "as_labels_or_scores",
     "as_numbers",
     "as_scores",
     "as_weights",
@@ -35,6 +36,7 @@ __all__ = [
 
 _NUMERIC_KINDS = "biuf"
 _LARGEST_NUMBER = 2.0**400
+_WITHIN = "must hold labels within 64 bits"
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
 
@@ -90,6 +92,21 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
         return array.astype(np.int64)
     if kind == "f":
         return _integral(array, value, name)
+    return array
+
+
+def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert as `as_array` does, but refuse integers while they are what was given.
+
+    Integers alone are labels; past 64 bits they would become floats, which are scores.
+    """
+    array = as_array(value, name=name)
+    if array is not value and array.dtype == np.float64:
+        past = np.abs(array) >= 2.0**63
+        if past.any():
+            exact = _exact(value, array, name)
+            if set(map(type, exact.ravel().tolist())) == {int}:
+                _refuse_first(past, exact, name, _WITHIN)
     return array
 
 
@@ -350,8 +367,7 @@ def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.
     _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
     past = np.abs(array) >= 2.0**63
     if past.any():
-        exact = _exact(given, array, name)
-        _refuse_first(past, exact, name, "must hold labels within 64 bits")
+        _refuse_first(past, _exact(given, array, name), name, _WITHIN)
     return array.astype(np.int64)
 
 
