@@ -101,7 +101,7 @@ def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
     Integers alone are labels; past 64 bits they would become floats, which are scores.
     """
     array = as_array(value, name=name)
-    if array is not value and array.dtype == np.float64:
+    if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
         past = np.abs(array) >= 2.0**63
         if past.any():
             exact = _exact(value, array, name)

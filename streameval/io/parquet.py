@@ -38,14 +38,16 @@ class ParquetBlock:
         The number of its first row, counted from 1.
     taken : int
         How many bytes of the file it covers.
+    unended : str
+        Nothing: such a file is read whole or not at all.
     """
 
     unit: ClassVar[str] = "row"
-    unended: ClassVar[str] = ""
     source: str
     group: int
     first_row: int
     taken: int
+    unended: str = ""
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows; columns of times, bytes and the like are left out as None."""

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.terminal import printable
-
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
@@ -21,7 +19,7 @@ def listed(names: Iterable[str]) -> str:
     >>> listed(["a", "b"]), listed(map(str, range(12)))
     ('a, b', '0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 2 more')
     """
-    texts = list(map(printable, names))
+    texts = [name if name.isprintable() else repr(name) for name in names]
     more = len(texts) - _LISTED
     return ", ".join(texts[:_LISTED]) + (f" and {more:,} more" if more > 0 else "")
 
