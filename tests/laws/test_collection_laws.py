@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws.beside import read_beside
 from laws.collection_cases import MEMBERS, SCORES, large_rows, options_of
 from laws.test_laws import draw_case, every, thousand
 
@@ -124,21 +125,16 @@ def test_a_reader_never_sees_members_out_of_step(read: str) -> None:
     names = ["cm", "curve", "gauc", "cal", "fit"]
     options, rows = options_of(names), large_rows()[1]
     del rows["sample_weight"]
-    shared, seen, done = se.Collection(**options), [], threading.Event()
+    shared, seen = se.Collection(**options), []
 
-    def watch() -> None:
-        while not done.is_set():
-            seen.append(READERS[read](shared))
-
-    reader = threading.Thread(target=watch)
-    reader.start()
-    for piece in np.array_split(np.arange(20_000), 400):
+    def update(piece: np.ndarray) -> None:
         batch = {name: column[piece] for name, column in rows.items()}
         shared.update(batch)
         with pytest.raises(se.InvalidInputError):
             shared.update(batch | {"p": batch["p"] + 2})
-    done.set()
-    reader.join()
+
+    steps = [partial(update, piece) for piece in np.array_split(np.arange(20_000), 400)]
+    read_beside(steps, read=lambda: seen.append(READERS[read](shared)))
     counts = [set(found.values()) for found in seen]
     assert {len(found) for found in counts} == {1}
-    assert len(set.union(*counts)) > 1
+    assert len(set.union(*counts)) >= len(steps) / 2
