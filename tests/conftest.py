@@ -1,12 +1,15 @@
-"""How many cases are generated, and what no generated case may depend on."""
+"""The profiles of generated cases; none of them has a deadline, which a busy machine exceeds."""
 
 from hypothesis import HealthCheck, settings
+from profiles import EXAMPLES
 
-settings.register_profile(
-    "dev",
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.too_slow],
-)
+for name, examples in EXAMPLES.items():
+    settings.register_profile(
+        name,
+        max_examples=examples,
+        deadline=None,
+        derandomize=True,
+        database=None,
+        suppress_health_check=[HealthCheck.too_slow],
+    )
 settings.load_profile("dev")

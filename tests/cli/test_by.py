@@ -71,6 +71,7 @@ def test_values_can_be_named(name, call):
     assert done["other"]["n"] == 32
 
 
+@pytest.mark.slow
 def test_jobs_change_nothing(write, call):
     rows = [{"y_true": n % 2, "y_pred": n % 3 % 2, "day": n % 5} for n in range(1000)]
     name = write("log.parquet", rows)

@@ -76,7 +76,7 @@ def test_script_prints_a_label_that_the_terminal_cannot(write):
 
 
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_script_ends_quietly_on_an_interrupt(jobs, labels, folder):
     os.mkfifo("pipe.jsonl")
     command = [*SCRIPT, "eval", labels, "pipe.jsonl", "--jobs", jobs]

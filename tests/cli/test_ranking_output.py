@@ -92,7 +92,7 @@ def test_trec_name_is_its_own_where_trec_eval_has_none(name):
     assert trec_name(name) == name
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("rows", [1, 10**6])
 def test_per_query_writes_lines_of_json_in_the_order_of_the_run(jobs, rows, call, run, monkeypatch):
     monkeypatch.setattr(sources, "_ROWS", rows)
@@ -104,7 +104,7 @@ def test_per_query_writes_lines_of_json_in_the_order_of_the_run(jobs, rows, call
     assert whole["metrics"]["n_queries"] == len(JUDGED)
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_per_query_of_lists_is_that_of_the_run(jobs, call, run, lists, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 3000)
     of_run = call("eval", run, "--qrels", "a.qrels", "--like", "trec_eval", *QUERIES)

@@ -130,6 +130,7 @@ def marked(page: str) -> object:
     return pytest.param(page, marks=pytest.mark.engine(name=found[1])) if found else page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [marked(page) for page in TYPED])
 def test_commands_print_what_the_page_shows(page: str, clone: Path) -> None:
     found = run(TEXTS[page], clone)
@@ -158,7 +159,7 @@ def test_readme_sets_up_in_two_commands() -> None:
     # CI types the first one; the second one is how these tests are run.
     assert evaluate.count("\n") == test.count("\n") == 1
     assert "&& streameval eval docs/data/" in evaluate
-    assert test.endswith("&& pytest\n")
+    assert test.endswith("&& pytest -n auto\n")
 
 
 BLOCK = "```console\n{}\n```\n"

@@ -10,13 +10,14 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from profiles import quick_cases
 from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 import streameval as se
 from streameval.states.calibration import bin_places
 
-CASES = range(200)
+CASES = range(quick_cases(200))
 EPSILON = 2.0**-52
 DIGITS = Context(prec=40)
 

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -46,15 +45,15 @@ from oracle.curve_oracles import (
     sample,
     worst_table,
 )
+from profiles import cases
 
 import streameval as se
 
 pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
 
-SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
-N_SAMPLES = round(345 * SHARE)
+N_SAMPLES = cases(345)
 N_SAMPLES_LONG = 4_000
-N_COARSENED = 100_000 * SHARE
+N_COARSENED = cases(100_000)
 
 ENVELOPED = (
     "roc_auc",

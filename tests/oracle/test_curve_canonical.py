@@ -209,6 +209,7 @@ def test_every_dtype_gives_the_same_bytes(name: str) -> None:
 FLOAT16 = np.arange(2**16, dtype=np.uint16).view(np.float16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [None, 1_000, 17])
 @pytest.mark.parametrize("mode", ["probability", "real"])
 def test_every_float16_counts_as_its_float64(mode: Mode, budget: int | None) -> None:
@@ -316,6 +317,7 @@ LARGE: dict[str, tuple[Mode, Callable[[np.random.Generator, int], np.ndarray]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 60, 300, 5_000])
 @pytest.mark.parametrize("name", LARGE)
 def test_long_stream_is_the_reference_in_any_order_and_tree(name: str, budget: int) -> None:

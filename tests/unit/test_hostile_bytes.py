@@ -6,7 +6,6 @@ import copy
 import functools
 import json
 import math
-import os
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 from small_states import EVERY, FIELDS, canonical, column_words, parse, seal
 from use_states import use
 
@@ -22,12 +22,8 @@ import streameval as se
 from streameval.inputs import labels as _labels
 
 every_state = pytest.mark.parametrize("name", EVERY)
-CASES = int(os.environ.get("STREAMEVAL_FUZZ_CASES", "200"))
 fuzzed = settings(
-    max_examples=CASES,
-    deadline=None,
-    derandomize=True,
-    database=None,
+    max_examples=quick_cases(200),
     suppress_health_check=list(HealthCheck),
 )
 

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import confusion, plain_batches
@@ -87,7 +88,7 @@ def short_pieces() -> Iterator[None]:
     least=st.sampled_from([0, 0, 0, -1]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=3000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(3000))
 def test_plain_and_full_reading_agree(
     options: dict[str, Any],
     dtypes: tuple[str, str],
@@ -115,7 +116,7 @@ def test_plain_and_full_reading_agree(
     limit=st.sampled_from([1, 2, 2, 2, 3]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(1000))
 def test_plain_and_full_reading_of_many_labels_agree(
     options: dict[str, Any],
     dtypes: tuple[str, str],
@@ -207,7 +208,7 @@ def test_the_usual_batches_are_plain(options: Any, y_true: Any, y_pred: Any) -> 
     prediction=st.tuples(st.sampled_from(DTYPES), st.sampled_from([-1, 0, 0.5, 1, 2, 3, np.nan])),
     dims=st.sampled_from([*[(1, 1)] * 4, (2, 2), (1, 2), (2, 1), (0, 1), (1, 0)]),
 )
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(300))
 def test_plain_and_full_reading_of_one_row_agree(
     options: dict[str, Any],
     before: int,
