@@ -75,12 +75,22 @@ def test_script_prints_a_label_that_the_terminal_cannot(write):
     assert r"na\xefve" in done.stdout
 
 
+def heed_interrupts():
+    """Undo what a shell does to jobs in the background, which ignore an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_script_ends_quietly_on_an_interrupt(jobs, labels, folder):
     os.mkfifo("pipe.jsonl")
     command = [*SCRIPT, "eval", labels, "pipe.jsonl", "--jobs", jobs]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
+    )
     # Opens once the script reads it; a worker process begins to run then.
     with (folder / "pipe.jsonl").open("wb"):
         os.killpg(process.pid, signal.SIGINT)

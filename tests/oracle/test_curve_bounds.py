@@ -325,6 +325,7 @@ def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
     return tally, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
     tally, _ = enumerated(zone)
@@ -334,6 +335,7 @@ def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: st
     assert sum(tally.coarsened.values()) > 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: str) -> None:
     _, found = enumerated(zone)
