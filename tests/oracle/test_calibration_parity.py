@@ -106,7 +106,7 @@ def test_reliability_curve_equals_scikit_learn_off_the_edges() -> None:
         assert ours_mean == pytest.approx(mean, rel=1e-12, abs=0)
         assert weight.sum() == len(truth)
         compared += 1
-    assert compared > 190
+    assert compared >= 0.95 * len(CASES) - 1
 
 
 def exact_weights(weights: np.ndarray | None, size: int) -> list[Fraction]:

@@ -42,7 +42,7 @@ import streameval as se
 
 N_WEIGHTED = cases()
 N_CASES = 3 * N_WEIGHTED
-N_TABLES = 300
+N_TABLES = quick_cases(300)
 
 
 def _sigmoid(logits: np.ndarray) -> np.ndarray:
@@ -217,7 +217,7 @@ def assert_close(ours: Any, expected: float | Fraction, one: Any) -> None:
 
 def test_the_oracles_equal_scikit_learn() -> None:
     for draw in (case, exactly_weighted, freely_weighted):
-        for seed in range(150):
+        for seed in range(quick_cases(150)):
             one = draw(seed)
             if not one.has_both:
                 continue
