@@ -495,6 +495,36 @@ def test_interval_is_no_wider_than_documented(name: str) -> None:
     assert not wider, listed(wider)
 
 
+def mean_over_classes(tables: list[Table], metric: Callable[[Table], Value], average: str) -> Value:
+    """The mean of the values that are defined, which weigh as much as their positives or alike."""
+    found = [(metric(table), table.n_pos) for table in tables]
+    pairs = [(v, n if average == "weighted" else 1) for v, n in found if not math.isnan(v)]
+    whole = sum(weight for _, weight in pairs)
+    return sum(v * weight for v, weight in pairs) / whole if whole else math.nan
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+@pytest.mark.parametrize("metric", [roc_auc, average_precision])
+def test_mean_over_classes_holds_that_of_the_exact_values(
+    metric: Callable[[Table], Value], average: str
+) -> None:
+    tally = Tally()
+    for seed in range(400):
+        rng = np.random.default_rng([7, seed])
+        n = int(rng.integers(4, 12))
+        y, weights = rng.integers(0, 3, n), rng.integers(1, 6, n)
+        # curves of the first and the last class are exact
+        scores = np.column_stack([rng.integers(0, 2, n), 2 * rng.random(n), rng.integers(0, 3, n)])
+        acc = se.PRCurveSketch(3, classes=3).update(y, scores / 2, sample_weight=weights)
+        ours = getattr(acc.compute(), metric.__name__)(average)
+        tables = [Table.of(y == k, scores[:, k].tolist(), weights.tolist()) for k in range(3)]
+        truth = mean_over_classes(tables, metric, average)
+        tally.check_estimate(average, ours, seed)
+        tally.check(average, interval_of(ours), truth, seed)
+    assert not tally.broken + tally.missed, listed(tally.broken + tally.missed)
+    assert sum(tally.coarsened.values()) > 200
+
+
 @every_generator
 def test_estimate_of_roc_auc_is_the_middle_of_its_interval(name: str) -> None:
     for seed in range(60):

@@ -140,6 +140,22 @@ def test_bounds_hold_the_exact_values_when_cells_are_wide() -> None:
     assert at_high > 0
 
 
+def test_areas_never_pass_1_when_positives_of_fractional_weight_score_highest() -> None:
+    for seed in range(30):
+        random = np.random.default_rng(seed)
+        y = random.integers(0, 2, 30)
+        found = se.GroupedAUC().update(
+            y,
+            np.where(y, 0.75, 0.25) + 0.2 * random.random(30),
+            random.integers(0, 2, 30),
+            sample_weight=random.uniform(0.01, 3, 30),
+        )
+        gauc, groups = found.compute().gauc, found.compute().per_group()
+        assert gauc.low <= gauc <= gauc.high <= 1
+        low, auc, high = (groups[name] for name in ("roc_auc_low", "roc_auc", "roc_auc_high"))
+        assert ((low <= auc) & (auc <= high) & (high <= 1)).all(), groups
+
+
 def test_width_of_gauc_is_that_of_the_pairs_that_share_a_wide_cell() -> None:
     # budget 3: group 1 has cells 0.125 and [0.5, 0.75]; group 2 one of 0.25
     rows = [0, 1, 0, 1, 0, 1], [0.125, 0.5, 0.625, 0.75, 0.25, 0.25], [1, 1, 1, 1, 2, 2]
