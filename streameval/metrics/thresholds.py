@@ -129,7 +129,8 @@ def threshold_at_precision(table: CellTable, least: float) -> Bounded:
     if not len(cells):
         return Bounded(math.nan)
     # where every lower end misses, the upper end of a cell does best
-    value = table.hi[cells[best[cells].argmax()]] if last is None else table.lo[first]
+    top = table.hi[cells[best[cells].argmax()]]
+    value = float(top if last is None else table.lo[first])
     if table.is_exact:
         return Bounded(value)
     low = float(table.lo[cells[-1]])

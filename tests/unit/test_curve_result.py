@@ -369,14 +369,15 @@ def test_threshold_at_precision_is_no_lower_end_that_is_known_to_miss() -> None:
 
 
 def test_threshold_at_precision_is_above_the_lower_end_of_a_later_cell() -> None:
-    threshold = curve([1, 1, 0, 1], [0.7, 0.6, 0.3, 0.26], budget=2).threshold_at_precision(0.8)
+    found = curve([1, 1, 1, 0, 1], [0.95, 0.7, 0.6, 0.3, 0.26], budget=3)
+    threshold = found.threshold_at_precision(0.85)
     assert (float(threshold), threshold.low, threshold.high) == (0.6, math.nextafter(0.26, 1), 0.7)
 
 
 @pytest.mark.parametrize(
     ("y", "scores", "least"),
     [
-        ([1, 0, 1, 0, 0], [0.7, 0.3, 0.2, 0.01, 0.011], 2 / 3),
+        ([1, 1, 0, 0, 0], [0.7, 0.3, 0.3, 0.01, 0.011], 2 / 3),
         ([1, 0, 1, 1], [0.7, 0.5, 0.3, 0.28], 3 / 4),
     ],
     ids=["single score", "cell of positives"],
@@ -384,7 +385,7 @@ def test_threshold_at_precision_is_above_the_lower_end_of_a_later_cell() -> None
 def test_threshold_at_precision_is_not_in_a_cell_whose_lower_end_is_best_and_misses(
     y: list[int], scores: list[float], least: float
 ) -> None:
-    found = curve(y, scores, budget=len(y) - 1)
+    found = curve(y, scores, budget=3)
     assert not found.exact
     threshold = found.threshold_at_precision(math.nextafter(least, 1))
     assert (float(threshold), threshold.low, threshold.high) == (0.7, 0.7, 0.7)
