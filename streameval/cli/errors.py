@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import signal
+
 from streameval.configs.names import nearest
 from streameval.errors import (
     BadDataError,
@@ -17,7 +19,9 @@ __all__ = [
     "GATE_FAILED",
     "INTERRUPTED",
     "OK",
+    "SIGNALLED",
     "USAGE",
+    "Terminated",
     "UsageError",
     "exit_code",
     "nearest",
@@ -28,7 +32,16 @@ GATE_FAILED = 1
 USAGE = 2
 BAD_DATA = 3
 INCOMPATIBLE = 4
-INTERRUPTED = 130
+SIGNALLED = 128  # and the number of the signal, as shells have it
+INTERRUPTED = SIGNALLED + signal.SIGINT
+
+
+class Terminated(BaseException):
+    """A signal asks the process to end; like KeyboardInterrupt, it is no Exception."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class UsageError(StreamevalError):

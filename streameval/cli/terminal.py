@@ -7,6 +7,8 @@ from typing import TextIO
 
 import attrs
 
+from streameval.render.text import printable
+
 __all__ = ["Note", "is_live", "line_of"]
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
@@ -38,4 +40,4 @@ def line_of(note: Note, stream: TextIO) -> str:
     kind = note.kind
     if kind in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
         kind = f"\x1b[{_COLOURS[kind]}m{kind}\x1b[0m"
-    return f"streameval: {kind}: {note.text}\n"
+    return f"streameval: {kind}: {printable(note.text)}\n"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import unicodedata
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import accumulate, takewhile
@@ -23,6 +24,8 @@ __all__ = [
     "number",
     "on_the_point",
     "plural",
+    "printable",
+    "printable_lines",
     "reading_table",
     "short_interval",
     "short_number",
@@ -33,6 +36,11 @@ __all__ = [
 
 WIDTH = 80
 """How many columns a text has at most."""
+
+# C0 and C1 with DEL, the ends of lines and paragraphs, and what turns the text beside it.
+_CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
+_CONTROL = re.compile(f"[{_CONTROLS}]")
+_CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
 
 _GAP = "  "
 _LONGEST_NAME = 24
@@ -79,9 +87,8 @@ def lines_of(columns: Iterable[Column]) -> list[str]:
 def named_columns(columns: Sequence[Sequence[str]]) -> list[str]:
     """Make lines of columns: the first one, of names, to the left, the others to the right."""
     names, *others = columns
-    return lines_of(
-        [Column([_on_a_line(name) for name in names], is_left=True), *map(Column, others)]
-    )
+    texts = [Column(list(map(printable, cells))) for cells in others]
+    return lines_of([Column(list(map(_on_a_line, names)), is_left=True), *texts])
 
 
 def side_by_side(first: Sequence[list[str]], groups: Iterable[Sequence[list[str]]]) -> str:
@@ -191,6 +198,24 @@ def check_count(value: object, *, name: str) -> None:
         raise InvalidInputError(f"`{name}` must be an integer of at least 0, got {value!r}.")
 
 
+def printable(text: str) -> str:
+    r"""Escape what a terminal would obey: text from files and arguments may hold anything.
+
+    >>> printable("a\nb\x1b[2J")
+    'a\\nb\\x1b[2J'
+    """
+    return _CONTROL.sub(_escaped, text)
+
+
+def printable_lines(text: str) -> str:
+    """Escape the same in text that was laid out already, but for its newlines and tabs."""
+    return _CONTROL_IN_LINES.sub(_escaped, text)
+
+
+def _escaped(match: re.Match[str]) -> str:
+    return match[0].encode("unicode_escape").decode("ascii")
+
+
 def shorten(label: object, width: int = _LONGEST_NAME) -> str:
     """Write a label in one line of at most `width` columns."""
     text = "".join(map(_shown, str(label)))
@@ -209,7 +234,7 @@ def _shown(character: str) -> str:
 
 def _on_a_line(name: str) -> str:
     """Keep a name on its line, and in its column."""
-    text = name if name.isprintable() else repr(name)[1:-1]
+    text = printable(name)
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
 
 

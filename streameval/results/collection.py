@@ -12,6 +12,7 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.metrics.table import Reading
+from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Result, unknown
 
@@ -84,7 +85,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def text(self, level: float) -> str:
         """Lay the reports of the members out, those of equal ones once."""
         return "\n\n".join(
-            f"{title}\n{textwrap.indent(result.text(level), '  ')}"
+            f"{printable(title)}\n{textwrap.indent(result.text(level), '  ')}"
             for title, result in self.titled()
         )
 

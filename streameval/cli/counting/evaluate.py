@@ -55,16 +55,16 @@ def evaluate(options: Options) -> Outcome:
     source = source_of(options)
     rows, blocks = look_ahead(source.blocks(), options.max_bad)
     if not rows:
-        raise _no_rows(options)
+        raise _no_rows(options, source.left())
     plan = TASKS[task].plan(options, rows)
     _check_metrics(plan, options.reporting)
     counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
     with Spool() as spool:
         tally = _tallied(blocks, counting, options, spool)
         if not tally.n_good.total():
-            raise _no_rows(options)
+            raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.finish(total))
+        remarks = (*counting.notes, *source.left(), *source.finish(total))
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator):
                 spool.write(text)
@@ -192,10 +192,10 @@ def _twice(options: Options) -> list[str]:
     return [name for place, name in enumerate(options.files) if paths[place] in paths[:place]]
 
 
-def _no_rows(options: Options) -> BadDataError:
+def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    return BadDataError(f"{names}{more}: holds no rows.")
+    return BadDataError(" ".join([f"{names}{more}: holds no rows.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:

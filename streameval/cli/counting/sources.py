@@ -5,12 +5,14 @@ from __future__ import annotations
 from itertools import chain
 from typing import TYPE_CHECKING, Any, Protocol
 
+from streameval.cli.counting.count import MAYBE_PARTIAL
 from streameval.cli.counting.seen import Seen
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
 from streameval.errors import BadDataError
 from streameval.io import STANDARD_INPUT, name_of, read_blocks, read_qrels
 from streameval.io.run_blocks import RunBlock
+from streameval.io.streams import CutShortError
 from streameval.io.trec import sized_runs
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class Source(Protocol):
         """Give everything, in order."""
         ...
 
+    def left(self) -> list[str]:
+        """Say what was left for next time, once all has been read."""
+        ...
+
     def finish(self, total: Any) -> list[str]:
         """Count what only the end of the files shows; give notes."""
         ...
@@ -51,11 +57,32 @@ class RowFiles:
 
     def __init__(self, options: Options) -> None:
         self._options = options
+        self._skips = options.partial_last_line == "skip"
+        self._left: dict[str, str] = {}  # by file, since two passes find the same
 
     def blocks(self) -> Iterator[Block]:
-        """Cut the files into blocks."""
-        form = self._options.format
-        return chain.from_iterable(read_blocks(file, form) for file in self._options.files)
+        """Cut the files into blocks.
+
+        Raises
+        ------
+        BadDataError
+            If a file cannot be read; of one that is cut short, the message names the option.
+        """
+        return chain.from_iterable(map(self._blocks, self._options.files))
+
+    def _blocks(self, file: str) -> Iterator[Block]:
+        try:
+            for block in read_blocks(file, self._options.format, may_be_cut=self._skips):
+                if block.unended and self._skips:
+                    self._left[block.source] = block.unended
+                else:
+                    yield block
+        except CutShortError as error:
+            raise BadDataError(f"{str(error).removesuffix('.')}{MAYBE_PARTIAL}.") from None
+
+    def left(self) -> list[str]:
+        """Name the files whose last lines were left."""
+        return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
 
     def finish(self, total: Any) -> list[str]:  # noqa: ARG002 - every row has been counted
         """Leave the total as it is."""
@@ -103,6 +130,10 @@ class JudgedRuns:
                 self._n_unjudged += len(run) - len(judged)
                 yield RunBlock(name_of(file), run, judged, taken)
 
+    def left(self) -> list[str]:
+        """Name none: a run is read to its end."""
+        return []
+
     def finish(self, total: Any) -> list[str]:
         """Count the judged queries that no file has, once.
 
@@ -132,6 +163,8 @@ def _check_options(options: Options, qrels: str) -> None:
             raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
     if options.format is not None:
         raise UsageError("--format does not go with --qrels: both are TREC files.")
+    if options.partial_last_line is not None:
+        raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
     if options.max_bad:
         raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from streameval.render.text import WIDTH, chance_title, named_columns, number
+from streameval.render.text import WIDTH, chance_title, named_columns, number, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -99,7 +99,9 @@ def change_table(
         ],
         [chance_title(level), *(_interval(change.sampling) for change in items)],
     ]
-    heading = [f"{name}: {path}, {size}" for name, (path, size) in zip("AB", sides, strict=True)]
+    heading = [
+        printable(f"{name}: {path}, {size}") for name, (path, size) in zip("AB", sides, strict=True)
+    ]
     return "\n\n".join(["\n".join(heading), *_tables(numbers, intervals)])
 
 

@@ -12,7 +12,7 @@ from streameval.cli.states.configurations import is_usual
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
 from streameval.configs.descriptions import description_of
-from streameval.render.text import WIDTH, interval_text, plural, value_text
+from streameval.render.text import WIDTH, interval_text, plural, printable, value_text
 from streameval.results.class_curves import ClassCurves
 
 if TYPE_CHECKING:
@@ -130,4 +130,4 @@ def _columns(columns: dict[str, str]) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent=indent)
+    return textwrap.wrap(printable(text), width, subsequent_indent=indent)

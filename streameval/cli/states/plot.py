@@ -16,7 +16,7 @@ from streameval.cli.state_files import check_output, computed, load_state, save_
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
-from streameval.render.text import shorten
+from streameval.render.text import printable, shorten
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -74,7 +74,8 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
     listed = ", ".join(source.path for source in sources)
     subject = listed if member is None else f"{member} of {listed}"
     size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
-    return Outcome(f"{kind} of {subject} drawn in {output}{size}\n", notes)
+    told = printable(f"{kind} of {subject} drawn in {output}{size}")
+    return Outcome(f"{told}\n", notes)
 
 
 @attrs.frozen

@@ -13,7 +13,7 @@ from streameval.cli.state_files import (
     merge_states,
     save_state,
 )
-from streameval.render.text import plural
+from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -28,7 +28,9 @@ def merge(states: Sequence[str], output: str) -> Outcome:
     check_state_output(output, ())
     total = merge_states(states)
     save_state(total, output)
-    return Outcome(f"{plural(len(states), 'state')} merged into {output}, {size_text(total)}\n")
+    return Outcome(
+        f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
+    )
 
 
 def show(path: str, reporting: Reporting) -> Outcome:
@@ -36,7 +38,7 @@ def show(path: str, reporting: Reporting) -> Outcome:
     accumulator = load_state(path)
     found = Findings(
         result=computed(accumulator),
-        heading=f"{path}, {size_text(accumulator)}",
+        heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )
     return reported(found, reporting)
