@@ -272,7 +272,8 @@ class Curve(Result):
             Where it is reached, the highest of several. Its interval is the hull of the cells
             that can hold it.
         """
-        return self._best_f1 if beta == 1.0 else thresholds.best_f(self._table, _beta_value(beta))
+        beta = _beta_value(beta)
+        return self._best_f1 if beta == 1.0 else thresholds.best_f(self._table, beta)
 
     def confusion_at(
         self, threshold: float, *, bound: Literal["low", "high"] | None = None
