@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, Literal
 
 import attrs
@@ -17,7 +18,7 @@ from streameval.metrics import classification as metrics
 from streameval.metrics import intervals
 from streameval.metrics.classification import Average, ClassMetric, Outcomes, Ratio
 from streameval.metrics.intervals import UNDEFINED
-from streameval.metrics.table import Interval, Metric, Table
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
 
 __all__ = ["AVERAGES", "TABLE", "AverageOption", "ConfusionCounts", "LabelCounts", "ratio_value"]
@@ -354,53 +355,27 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, why_none=why_none, **{"better": "higher"} | row)
 
 
-def _per_class(name: str, ratio: ClassMetric, **row: Any) -> Metric:
-    """Make the row of a metric of each class, with its averages."""
+def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
+    """Make the row of a metric of each class with its averages; `metric` takes its arguments."""
+    own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
 
-    def value(
-        counts: LabelCounts, average: AverageOption = "default", *, zero_division: float = 0.0
-    ) -> Any:
-        return ratio_value(counts, ratio, average, zero_division)
+    def chosen(args: Any, options: Any) -> tuple[ClassMetric, AverageOption, float]:
+        """Tell the arguments of the metric from those of every average."""
+        names = (*own, "average")
+        given = dict(zip(names, args, strict=False)) | options
+        if len(args) > len(names) or not given.keys() <= {*names, "zero_division"}:
+            accepted = ", ".join([*own, "average and zero_division"])
+            raise InvalidInputError(f"`{name}` takes {accepted}.")
+        average, undefined = given.pop("average", "default"), given.pop("zero_division", 0.0)
+        return metric(**given), average, undefined
 
-    def sampling(
-        counts: LabelCounts,
-        _value: Any,
-        z: float,
-        average: AverageOption = "default",
-        *,
-        zero_division: float = 0.0,
-    ) -> Any:
-        return _of_ratio(counts, ratio, average, zero_division, z)
+    def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
+        return ratio_value(counts, *chosen(args, options))
+
+    def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
+        return _of_ratio(counts, *chosen(args, options), z)
 
     return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
-
-
-def _f_score(
-    counts: LabelCounts,
-    beta: float = 1.0,
-    alpha: float | None = None,
-    average: AverageOption = "default",
-    *,
-    zero_division: float = 0.0,
-) -> Any:
-    return ratio_value(counts, metrics.f_ratio(beta, alpha), average, zero_division)
-
-
-def _of_f_score(
-    counts: LabelCounts,
-    _value: Any,
-    z: float,
-    beta: float = 1.0,
-    alpha: float | None = None,
-    average: AverageOption = "default",
-    *,
-    zero_division: float = 0.0,
-) -> Any:
-    return _of_ratio(counts, metrics.f_ratio(beta, alpha), average, zero_division, z)
-
-
-def _count(name: str, help: str, **row: Any) -> Metric:  # noqa: A002 - of the row
-    return Metric(name=name, help=help, is_count=True, **row)
 
 
 def _outcome(name: str, what: str) -> Metric:
@@ -409,10 +384,9 @@ def _outcome(name: str, what: str) -> Metric:
         number: int | float = every[counts.config.positive_place].item()
         return number
 
-    text = f"{what} positives: of the positive class of two, else an array of shape (K,)."
-    if name in ("fn", "tn"):
-        text = text.replace("positives", "negatives", 1)
-    return _count(name, text, value=value, listed=_is_binary)
+    of = "negatives" if name in ("fn", "tn") else "positives"
+    text = f"{what} {of}: of the positive class of two, else an array of shape (K,)."
+    return count_row(name, "", text, value=value, listed=_is_binary)
 
 
 AVERAGES = {
@@ -423,22 +397,17 @@ AVERAGES = {
 """Of the metrics of a class."""
 
 TABLE = Table(
-    _count(
-        "n",
-        "The sum of the weights of all examples.",
-        heading="Examples",
-        value=lambda counts: counts.n,
-    ),
+    EXAMPLES,
     _outcome("tp", "True"),
     _outcome("fp", "False"),
     _outcome("fn", "False"),
     _outcome("tn", "True"),
-    _count(
+    count_row(
         "n_averaged",
+        "",
         "How many classes enter macro and weighted means.",
         notes="Those that occur in truth or prediction, all with include_unseen=True; for "
         "multilabel, those with any known entry.",
-        value=lambda counts: counts.n_averaged,
         listed=lambda counts: not _is_binary(counts),
     ),
     _metric(
@@ -487,7 +456,7 @@ TABLE = Table(
     ),
     _per_class(
         "precision",
-        metrics.PRECISION,
+        lambda: metrics.PRECISION,
         heading="Precision",
         by_class=True,
         help="TP / (TP + FP), the share of the predicted positives that are positive.",
@@ -496,7 +465,7 @@ TABLE = Table(
     ),
     _per_class(
         "recall",
-        metrics.RECALL,
+        lambda: metrics.RECALL,
         heading="Recall",
         by_class=True,
         help="TP / (TP + FN), the share of the positives that were found.",
@@ -505,30 +474,28 @@ TABLE = Table(
     ),
     _per_class(
         "specificity",
-        metrics.SPECIFICITY,
+        lambda: metrics.SPECIFICITY,
         heading="Specificity",
         help="TN / (TN + FP), the share of the negatives left alone.",
         formula=r"\frac{TN}{TN + FP}",
         oracle="the definition: scikit-learn has none",
     ),
-    _metric(
+    _per_class(
         "f_score",
+        metrics.f_ratio,
         heading="F1",
         help="(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = beta.",
         notes="The weighted harmonic mean of precision and recall; recall counts beta times as "
         "much.",
         formula=r"\frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}",
-        value=_f_score,
-        sampling=_of_f_score,
         arguments=("beta=1.0", "alpha=None"),
         by_class=True,
         headline=2,
-        averages=AVERAGES,
         oracle="scikit-learn, precision_recall_fscore_support",
     ),
     _per_class(
         "jaccard",
-        metrics.JACCARD,
+        lambda: metrics.JACCARD,
         heading="Jaccard",
         help="TP / (TP + FP + FN), the intersection over the union.",
         formula=r"\frac{TP}{TP + FP + FN}",

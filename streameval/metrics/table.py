@@ -14,7 +14,7 @@ import attrs
 
 from streameval.metrics.bounded import Bounded
 
-__all__ = ["Interval", "Metric", "Reading", "Table"]
+__all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "count_row"]
 
 Interval = tuple[float, float]
 
@@ -67,6 +67,16 @@ class Reading:
         return [end for end in every if math.isfinite(end)]
 
 
+def _attribute(name: str) -> Callable[..., Any]:
+    """Give what reads an attribute, or calls a method."""
+
+    def value(source: Any, *args: Any, **options: Any) -> Any:
+        found = getattr(source, name)
+        return found(*args, **options) if callable(found) else found
+
+    return value
+
+
 def _always(source: Any) -> bool:  # noqa: ARG001 - of any source
     return True
 
@@ -79,12 +89,13 @@ class Metric:
     ----------
     name : str
         How it is asked for.
-    value : callable
-        The pure function: from what a result reads, and the arguments, to the number.
     help : str
         A sentence: what it is, its range, and where it is undefined.
     notes : str
         What else `explain` says of it.
+    value : callable
+        The pure function: from what a result reads, and the arguments, to the number. By default
+        the attribute or the method of that name.
     formula : str
         As TeX.
     heading : str
@@ -116,9 +127,11 @@ class Metric:
     """
 
     name: str
-    value: Callable[..., Any]
     help: str
     notes: str = ""
+    value: Callable[..., Any] = attrs.field(
+        default=attrs.Factory(lambda self: _attribute(self.name), takes_self=True)
+    )
     formula: str = ""
     heading: str = ""
     better: Literal["higher", "lower", ""] = ""
@@ -143,6 +156,15 @@ class Metric:
     def needs_argument(self) -> bool:
         """Whether an argument has no default."""
         return any("=" not in argument for argument in self.arguments)
+
+
+def count_row(name: str, heading: str, text: str, **row: Any) -> Metric:
+    """Make the row of a weight or of a number of things."""
+    return Metric(name=name, heading=heading, help=text, is_count=True, **row)
+
+
+EXAMPLES = count_row("n", "Examples", "The sum of the weights of all examples.")
+"""Of every result of examples."""
 
 
 class Table(Mapping[str, Metric]):

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,7 +15,7 @@ from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import ReliabilityCurve
 from streameval.metrics.regression import mean
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.text import Column, lines_of, on_the_point, shorten
@@ -293,7 +292,7 @@ class Calibration(Result):
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
-    return Metric(name=name, value=attrgetter(name), **defaults | row)
+    return Metric(name=name, **defaults | row)
 
 
 def _of_one(name: str, **row: Any) -> Metric:
@@ -302,7 +301,7 @@ def _of_one(name: str, **row: Any) -> Metric:
 
 
 Calibration.TABLE = Table(
-    _metric("n", heading="Examples", help="The sum of the weights of all examples.", is_count=True),
+    EXAMPLES,
     _metric(
         "log_loss",
         heading="Log loss",
@@ -357,12 +356,11 @@ Calibration.TABLE = Table(
         formula=r"\frac1n \sum_i y_i",
         oracle="the definition, in fractions",
     ),
-    _metric(
+    count_row(
         "n_clipped",
-        heading="Of clipped log loss",
-        help="The weight of the examples whose log loss was clipped.",
+        "Of clipped log loss",
+        "The weight of the examples whose log loss was clipped.",
         notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
         "epsilon of float64, and counts with that.",
-        is_count=True,
     ),
 )

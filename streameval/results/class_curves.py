@@ -14,7 +14,7 @@ from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
 from streameval.render.text import (
     Column,
@@ -331,7 +331,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def _numbers(self) -> dict[str, Any]:
         """Compute all numbers, pooling once."""
-        counts = {row.name: row.value(self) for row in self.TABLE.values() if row.is_count}
+        counts = {row.name: getattr(self, row.name) for row in self.TABLE.values() if row.is_count}
         return counts | self.metrics()
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -406,28 +406,15 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
-    def value(curves: ClassCurves, average: Average | None = "macro") -> Any:
-        return getattr(curves, name)(average)
-
-    return Metric(
-        name=name, value=value, certified=True, averages=_AVERAGES, better="higher", **row
-    )
+    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
 
 
 ClassCurves.TABLE = Table(
-    Metric(
-        name="n",
-        heading="Examples",
-        help="The sum of the weights of all examples.",
-        value=lambda curves: curves.n,
-        is_count=True,
-    ),
-    Metric(
-        name="n_averaged",
-        heading="Classes with a positive",
-        help="How many classes have a positive, which mean_average_precision is the mean over.",
-        value=lambda curves: curves.n_averaged,
-        is_count=True,
+    EXAMPLES,
+    count_row(
+        "n_averaged",
+        "Classes with a positive",
+        "How many classes have a positive, which mean_average_precision is the mean over.",
     ),
     _averaged(
         "roc_auc",

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import inspect
 import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
@@ -327,8 +325,8 @@ class Confusion(Result):
         if row is None or row.is_count:
             names = ", ".join(row.name for row in self.TABLE.values() if not row.is_count)
             raise InvalidInputError(f"`name` must be one of {names}, got {name!r}.")
-        if args or options:
-            _check_arguments(row, *args, **options)
+        if (args or options) and not (row.arguments or row.averages):
+            raise InvalidInputError(f"`{name}` takes no arguments.")
         return row.value(self._counts, *args, **options)
 
     def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
@@ -579,20 +577,3 @@ class Confusion(Result):
 def _decimals(value: float) -> str:
     """Write a metric with four decimals."""
     return f"{value:.4f}"
-
-
-@functools.cache
-def _signature(row: Metric) -> inspect.Signature:
-    return inspect.signature(row.value)
-
-
-def _check_arguments(row: Metric, *args: Any, **options: Any) -> None:
-    """Refuse arguments that a metric does not take."""
-    try:
-        _signature(row).bind(None, *args, **options)
-    except TypeError as error:
-        own = [argument.partition("=")[0] for argument in row.arguments]
-        accepted = (
-            ", ".join([*own, "average and zero_division"]) if row.averages else "no arguments"
-        )
-        raise InvalidInputError(f"`{row.name}` takes {accepted}.") from error

@@ -25,7 +25,7 @@ from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.delong import auc_interval
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.points import CellTable, Points
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.metrics.thresholds import outcome_at
 from streameval.render import notebook, plots
 from streameval.render.blocks import (
@@ -857,22 +857,8 @@ def _beta_value(value: Any) -> float:
     return min(number, 2.0**100)
 
 
-def _attribute(name: str) -> Callable[..., Any]:
-    """Give what computes a metric that is an attribute or a method."""
-
-    def value(curve: Curve, *args: Any, **options: Any) -> Any:
-        found = getattr(curve, name)
-        return found(*args, **options) if callable(found) else found
-
-    return value
-
-
-def _count(name: str, **row: Any) -> Metric:
-    return Metric(name=name, value=_attribute(name), is_count=True, **row)
-
-
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"value": _attribute(name), "certified": True, "better": "higher"}
+    defaults: dict[str, Any] = {"certified": True, "better": "higher"}
     return Metric(name=name, **defaults | row)
 
 
@@ -881,16 +867,16 @@ def _has_probabilities(curve: Curve) -> bool:
 
 
 Curve.TABLE = Table(
-    _count("n", heading="Examples", help="The sum of the weights of all examples."),
-    _count("n_pos", heading="Positives", help="The weight of the positives."),
-    _count("n_neg", help="The weight of the negatives."),
-    _count(
+    EXAMPLES,
+    count_row("n_pos", "Positives", "The weight of the positives."),
+    count_row("n_neg", "", "The weight of the negatives."),
+    count_row(
         "n_skipped",
-        heading="Skipped, without a score",
-        help="The weight of the examples left out for a score that is NaN.",
+        "Skipped, without a score",
+        "The weight of the examples left out for a score that is NaN.",
         is_rare=True,
     ),
-    _count("cells", heading="Cells", help="The number of cells."),
+    count_row("cells", "Cells", "The number of cells."),
     _metric(
         "roc_auc",
         heading="ROC AUC",

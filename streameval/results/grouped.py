@@ -13,7 +13,7 @@ from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import interval_text, number
@@ -212,34 +212,12 @@ def _group(columns: dict[str, Any], place: int) -> list[Reading]:
 
 
 GroupedCurves.TABLE = Table(
-    Metric(
-        name="n",
-        heading="Examples",
-        help="The sum of the weights of all examples.",
-        value=lambda curves: curves.n,
-        is_count=True,
+    EXAMPLES,
+    count_row("n_groups", "Groups", "The number of groups."),
+    count_row(
+        "n_averaged", "Groups of both classes", "The number of groups that hold both classes."
     ),
-    Metric(
-        name="n_groups",
-        heading="Groups",
-        help="The number of groups.",
-        value=lambda curves: curves.n_groups,
-        is_count=True,
-    ),
-    Metric(
-        name="n_averaged",
-        heading="Groups of both classes",
-        help="The number of groups that hold both classes.",
-        value=lambda curves: curves.n_averaged,
-        is_count=True,
-    ),
-    Metric(
-        name="cells",
-        heading="Cells",
-        help="The number of cells of all groups.",
-        value=lambda curves: curves.cells,
-        is_count=True,
-    ),
+    count_row("cells", "Cells", "The number of cells of all groups."),
     Metric(
         name="gauc",
         heading="Mean AUC (GAUC), by",
@@ -248,7 +226,6 @@ GroupedCurves.TABLE = Table(
         formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
         better="higher",
         certified=True,
-        value=lambda curves: curves.gauc,
         oracle="scikit-learn, roc_auc_score of each group",
         headline=1,
     ),
@@ -258,7 +235,6 @@ GroupedCurves.TABLE = Table(
         help="The share of the examples in groups with both classes, in [0, 1]; nan of nothing.",
         formula=r"\frac{n_{\text{both}}}{n}",
         better="higher",
-        value=lambda curves: curves.coverage,
         oracle="the definition, group by group",
         headline=2,
     ),

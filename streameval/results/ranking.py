@@ -7,7 +7,6 @@ import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
-from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -21,7 +20,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import LEAST_LOG
-from streameval.metrics.table import Metric, Reading, Table
+from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import interval_text, number, plural
@@ -500,35 +499,30 @@ def _of(row: MeasureRow) -> Metric:
     )
 
 
-def _count(name: str, heading: str, text: str) -> Metric:
-    is_rare = name != "n_queries"
-    return Metric(
-        name=name,
-        heading=heading,
-        help=text,
-        value=attrgetter(name),
-        is_count=True,
-        is_rare=is_rare,
-    )
-
-
 Ranking.TABLE = Table(
-    _count(
+    count_row(
         "n_queries",
         "Queries",
         "The number of queries that have been counted, missing and open ones apart.",
     ),
-    _count(
+    count_row(
         "n_empty",
         "With nothing relevant",
         "The number of these in which nothing is relevant at relevance_level.",
+        is_rare=True,
     ),
-    _count(
+    count_row(
         "n_missing",
         "Judged but missing",
         "The number of judged queries that are absent from the run.",
+        is_rare=True,
     ),
-    _count("n_open", "Still open", "The number of queries that go on, and do not count yet."),
+    count_row(
+        "n_open",
+        "Still open",
+        "The number of queries that go on, and do not count yet.",
+        is_rare=True,
+    ),
     *map(_of, MEASURES.values()),
 )
 

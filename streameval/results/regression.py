@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-from operator import attrgetter
 from typing import Any
 
 import attrs
 
 from streameval.metrics import regression as metrics
-from streameval.metrics.table import Metric, Table
+from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.render.text import on_the_point
@@ -99,17 +98,11 @@ class Regression(Result):
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {"better": "lower", "why_none": "metrics of regression have none"}
-    return Metric(name=name, value=attrgetter(name), **defaults | row)
+    return Metric(name=name, **defaults | row)
 
 
 Regression.TABLE = Table(
-    Metric(
-        name="n",
-        heading="Examples",
-        help="The sum of the weights of all examples.",
-        value=attrgetter("n"),
-        is_count=True,
-    ),
+    EXAMPLES,
     _metric(
         "rmse",
         heading="Root mean squared error",
