@@ -44,8 +44,8 @@ class MeasureRow:
         What it is of one query.
     formula : str
         The same as TeX.
-    oracle : str
-        What the tests compare it with.
+    also : str
+        What the tests compare it with, beside its definition and trec_eval.
     attribute : str
         What the values by cutoff are called in a result, the name by default.
     others : tuple of str
@@ -62,13 +62,20 @@ class MeasureRow:
     cutoff: Cutoff
     help: str
     formula: str
-    oracle: str = "the definition, over every order of tied documents"
+    also: str = ""
     attribute: str = ""
     others: tuple[str, ...] = ()
     of_trec: str = ""
     cut_of_trec: str = ""
     parameter: tuple[str, float] | None = None
     has_level: bool = True
+
+    @property
+    def oracle(self) -> str:
+        """What the tests compare it with."""
+        trec = "trec_eval" if self.of_trec or self.cut_of_trec else ""
+        parts = ("the definition, over every order of tied documents", trec, self.also)
+        return "; ".join(filter(None, parts))
 
 
 _ROWS = (
@@ -77,7 +84,6 @@ _ROWS = (
         cutoff="optional",
         help="(1/R) sum of i / r_i, the average precision.",
         formula=r"\frac1R \sum_i \frac{i}{r_i}",
-        oracle="the definition over every order of ties; trec_eval",
         others=("ap",),
         of_trec="map",
         cut_of_trec="map_cut_{}",
@@ -87,7 +93,6 @@ _ROWS = (
         cutoff="optional",
         help="1 / r_1.",
         formula=r"\frac1{r_1}",
-        oracle="the definition over every order of ties; trec_eval",
         others=("rr", "recip_rank"),
         of_trec="recip_rank",
     ),
@@ -97,7 +102,6 @@ _ROWS = (
         help="The sum of gain / log2(rank + 1), over that of the best ranking of all judged "
         "documents.",
         formula=r"\frac{\sum_i g_i / \log_2(i + 1)}{\sum_i g^*_i / \log_2(i + 1)}",
-        oracle="the definition over every order of ties; trec_eval",
         of_trec="ndcg",
         cut_of_trec="ndcg_cut_{}",
         has_level=False,
@@ -114,7 +118,6 @@ _ROWS = (
         cutoff="required",
         help="#{r_i <= k} / k.",
         formula=r"\frac{\#\{r_i \le k\}}k",
-        oracle="the definition over every order of ties; trec_eval",
         attribute="precision",
         others=("precision",),
         cut_of_trec="P_{}",
@@ -124,7 +127,6 @@ _ROWS = (
         cutoff="required",
         help="#{r_i <= k} / R.",
         formula=r"\frac{\#\{r_i \le k\}}R",
-        oracle="the definition over every order of ties; trec_eval",
         attribute="recall",
         others=("recall",),
         cut_of_trec="recall_{}",
@@ -134,7 +136,6 @@ _ROWS = (
         cutoff="required",
         help="1 if r_1 <= k, else 0.",
         formula=r"[r_1 \le k]",
-        oracle="the definition over every order of ties; trec_eval",
         others=("success",),
         cut_of_trec="success_{}",
     ),
@@ -159,7 +160,6 @@ _ROWS = (
         cutoff="none",
         help="#{r_i <= R} / R.",
         formula=r"\frac{\#\{r_i \le R\}}R",
-        oracle="the definition over every order of ties; trec_eval",
         of_trec="Rprec",
     ),
     MeasureRow(
@@ -169,7 +169,7 @@ _ROWS = (
         "at least that of i.",
         formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
         r"{\#\{j : s_j \ge s_i\}}",
-        oracle="the definition; scikit-learn, label_ranking_average_precision_score",
+        also="scikit-learn, label_ranking_average_precision_score",
     ),
     MeasureRow(
         name="rbp",
@@ -184,7 +184,6 @@ _ROWS = (
         help="The mean over relevant documents of 1 - min(N_i, R) / min(R, N), where N judged "
         "documents are not relevant, N_i of them above.",
         formula=r"\frac1R \sum_i 1 - \frac{\min(N_i, R)}{\min(R, N)}",
-        oracle="the definition over every order of ties; trec_eval",
         of_trec="bpref",
     ),
     MeasureRow(
@@ -192,7 +191,6 @@ _ROWS = (
         cutoff="none",
         help="The precision of all that was retrieved.",
         formula=r"\frac{\#\{r_i\}}n",
-        oracle="the definition; trec_eval",
         others=("setp",),
         of_trec="set_P",
     ),
@@ -201,7 +199,6 @@ _ROWS = (
         cutoff="none",
         help="The recall of all that was retrieved.",
         formula=r"\frac{\#\{r_i\}}R",
-        oracle="the definition; trec_eval",
         others=("setr", "set_recall"),
         of_trec="set_recall",
     ),
@@ -210,7 +207,6 @@ _ROWS = (
         cutoff="none",
         help="The harmonic mean of precision and recall of all that was retrieved.",
         formula=r"\frac{2 \#\{r_i\}}{n + R}",
-        oracle="the definition; trec_eval",
         others=("setf",),
         of_trec="set_F",
     ),
@@ -219,7 +215,6 @@ _ROWS = (
         cutoff="none",
         help="log(max(average precision, 1e-5)), of which exp is taken.",
         formula=r"\exp \overline{\log \max(AP, 10^{-5})}",
-        oracle="the definition; trec_eval",
         of_trec="gm_map",
     ),
 )

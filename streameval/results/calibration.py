@@ -192,10 +192,6 @@ class Calibration(Result):
         """Lay the result out as a text table."""
         return self.report()
 
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - of one kind
-        """Draw the reliability diagram."""
-        self.plot(ax, label=label)
-
     def described(self, level: float) -> Description:
         """Describe the result to a page: metrics, reliability, and what is known of each class."""
         readings, rows = self.readings(level), self.TABLE.by_class

@@ -446,12 +446,27 @@ class Curve(Result):
         -------
         matplotlib Axes
         """
-        draw = _PLOTS[one_of(kind, tuple(_PLOTS), name="kind")]
-        if kind == "reliability" and self._table.scale != "probability":
-            raise InvalidInputError('`kind` "reliability" needs probabilities, not scores="real".')
-        if kind not in ("reliability", "score") and not (self.n_pos and self.n_neg):
+        one_of(kind, self.PICTURES, name="kind")
+        if kind == "score":
+            return plots.scores(_score_shares(self._table), ax, label=label)
+        if kind == "reliability":
+            if self._table.scale != "probability":
+                raise InvalidInputError(
+                    '`kind` "reliability" needs probabilities, not scores="real".'
+                )
+            return plots.reliability(
+                _reliability(self._table),
+                ax,
+                across="mean score",
+                up="share of positives",
+                title="reliability, and the share of the examples in each bin",
+                label=label,
+                bars={"alpha": 0.6},
+            )
+        if not (self.n_pos and self.n_neg):
             raise InvalidInputError("`plot` needs examples of both classes.")
-        return draw(self, ax, label)
+        line, look = _PLOTTED[kind](self)
+        return plots.lines(line, ax, label=label, **look)
 
     def text(self, level: float) -> str:
         """Lay the result out as a text table, with intervals of a level."""
@@ -717,61 +732,23 @@ def _reliability(table: CellTable) -> Reliability:
     )
 
 
-def _plot_pr(curve: Curve, ax: Axes | None, label: str | None) -> Axes:
-    title = f"average precision {curve.average_precision:.4f}"
-    return plots.lines(
-        curve.pr_line(), ax, across="recall", up="precision", title=title, label=label
-    )
+def _plot_pr(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "recall", "up": "precision"}
+    return curve.pr_line(), axes | {"title": f"average precision {curve.average_precision:.4f}"}
 
 
-def _plot_roc(curve: Curve, ax: Axes | None, label: str | None) -> Axes:
-    return plots.lines(
-        curve.roc_line(),
-        ax,
-        across="false positive rate",
-        up="true positive rate",
-        title=f"ROC AUC {curve.roc_auc:.4f}",
-        label=label,
-        has_chance=True,
-    )
+def _plot_roc(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "false positive rate", "up": "true positive rate", "has_chance": True}
+    return curve.roc_line(), axes | {"title": f"ROC AUC {curve.roc_auc:.4f}"}
 
 
-def _plot_det(curve: Curve, ax: Axes | None, label: str | None) -> Axes:
-    return plots.lines(
-        curve.det_line(),
-        ax,
-        across="false positive rate",
-        up="false negative rate",
-        title="detection error tradeoff",
-        label=label,
-        is_normal=True,
-    )
+def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "false positive rate", "up": "false negative rate", "is_normal": True}
+    return curve.det_line(), axes | {"title": "detection error tradeoff"}
 
 
-def _plot_reliability(curve: Curve, ax: Axes | None, label: str | None) -> Axes:
-    return plots.reliability(
-        _reliability(curve._table),
-        ax,
-        across="mean score",
-        up="share of positives",
-        title="reliability, and the share of the examples in each bin",
-        label=label,
-        bars={"alpha": 0.6},
-    )
-
-
-def _plot_score(curve: Curve, ax: Axes | None, label: str | None) -> Axes:
-    return plots.scores(_score_shares(curve._table), ax, label=label)
-
-
-_PLOTS: dict[str, Callable[[Curve, Axes | None, str | None], Axes]] = {
-    "pr": _plot_pr,
-    "roc": _plot_roc,
-    "det": _plot_det,
-    "reliability": _plot_reliability,
-    "score": _plot_score,
-}
-"""By name, what draws the curve on axes; with a label, as one of several."""
+_PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
+"""The line of a curve, and how it is drawn."""
 
 
 def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:

@@ -143,9 +143,8 @@ class GroupedCurves(Result):
             raise InvalidInputError("`plot` needs a group with examples of both classes.")
         weight = self._config.group_weight
         weights = self._areas.weights(weight)[held]
-        auc = np.clip(self._areas.auc[held], 0.0, 1.0)  # rounding may lead past the ends
         return plots.spread(
-            np.histogram(auc, _BINS, (0.0, 1.0), weights=weights / weights.sum()),
+            np.histogram(self._areas.auc[held], _BINS, (0.0, 1.0), weights=weights / weights.sum()),
             self.gauc,
             ax,
             up=_SHARES[weight],
@@ -156,10 +155,6 @@ class GroupedCurves(Result):
     def text(self, level: float) -> str:  # noqa: ARG002 - there are no sampling intervals
         """Lay the result out as a text table."""
         return self.report()
-
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - of one kind
-        """Draw how the AUCs of the groups are spread."""
-        self.plot(ax, label=label)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the mean, how the AUCs are spread, the largest groups."""
@@ -207,8 +202,7 @@ def _group(columns: dict[str, Any], place: int) -> list[Reading]:
         float(columns[name][place]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
     )
     counts = (Reading(columns[name][place].item(), is_count=True) for name in ("n_pos", "n_neg"))
-    # rounding may lead past the ends
-    return [*counts, Reading(Bounded(min(max(value, low), high), low, high))]
+    return [*counts, Reading(Bounded(value, low, high))]
 
 
 GroupedCurves.TABLE = Table(

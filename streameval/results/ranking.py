@@ -323,10 +323,6 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Lay the result out as a text table, with intervals of a level."""
         return self.report(level=level)
 
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - of one kind
-        """Draw the mean of each measure."""
-        self.plot(ax, label=label)
-
     def described(self, level: float) -> Description:
         """Describe the result to a page: measures, and those that are shares in a picture too."""
         measured = self._measured(level)

@@ -128,9 +128,10 @@ class Result:
         """Describe the result to a page."""
         raise NotImplementedError
 
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:
+    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
         """Draw one of `PICTURES`; with a label, as one of several."""
-        raise NotImplementedError
+        picture: Any = self  # results that cannot be drawn have no such method
+        picture.plot(ax, label=label)
 
     def __str__(self) -> str:
         """Show the report."""
