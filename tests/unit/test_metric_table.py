@@ -139,6 +139,29 @@ def test_ranking_gives_measures_that_need_a_cutoff_by_cutoff() -> None:
         _ = result.rprec
 
 
+def in_text(accumulator: Any, tmp_path: Path, *command: str) -> str:
+    """What the command line says of a state."""
+    se.save(accumulator, tmp_path / "a.state")
+    run = [sys.executable, "-m", "streameval", *command, str(tmp_path / "a.state")]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+
+@kinds_of_result
+def test_every_metric_is_in_text_json_page_and_explain(name: str, tmp_path: Path) -> None:
+    accumulator = RESULT_OF[name]
+    result = accumulator.compute()
+    names = [metric for metric in result.readings() if not result._row(metric).is_count]
+    text, page = result.report(), se.reports.html_report({"a": accumulator})
+    explained, json = in_text(accumulator, tmp_path, "explain"), result.entries(0.95)["metrics"]
+    chosen = in_text(accumulator, tmp_path, "show", "--metrics", ",".join(names))
+    for metric in names:
+        assert f"\n{metric}  " in explained
+        assert f"\n{metric[:21]}" in chosen  # where long names are cut
+        assert json[metric] == pytest.approx(result.read(metric).value, nan_ok=True)
+        assert (metric if name == "Ranking" else result._row(metric).heading) in page
+        assert metric in text or name == "ClassCurves"  # of which it has a column
+
+
 class WithExtras(se.Confusion):
     """A result with a metric that has a row and nothing else."""
 
