@@ -40,6 +40,7 @@ __all__ = [
     "cohen_kappa",
     "credited_cells",
     "f_ratio",
+    "fowlkes_mallows",
     "matthews_corrcoef",
     "pool",
     "top_k_accuracy",
@@ -199,6 +200,16 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
     scale = 1.0 + square if square > 1e100 else 1.0  # keeps large factors from overflowing
     whole = (1.0 + square) / scale
     return Ratio((whole, 0, 0, 0), (whole, 1 / scale, square / scale, 0))
+
+
+def fowlkes_mallows(tp: Any, fp: Any, fn: Any, tn: Any) -> tuple[Any, Any]:  # noqa: ARG001
+    """Give numerator and denominator of TP / sqrt((TP + FP) (TP + FN)).
+
+    The geometric mean of precision and recall of a class (Fowlkes and Mallows, A method for
+    comparing two hierarchical clusterings, 1983). scikit-learn's function of that name compares
+    clusterings: there a pair of examples is what an example is here.
+    """
+    return tp, np.sqrt((tp + fp) * (tp + fn))
 
 
 def average_ratio(

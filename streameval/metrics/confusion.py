@@ -16,7 +16,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics import classification as metrics
 from streameval.metrics import intervals
-from streameval.metrics.classification import Average, ClassMetric, Outcomes, Ratio
+from streameval.metrics.classification import Average, ClassMetric, Outcomes, Quotient, Ratio
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
@@ -500,6 +500,15 @@ TABLE = Table(
         help="TP / (TP + FP + FN), the intersection over the union.",
         formula=r"\frac{TP}{TP + FP + FN}",
         oracle="scikit-learn, jaccard_score",
+    ),
+    _per_class(
+        "fowlkes_mallows",
+        lambda: Quotient(metrics.fowlkes_mallows),
+        heading="Fowlkes-Mallows",
+        help="sqrt(PPV * TPR), the geometric mean of precision and recall.",
+        notes="Of the examples of a class, not of the pairs of two clusterings.",
+        formula=r"\sqrt{\frac{TP}{TP + FP} \cdot \frac{TP}{TP + FN}}",
+        oracle="the definition, by precision and recall of scikit-learn",
     ),
     _metric(
         "matthews_corrcoef",
