@@ -140,6 +140,12 @@ _ROWS = (
         cut_of_trec="success_{}",
     ),
     MeasureRow(
+        name="f",
+        cutoff="required",
+        help="2 #{r_i <= k} / (k + R), the harmonic mean of p@k and r@k.",
+        formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
+    ),
+    MeasureRow(
         name="judged",
         cutoff="required",
         help="The share of the first k documents that were judged.",
