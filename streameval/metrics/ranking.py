@@ -173,6 +173,9 @@ class _Sheet:
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure that asks where the relevant documents are."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
+        if item.kind == "judged":
+            first = np.minimum(self.queries.rows, item.ranks)
+            return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
         return _FORMULAS[item.kind](levels, item, relevant, self.config.ap_norm)
 
     def _of_set(self, item: Measure) -> Floats:
@@ -183,7 +186,9 @@ class _Sheet:
             return _ratio(found, self.queries.rows)
         if item.kind == "set_r":
             return _ratio(found, known)
-        return _ratio(2 * found, self.queries.rows + known)
+        # In the order of trec_eval, which prints four digits: a half is rounded by the last bit.
+        precision, recall = _ratio(found, self.queries.rows), _ratio(found, known)
+        return _ratio(2.0 * precision * recall, precision + recall)
 
     def _of_gains(self, item: Measure, arrangement: Arrangement) -> Floats:
         n = len(self.queries)
@@ -344,15 +349,12 @@ def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> 
     return log(np.clip(precision, _LEAST_PRECISION, 1.0))
 
 
-def _share_found(levels: Levels, item: Measure, relevant: Ints, _: str) -> Floats:
-    return formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
-
-
 _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "map": _average_precision,
     "gm_map": _log_precision,
-    "p": _share_found,
-    "judged": _share_found,
+    "p": lambda levels, item, relevant, _: (
+        formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
+    ),
     "r": lambda levels, item, relevant, _: _ratio(
         formulas.found_at(levels, item.ranks, len(relevant)), relevant
     ),

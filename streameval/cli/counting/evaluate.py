@@ -64,9 +64,9 @@ def evaluate(options: Options) -> Outcome:
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.left(), *source.finish(total))
+        remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator):
+            for text in plan.finish(accumulator, missing):
                 spool.write(text)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)

@@ -38,8 +38,12 @@ class Source(Protocol):
         """Say what was left for next time, once all has been read."""
         ...
 
-    def finish(self, total: Any) -> list[str]:
-        """Count what only the end of the files shows; give notes."""
+    def missing(self) -> list[str]:
+        """List what should have been there, once all has been read."""
+        ...
+
+    def remarks(self) -> list[str]:
+        """Give notes, once all has been read."""
         ...
 
     def origin(self) -> dict[str, Any]:
@@ -84,8 +88,12 @@ class RowFiles:
         """Name the files whose last lines were left."""
         return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
 
-    def finish(self, total: Any) -> list[str]:  # noqa: ARG002 - every row has been counted
-        """Leave the total as it is."""
+    def missing(self) -> list[str]:
+        """List nothing."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Remark nothing."""
         return []
 
     def origin(self) -> dict[str, Any]:
@@ -134,8 +142,14 @@ class JudgedRuns:
         """Name none: a run is read to its end."""
         return []
 
-    def finish(self, total: Any) -> list[str]:
-        """Count the judged queries that no file has, once.
+    def missing(self) -> list[str]:
+        """List the judged queries that no file has, unless other parts of the run may."""
+        if self._options.count_missing is not None:
+            return []
+        return [query for query in self._qrels if query not in self._seen]
+
+    def remarks(self) -> list[str]:
+        """Say how many queries have been left out.
 
         Raises
         ------
@@ -144,8 +158,6 @@ class JudgedRuns:
         """
         if not self._n_judged:
             raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
-        if self._options.count_missing is None:
-            total.add_missing([query for query in self._qrels if query not in self._seen])
         if not self._n_unjudged:
             return []
         left_out = "1 query" if self._n_unjudged == 1 else f"{self._n_unjudged:,} queries"
