@@ -153,9 +153,9 @@ def read_run(path: Path) -> Run:
     r"""Read a run: what a system returned for every query.
 
     A row is a line ``qid Q0 docid rank score tag``, its fields apart by spaces or tabs. The
-    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and the tag, which may
-    be left out in all lines. Queries may stand in any order. Blank lines are skipped, and so
-    are lines that begin with ``#``.
+    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and what stands after
+    the score. The tag may be left out in all lines, and any fields may follow it. Queries may
+    stand in any order. Blank lines are skipped, and so are lines that begin with ``#``.
 
     Parameters
     ----------
