@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from streameval.errors import BadDataError
 from streameval.io.columns import Numbers
-from streameval.io.errors import BadRow, shown
+from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 
 if TYPE_CHECKING:
@@ -165,7 +165,7 @@ def whole_queries(parts: Iterable[Table], least: int, source: str) -> Iterator[T
 
     Raises
     ------
-    BadDataError
+    ScatteredQueryError
         If a query comes back after another.
     """
     seen: set[str] = set()
@@ -276,5 +276,5 @@ def _meet(table: Table, starts: Iterable[int], seen: set[str], source: str) -> N
         if name in seen:
             advice = "`read_run` reads queries in any order"
             reason = f"query {shown(name)} comes back after another; {advice}"
-            raise BadDataError(str(BadRow(source, "line", int(table.line[start]), reason)))
+            raise ScatteredQueryError(str(BadRow(source, "line", int(table.line[start]), reason)))
         seen.add(name)
