@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval.metrics import ranking as metrics
 from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS
 
@@ -286,22 +285,6 @@ def test_number_of_relevant_documents_is_known_when_one_part_gives_it() -> None:
     assert accumulator.update([0], [3], query=[7], partial=True).close().compute().map == (
         pytest.approx((1 / 2 + 2 / 3) / 4)
     )
-
-
-def test_many_relevant_documents_take_memory_query_by_query(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One block of all would need a gigabyte."""
-    counted: list[int] = []
-    evaluate = metrics._evaluate
-
-    def counting(queries: Any, config: Any) -> Any:
-        counted.append(len(queries))
-        return evaluate(queries, config)
-
-    monkeypatch.setattr(metrics, "_evaluate", counting)
-    ranking("ndcg").update([[1]] * 3, [[1]] * 3, num_relevant=[2**20] * 3)
-    assert counted == [1, 1, 1]
 
 
 def test_unjudged_documents_are_not_relevant_or_taken_out() -> None:
