@@ -1,4 +1,4 @@
-"""Logarithms and exponentials against 60 digits: accurate, the same bits on every CPU and layout."""
+"""Logarithms and exponentials: accurate to a few units, the same bits on every CPU and layout."""
 
 from __future__ import annotations
 
