@@ -313,7 +313,7 @@ def sized_runs(
         When a query comes back after another.
     """
     taken = 0
-    with opened(source, copy) as stream:
+    with opened(source, copy=copy) as stream:
         for table in whole_queries(tables(stream, RUN), rows, stream.name):
             yield _run(table, stream.name), stream.taken - taken
             taken = stream.taken
@@ -321,7 +321,7 @@ def sized_runs(
 
 def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
     """Tell whether a query of a run comes back after another, in one pass over the file."""
-    with opened(source, copy) as stream:
+    with opened(source, copy=copy) as stream:
         try:
             for _ in whole_queries(tables(stream, RUN), 1, stream.name):
                 pass
@@ -334,7 +334,7 @@ def gathered_runs(
     source: str, rows: int, *, copy: BinaryIO | None = None
 ) -> Iterator[tuple[Run, int]]:
     """Give pieces as `sized_runs` does, of a run whose queries are scattered: it is held whole."""
-    with opened(source, copy) as stream:
+    with opened(source, copy=copy) as stream:
         run = _run(Table.joined(tables(stream, RUN)), stream.name)
         taken = stream.taken
     bounds = run._index.bounds
