@@ -2,7 +2,7 @@
 
 import re
 
-from streameval.configs.measures import MEASURES
+from streameval.configs.measures import MAX_CUTOFF, MEASURES
 from streameval.results.kinds import RESULTS
 
 MEASURES_MARK = "<!-- measures -->"
@@ -34,11 +34,16 @@ def _names(row):
     parameter = [f"`{row.parameter[0]}={row.parameter[1]:g}`"] if row.parameter else []
     return (
         f"`{row.name}`",
-        {"optional": "if wanted", "required": "needed", "none": "none"}[row.cutoff],
+        _cutoff(row),
         ", ".join([*parameter, *["`rel`"] * row.has_level]),
         ", ".join(f"`{name}`" for name in row.others),
         ", ".join(f"`{name.format(10)}`" for name in (row.of_trec, row.cut_of_trec) if name),
     )
+
+
+def _cutoff(row):
+    rule = {"optional": "if wanted", "required": "needed", "none": "none"}[row.cutoff]
+    return rule if row.max_cutoff == MAX_CUTOFF else f"{rule}, at most {row.max_cutoff}"
 
 
 def _entry(row):

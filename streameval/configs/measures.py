@@ -24,7 +24,7 @@ __all__ = [
 
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
-MOST_CUTOFF = 2**31 - 1
+MAX_CUTOFF = 2**31 - 1
 MOST_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 Cutoff = Literal["optional", "required", "none"]
@@ -40,6 +40,8 @@ class MeasureRow:
         The canonical name.
     cutoff : {"optional", "required", "none"}
         Whether a cutoff follows, as in ``p@10``.
+    max_cutoff : int
+        The largest one.
     help : str
         What it is of one query.
     formula : str
@@ -69,6 +71,7 @@ class MeasureRow:
     cut_of_trec: str = ""
     parameter: tuple[str, float] | None = None
     has_level: bool = True
+    max_cutoff: int = MAX_CUTOFF
 
     @property
     def oracle(self) -> str:
@@ -148,13 +151,15 @@ _ROWS = (
     MeasureRow(
         name="judged",
         cutoff="required",
-        help="The share of the first k documents that were judged.",
-        formula=r"\frac{\#\{\text{judged among the first } k\}}k",
+        help="The share of judged documents among the first k retrieved, which may be fewer.",
+        formula=r"\frac{\#\{\text{judged among the first } k\}}"
+        r"{\min(k, \#\{\text{retrieved}\})}",
         has_level=False,
     ),
     MeasureRow(
         name="err",
         cutoff="required",
+        max_cutoff=1000,  # its expected value over ties takes time in proportion
         help="1 / rank of the stop, on average, if a document stops a reader with probability "
         "(2**relevance - 1) / 2**max.",
         formula=r"\sum_{i \le k} \frac{s_i}i \prod_{j < i} (1 - s_j)",
@@ -370,15 +375,17 @@ def _meant(name: str) -> str:
 
 
 def _cutoff(digits: str | None, kind: str, name: str) -> int | None:
-    rule = MEASURES[kind].cutoff
+    row = MEASURES[kind]
     if digits is None:
-        if rule == "required":
+        if row.cutoff == "required":
             raise InvalidInputError(f"`measures` needs a cutoff for {name!r}, as in {kind}@10.")
         return None
-    if rule == "none":
+    if row.cutoff == "none":
         raise InvalidInputError(f"`measures` must not cut {kind!r}, got {name!r}.")
-    if len(digits) > 10 or not 1 <= int(digits) <= MOST_CUTOFF:
-        raise InvalidInputError(f"`measures` must cut at 1 to {MOST_CUTOFF} ranks, got {name!r}.")
+    if len(digits) > 10 or not 1 <= int(digits) <= row.max_cutoff:
+        raise InvalidInputError(
+            f"`measures` must cut {kind} at 1 to {row.max_cutoff} ranks, got {name!r}."
+        )
     return int(digits)
 
 
