@@ -323,7 +323,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if type(self) is not type(other):
             if not isinstance(other, Accumulator):
                 kind = type(other).__name__
-                raise InvalidInputError(f"`others` must be accumulators, got {kind}.")
+                raise InvalidInputError(f"must be accumulators, got {kind}", argument="others")
             kinds = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
         self._check_alike(other, "merge")
@@ -371,11 +371,13 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     0.75
     """
     if isinstance(accumulators, Accumulator):
-        raise InvalidInputError("`accumulators` must be an iterable of accumulators, got one.")
+        raise InvalidInputError(
+            "must be an iterable of accumulators, got one", argument="accumulators"
+        )
     given = map(_checked, accumulators)
     first = next(given, None)
     if first is None:
-        raise InvalidInputError("`accumulators` must hold at least one accumulator.")
+        raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)):
         return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
     total = first.copy()
@@ -387,7 +389,7 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
 def _checked(value: Any) -> Accumulator[Any, Any]:
     if not isinstance(value, Accumulator):
         raise InvalidInputError(
-            f"`accumulators` must hold accumulators, got {type(value).__name__}."
+            f"must hold accumulators, got {type(value).__name__}", argument="accumulators"
         )
     return value
 

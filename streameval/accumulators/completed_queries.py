@@ -85,7 +85,7 @@ def completed(
     values = QueryValues.concatenate([evaluate(block, config) for block in blocks])
     if on_queries is not None:
         if queries.ids is None:
-            raise InvalidInputError("`query` is missing: `on_queries` needs ids.")
+            raise InvalidInputError("is missing: `on_queries` needs ids", argument="query")
         kept = attrs.evolve(config, per_query=True)
         state = RankingState.of_complete(values, queries.ids, kept)
         on_queries(Ranking.of(state, kept, empty=None, missing=None).per_query())

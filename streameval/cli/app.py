@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any, TextIO, cast
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
-from streameval.cli.counting.evaluate import evaluate
 from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
-from streameval.cli.options import Options, Reporting
+from streameval.cli.eval import evaluate
+from streameval.cli.options import Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
@@ -19,8 +19,7 @@ from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import merge, show
 from streameval.cli.terminal import Note, line_of
-from streameval.cli.wording import in_words_of_the_user
-from streameval.errors import InvalidInputError, StreamevalError
+from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 
 if TYPE_CHECKING:
     import io
@@ -46,11 +45,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = _outcome(**vars(argument_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
-    except InvalidInputError as error:
-        message = in_words_of_the_user(str(error))
-        outcome = Outcome("", (Note("error", message),), exit_code(error))
     except StreamevalError as error:
-        outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
+        outcome = Outcome("", (Note("error", _told(error)),), exit_code(error))
     except MemoryError:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
@@ -81,6 +77,12 @@ _COMMANDS: dict[str, Callable[..., Outcome]] = {
     "report": report,
 }
 """The commands that take their arguments as they are."""
+
+
+def _told(error: StreamevalError) -> str:
+    """Give the message; arguments that are wrong are named as options."""
+    is_of_input = isinstance(error, (InvalidInputError, BadDataError))
+    return error.told(option_words) if is_of_input else str(error)
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:

@@ -7,7 +7,6 @@ from typing import Any, NoReturn
 
 import streameval
 from streameval.cli import argument_values as values
-from streameval.cli.counting.tasks import TASKS
 from streameval.cli.errors import USAGE
 from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
 from streameval.cli.state_arguments import (
@@ -23,6 +22,7 @@ from streameval.cli.state_arguments import (
     add_plot,
     add_report,
 )
+from streameval.cli.tasks import TASKS
 from streameval.cli.views.gates import parse_gate
 from streameval.io import FORMATS
 

@@ -16,10 +16,10 @@ from streameval.cli.views.tables import metric_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
     from streameval.cli.views.readings import Metric, Reading
+    from streameval.runs.slices import Slices
 
 __all__ = ["Findings", "Outcome", "plural", "reported", "told"]
 

@@ -17,7 +17,7 @@ from streameval.states.codec import MAGIC
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from streameval.cli.counting.slices import Slices
+    from streameval.runs.slices import Slices
 
 __all__ = [
     "check_folder",
@@ -147,7 +147,7 @@ def load_state(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise error.within(path) from None
 
 
 def merge_states(paths: Sequence[str]) -> Any:

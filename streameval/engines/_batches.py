@@ -30,7 +30,9 @@ def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
     for column, is_needed in columns.items():
         if is_needed and column not in names:
             listed = ", ".join(names) or "none"
-            raise InvalidInputError(f"`{column}` is missing: the batch has the columns {listed}.")
+            raise InvalidInputError(
+                f"is missing: the batch has the columns {listed}", argument=column
+            )
 
 
 def read_batches(source: Any, columns: Mapping[str, bool]) -> Iterator[Any]:
@@ -80,7 +82,9 @@ def renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str])
     table = Table.of(batch)
     if table is None:
         kind = type(batch).__name__
-        raise InvalidInputError(f"`sources` must be paths, or batches with columns, got {kind}.")
+        raise InvalidInputError(
+            f"must be paths, or batches with columns, got {kind}", argument="sources"
+        )
     check_there(dict.fromkeys(required.values(), True), table.names)
     return {
         argument: table.column(column)
@@ -97,14 +101,17 @@ def split(batch: Any, by: str) -> Iterator[tuple[Any, pa.Table]]:
     check_there({by: True}, table.column_names)
     column = table.column(by)
     if pa.types.is_floating(column.type):
-        raise InvalidInputError(f"`by` must name a column without fractions, got {column.type}.")
+        raise InvalidInputError(
+            f"must name a column without fractions, got {column.type}", argument="by"
+        )
     if not pa.types.is_dictionary(column.type):
         column = column.dictionary_encode()
     column = column.unify_dictionaries().combine_chunks()
     values = [*column.dictionary.to_pylist(), None]
     if len(values) > _MOST_SLICES:
         raise InvalidInputError(
-            f"`by` must name a column of at most {_MOST_SLICES} values, got more of {by!r}."
+            f"must name a column of at most {_MOST_SLICES} values, got more of {by!r}",
+            argument="by",
         )
     places = column.indices.fill_null(len(values) - 1).to_numpy(zero_copy_only=False)
     order = np.argsort(places, kind="stable")

@@ -61,10 +61,10 @@ class Counting:
         for argument in chosen:
             if argument not in read:
                 raise InvalidInputError(
-                    f"`columns` must be for {', '.join(read)}, got {argument!r}."
+                    f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
                 )
         if by is not None and not isinstance(by, str):
-            raise InvalidInputError(f"`by` must be the name of a column, got {by!r}.")
+            raise InvalidInputError(f"must be the name of a column, got {by!r}", argument="by")
         needed = {name for member in members for name in member.required.values()}
         return cls(
             make=make,
@@ -159,7 +159,9 @@ def merge_tree(parts: Sequence[T], merge_some: Callable[..., T], fan_in: int) ->
     '((abc)(def)g)'
     """
     if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
-        raise InvalidInputError(f"`fan_in` must be an integer of at least 2, got {fan_in!r}.")
+        raise InvalidInputError(
+            f"must be an integer of at least 2, got {fan_in!r}", argument="fan_in"
+        )
     level = list(parts)
     while len(level) > 1:
         chunks = (level[start : start + fan_in] for start in range(0, len(level), fan_in))
@@ -171,20 +173,23 @@ def as_sources(sources: Any) -> list[Any]:
     """List the sources; there must be one."""
     listed = [sources] if is_path(sources) else list(sources)
     if not listed:
-        raise InvalidInputError("`sources` must hold at least one path or batch.")
+        raise InvalidInputError("must hold at least one path or batch", argument="sources")
     return listed
 
 
 def _empty(make: Make) -> Accumulator[Any, Any]:
     if not callable(make):
         raise InvalidInputError(
-            f"`make` must be callable and give an empty accumulator, got {type(make).__name__}."
+            f"must be callable and give an empty accumulator, got {type(make).__name__}",
+            argument="make",
         )
     made = make()
     if not isinstance(made, Accumulator):
-        raise InvalidInputError(f"`make` must give an accumulator, got {type(made).__name__}.")
+        raise InvalidInputError(
+            f"must give an accumulator, got {type(made).__name__}", argument="make"
+        )
     if made != made.copy().reset():
-        raise InvalidInputError(f"`make` must give an empty accumulator, got n={made.n}.")
+        raise InvalidInputError(f"must give an empty accumulator, got n={made.n}", argument="make")
     return made
 
 
@@ -205,10 +210,10 @@ def _read_columns(columns: Any) -> dict[str, str]:
         return {}
     if not isinstance(columns, Mapping):
         kind = type(columns).__name__
-        raise InvalidInputError(f"`columns` must map arguments to columns, got {kind}.")
+        raise InvalidInputError(f"must map arguments to columns, got {kind}", argument="columns")
     for argument, column in columns.items():
         if not isinstance(argument, str) or not isinstance(column, str):
             raise InvalidInputError(
-                f"`columns` must map names to names, got {column!r} for {argument!r}."
+                f"must map names to names, got {column!r} for {argument!r}", argument="columns"
             )
     return dict(columns)

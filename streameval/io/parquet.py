@@ -15,7 +15,7 @@ from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
 
@@ -46,14 +46,15 @@ class ParquetBlock:
     first_row: int
     taken: int
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
         """Give the rows; columns of times, bytes and the like are left out as None."""
         with _file(self.source) as file:
-            names = file.schema_arrow.names
+            known = file.schema_arrow.names
             plain = [field.name for field in file.schema_arrow if _is_plain(field.type)]
-            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=plain)
+            shown = plain if names is None else [name for name in plain if name in names]
+            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
             for batch in batches:
-                yield from (dict.fromkeys(names) | row for row in batch.to_pylist())
+                yield from (dict.fromkeys(known) | row for row in batch.to_pylist())
 
     def parse(self, columns: Sequence[Column]) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -70,7 +71,7 @@ class ParquetBlock:
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
     """Give the row groups of a file as blocks."""
     if source == STANDARD_INPUT:
-        raise InvalidInputError("`format` parquet cannot be read from standard input.")
+        raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1
     with _file(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]

@@ -7,7 +7,7 @@ from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 from streameval.configs.options import one_of
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.metrics import average_precision as areas
 from streameval.metrics import envelope
 from streameval.metrics.points import CellTable
@@ -36,7 +36,9 @@ def plot(table: CellTable, ax: Axes | None, *, kind: str, label: str | None) -> 
 def _check(table: CellTable, kind: str) -> None:
     """Refuse what cannot be drawn, before there are axes."""
     if kind == "reliability" and table.scale != "probability":
-        raise InvalidInputError('`kind` "reliability" needs probabilities, not scores="real".')
+        raise InvalidInputError(
+            '"reliability" needs probabilities, not ', Named("scores", '"real"'), argument="kind"
+        )
     is_curve = kind not in ("reliability", "score")
     if is_curve and not (table.estimate.n_pos and table.estimate.n_neg):
         raise InvalidInputError("`plot` needs examples of both classes.")

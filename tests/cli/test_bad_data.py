@@ -266,11 +266,11 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     def make(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("streameval.cli.counting.classification.ConfusionAccumulator", make)
+    monkeypatch.setattr("streameval.cli.tasks.classification.ConfusionAccumulator", make)
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.cli.counting.workers._leave_interrupts", partial(os._exit, 9))
+    monkeypatch.setattr("streameval.runs.workers._leave_interrupts", partial(os._exit, 9))
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."

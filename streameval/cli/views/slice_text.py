@@ -13,9 +13,9 @@ from streameval.cli.views.tables import chance_title, short_interval, short_numb
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
     from streameval.cli.views.readings import Metric
+    from streameval.runs.slices import Slices
 
 __all__ = ["slice_entries", "slice_reading", "slice_table"]
 

@@ -6,7 +6,8 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.confusion import ConfusionAccumulator
-from streameval.cli.counting.layout import (
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     has_integer_labels,
@@ -19,15 +20,14 @@ from streameval.cli.counting.layout import (
     vector_kind,
     weight_columns,
 )
-from streameval.cli.counting.plan import Plan
-from streameval.cli.errors import UsageError
 from streameval.io import Column, Numbers
+from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.counting.first_rows import Row
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = ["plan"]
 

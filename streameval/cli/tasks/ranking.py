@@ -1,26 +1,32 @@
-"""Rankings: from options and the first rows to a plan."""
+"""Rankings: from options and the first rows to a plan, and how batches of queries are counted."""
 
 from __future__ import annotations
 
+import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+import numpy.typing as npt
+
 from streameval.accumulators.ranking import RankingAccumulator
-from streameval.cli.counting.first_rows import check_columns, typical_row
-from streameval.cli.counting.layout import check_one_column
-from streameval.cli.counting.plan import Plan
-from streameval.cli.counting.ranking_counting import close_queries, count_lists, count_rows
 from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import check_columns, check_one_column
 from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
+from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
+from streameval.runs.counting import Plan
+from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from streameval.cli.counting.first_rows import Row
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = ["OPTIONS", "plan"]
+
+Array = npt.NDArray[Any]
 
 _CONFIGURATION = (
     *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
@@ -41,6 +47,10 @@ _IN_LISTS = {
     "retrieved": "true and false",
 }
 _LONGEST_ID = 4096  # some documents are named by their address
+_LISTS = ("relevance", "score", "doc", "retrieved")
+# A row that says nothing: a query of which no document is known has to have a row.
+_BLANK = {"relevance": math.nan, "score": 0.0, "retrieved": False}
+_PIECE = 2**12
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -56,7 +66,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     make, write = _maker(options), _writer(options)
     make()  # what it refuses is a mistake in the options, to be told once
     text = trec_totals if _is_trec(options) else None
-    whole = partial(count_lists, write=write)
+    whole = partial(_count_lists, write=write)
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
         return Plan(make, columns, options.max_bad, update=whole, text=text)
@@ -70,8 +80,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     else:
         check_columns([options.query or "query"], rows[0])
         columns = tuple(_column(*pair, names, rows) for pair in names.items())
-        finish = partial(close_queries, write=write)
-        chosen = Plan(make, columns, options.max_bad, update=count_rows, finish=finish, text=text)
+        finish = partial(_close_queries, write=write)
+        chosen = Plan(make, columns, options.max_bad, update=_count_rows, finish=finish, text=text)
     _check_ids(options, names)
     _try(chosen)
     return chosen
@@ -180,3 +190,123 @@ def _try(plan: Plan) -> None:
 def _blank(column: Column) -> Any:
     values: tuple[Any, ...] = ([], None, 0, "")
     return column.kind.whole([next(item for item in values if column.kind.fault(item) is None)])
+
+
+def _count_lists(
+    accumulator: RankingAccumulator,
+    batch: Mapping[str, Array],
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> str:
+    """Count complete queries, each with lists of its documents.
+
+    Parameters
+    ----------
+    accumulator : RankingAccumulator
+        What counts.
+    batch : mapping from argument to array
+        An array of arrays for relevances, scores, documents, and whether they were retrieved;
+        the query and its number of relevant documents. Only the first two must be there.
+    write : callable, optional
+        Lays out the values of queries.
+
+    Returns
+    -------
+    str
+        The values of the queries, in their order.
+
+    Raises
+    ------
+    InvalidInputError
+        If lists differ in length, or the accumulator refuses something. Nothing is counted.
+    """
+    sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
+    queries = batch.get("query", np.arange(len(sizes)))
+    rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        rows, places = _with_blanks(rows, len(empty)), np.concatenate([places, empty])
+    numbers = batch.get("num_relevant")
+    held: list[Mapping[str, Array]] = []
+    accumulator.update(
+        {**rows, "query": queries[places]},
+        num_relevant=None if numbers is None else _by_query(queries, numbers),
+        on_queries=None if write is None else held.append,
+    )
+    return "" if write is None else write(_in_order(held[0], queries))
+
+
+def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:
+    """Count rows of queries that may go on; nothing of them is to be printed yet."""
+    arguments: dict[str, Any] = dict(batch)
+    if "num_relevant" in batch:
+        arguments["num_relevant"] = _by_query(batch["query"], batch["num_relevant"])
+    accumulator.update(arguments, partial=True)
+    return ""
+
+
+def _close_queries(
+    accumulator: RankingAccumulator,
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Iterator[str]:
+    """Evaluate the queries that were counted row by row; give their values in pieces."""
+    held: list[Mapping[str, Array]] = []
+    accumulator.close(on_queries=held.append)
+    if write is not None:
+        for columns in held:
+            for start in range(0, len(columns["query"]), _PIECE):
+                part = slice(start, start + _PIECE)
+                yield write({name: column[part] for name, column in columns.items()})
+
+
+def _sizes(lists: Mapping[str, Array]) -> Array:
+    """Count the documents of each query."""
+    sizes = {
+        name: np.fromiter(map(len, arrays), dtype=np.intp, count=len(arrays))
+        for name, arrays in lists.items()
+    }
+    wanted = sizes["relevance"]
+    for name, found in sizes.items():
+        differs = found != wanted
+        if differs.any():
+            place = int(differs.argmax())
+            raise InvalidInputError(
+                "must be as long as ",
+                Named("relevance"),
+                f", got a list of {found[place]} beside one of {wanted[place]}",
+                argument=name,
+            )
+    return wanted
+
+
+def _with_blanks(rows: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """Add rows that say nothing."""
+    size = len(rows["relevance"])
+    whole = {"retrieved": np.ones(size, dtype=bool)} | dict(rows)
+    blank = {"doc": "" if "doc" in rows and rows["doc"].dtype == object else 0} | _BLANK
+    return {
+        name: np.concatenate([column, np.full(number, blank[name], dtype=column.dtype)])
+        for name, column in whole.items()
+    }
+
+
+def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
+    """Map each query to its number."""
+    pairs = list(zip(queries.tolist(), numbers.tolist(), strict=True))
+    known = dict(pairs)
+    for query, number in pairs:
+        if known[query] != number:
+            raise InvalidInputError(
+                f"must be one number for a query, got {number} and {known[query]} for {query!r}",
+                argument="num_relevant",
+            )
+    return known
+
+
+def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
+    """Sort the values of queries by the order of these."""
+    places = {query: place for place, query in enumerate(columns["query"].tolist())}
+    order = [places[query] for query in queries.tolist()]
+    return {name: column[order] for name, column in columns.items()}

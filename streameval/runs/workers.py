@@ -10,14 +10,14 @@ from contextlib import contextmanager, nullcontext
 from multiprocessing import get_context
 from typing import TYPE_CHECKING
 
-from streameval.cli.counting.count import Counted, count
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, Named
+from streameval.runs.counting import Counted, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streameval.cli.counting.plan import Plan
     from streameval.io import Block
+    from streameval.runs.counting import Plan
 
 __all__ = ["count_all"]
 
@@ -43,7 +43,7 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[C
             yield waiting.popleft().result()
     except BrokenProcessPool:
         raise BadDataError(
-            "a worker process died, perhaps for lack of memory; try fewer --jobs."
+            "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
         ) from None
     finally:
         pool.shutdown(cancel_futures=True)

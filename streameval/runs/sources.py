@@ -1,28 +1,28 @@
-"""Where rows come from: files of any format, or TREC runs beside their judgements."""
+"""Sources: files of rows, TREC runs beside their judgements, and a look at their first rows."""
 
 from __future__ import annotations
 
-from itertools import chain
+from collections.abc import Mapping
+from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
-from streameval.cli.counting.seen import Seen
-from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
 from streameval.errors import BadDataError
-from streameval.io import STANDARD_INPUT, name_of, read_blocks, read_qrels
+from streameval.io import BadRow, name_of, read_blocks, read_qrels
 from streameval.io.run_blocks import RunBlock
 from streameval.io.trec import sized_runs
+from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Sequence
 
-    from streameval.cli.options import Options
     from streameval.io import Block
 
-__all__ = ["Source", "source_of"]
+__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "typical_row"]
+
+Row = Mapping[str, Any]
 
 _ROWS = 2**16  # so many make a block worth a worker's while
-_OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
+_FIRST_ROWS = 100
 
 
 class Source(Protocol):
@@ -41,21 +41,24 @@ class Source(Protocol):
         ...
 
 
-def source_of(options: Options) -> Source:
-    """Choose by the options how files are read."""
-    return RowFiles(options) if options.qrels is None else JudgedRuns(options, options.qrels)
-
-
 class RowFiles:
-    """Files of rows, each for itself."""
+    """Files of rows, each for itself.
 
-    def __init__(self, options: Options) -> None:
-        self._options = options
+    Parameters
+    ----------
+    files : sequence of str
+        Their names.
+    form : str, optional
+        Their format, by default told by the name or the first bytes of each.
+    """
+
+    def __init__(self, files: Sequence[str], form: str | None = None) -> None:
+        self._files = files
+        self._form = form
 
     def blocks(self) -> Iterator[Block]:
         """Cut the files into blocks."""
-        form = self._options.format
-        return chain.from_iterable(read_blocks(file, form) for file in self._options.files)
+        return chain.from_iterable(read_blocks(file, self._form) for file in self._files)
 
     def finish(self, total: Any) -> list[str]:  # noqa: ARG002 - every row has been counted
         """Leave the total as it is."""
@@ -69,18 +72,25 @@ class RowFiles:
 class JudgedRuns:
     """The parts of one TREC run, beside its judgements.
 
+    Parameters
+    ----------
+    files : sequence of str
+        The parts.
+    qrels : str
+        The judgements.
+    count_missing : bool
+        Whether judged queries that no part has are counted.
+
     Raises
     ------
-    UsageError
-        If an option was given that says how to read other files.
     BadDataError
         If the judgements cannot be read, or there are none.
     """
 
-    def __init__(self, options: Options, qrels: str) -> None:
-        _check_options(options, qrels)
-        self._options = options
+    def __init__(self, files: Sequence[str], qrels: str, *, count_missing: bool) -> None:
+        self._files = files
         self._path = qrels
+        self._count_missing = count_missing
         self._qrels = read_qrels(qrels)
         if not self._qrels:
             raise BadDataError(f"{name_of(qrels)}: holds no rows.")
@@ -95,7 +105,7 @@ class JudgedRuns:
         BadDataError
             If two files have the same query; the message names it.
         """
-        for file in self._options.files:
+        for file in self._files:
             for run, taken in sized_runs(file, _ROWS):
                 self._seen.add(run, name_of(file))
                 judged = {query: self._qrels[query] for query in run if query in self._qrels}
@@ -113,7 +123,7 @@ class JudgedRuns:
         """
         if not self._n_judged:
             raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
-        if self._options.count_missing is None:
+        if self._count_missing:
             total.add_missing([query for query in self._qrels if query not in self._seen])
         if not self._n_unjudged:
             return []
@@ -125,14 +135,40 @@ class JudgedRuns:
         return {"qrels": self._path, "unjudged": self._n_unjudged}
 
 
-def _check_options(options: Options, qrels: str) -> None:
-    for name in _OF_COLUMNS:
-        if getattr(options, name) is not None:
-            text = option_text(name)
-            raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
-    if options.format is not None:
-        raise UsageError("--format does not go with --qrels: both are TREC files.")
-    if options.max_bad:
-        raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
-    if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
-        raise UsageError("standard input cannot be the run and its --qrels.")
+def look_ahead(
+    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None
+) -> tuple[list[Row], Iterator[Block]]:
+    """Give the first rows that can be read, none if none can, and all of the blocks.
+
+    Parameters
+    ----------
+    blocks : iterator of Block
+        What is to be read.
+    max_bad : int
+        How many rows that cannot be read may come before them.
+    names : iterable of str, optional
+        The columns that are looked at; others may be left out as None.
+
+    Raises
+    ------
+    BadDataError
+        If more than `max_bad` rows come before them that cannot be read.
+    """
+    bad = BadRows(max_bad)
+    seen: list[Block] = []
+    for block in blocks:
+        rows = list(islice(block.rows(names), _FIRST_ROWS))
+        if rows:
+            return rows, chain(seen, [block], blocks)
+        faults = block.parse(()).faults
+        bad.add(BadRow(block.source, block.unit, *fault) for fault in faults)
+        if faults:
+            seen.append(block)
+    return [], iter(seen)
+
+
+def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
+    """Choose the first row in which none of the columns is missing, else the first one."""
+    needed = list(names)
+    whole = (row for row in rows if all(row.get(name) is not None for name in needed))
+    return next(whole, rows[0])

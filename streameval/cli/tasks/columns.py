@@ -6,18 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.counting.first_rows import Row, check_columns, typical_row
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
 from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
+from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = [
     "Layout",
+    "check_columns",
     "check_one_column",
     "has_integer_labels",
     "label_kind",
@@ -81,6 +83,13 @@ def lay_out(
     check_columns(names, rows[0])
     row = typical_row(rows, names)
     return Layout(label, prediction, of_scores, bool(options.multilabel), row)
+
+
+def check_columns(names: Iterable[str], row: Row) -> None:
+    """Raise UsageError for a column that the first row does not have."""
+    for name in names:
+        if name not in row:
+            raise UsageError(f"no column {name!r} in the first row: {nearest(name, row)}")
 
 
 def check_one_column(options: Options, *names: str, unless: str = "") -> None:

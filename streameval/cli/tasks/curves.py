@@ -1,12 +1,15 @@
-"""Curves over all thresholds: from options and the first rows to a plan."""
+"""Curves of scores, AUC within groups, and calibration: from options and first rows to a plan."""
 
 from __future__ import annotations
 
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
-from streameval.cli.counting.layout import (
+from streameval.accumulators.grouped import GroupedAUC
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     label_kind,
@@ -18,20 +21,19 @@ from streameval.cli.counting.layout import (
     vector_kind,
     weight_columns,
 )
-from streameval.cli.counting.plan import Plan
-from streameval.cli.errors import UsageError
 from streameval.io import Column, Kind, Labels, Numbers
+from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.counting.first_rows import Row
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
-__all__ = ["plan", "sketch_options"]
+__all__ = ["plan_of_calibration", "plan_of_curve", "plan_of_groups"]
 
 
-def plan(options: Options, rows: Sequence[Row]) -> Plan:
+def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     """Choose the columns, the classes and the configuration.
 
     Raises
@@ -55,7 +57,72 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return _plan(options, layout, truth, Column("y_score", names, score), note, classes=classes)
 
 
-def sketch_options(options: Options) -> dict[str, Any]:
+def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or no group was named.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    if options.group is None:
+        raise UsageError("--task grouped needs --group, the column of the group.")
+    if options.budget == "none":
+        raise UsageError("--budget none is for curves; groups share a number of cells.")
+    check_one_column(options, "label", "score")
+    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    chosen = {"group_weight": options.group_weight, "max_groups": options.max_groups}
+    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
+    make = partial(GroupedAUC, **given, **_sketch_options(options))
+    make()  # what it refuses is a mistake in the options, to be told once
+    # Among identifiers of digits and letters are some of digits alone: those are text as well.
+    groups = [row[options.group] for row in rows if row.get(options.group) is not None]
+    integers = all(isinstance(group, (int, float)) and group == group // 1 for group in groups)
+    columns = (
+        Column("y_true", layout.label, presence_kind(layout, "0 and 1 are needed")),
+        Column("y_score", layout.prediction, Numbers()),
+        Column("group", (options.group,), Labels(integers, hint=" as the first groups are")),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad)
+
+
+def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns and the classes.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    check_one_column(options, "label")
+    usual = ("y_score",) if "y_prob" not in rows[0] and "y_score" in rows[0] else ("y_prob",)
+    layout = lay_out(options, rows, options.score or usual, of_scores=True)
+    classes = score_classes(options, layout)
+    chosen = {"bins": options.bins, "classes": classes}
+    given = {name: value for name, value in chosen.items() if value is not None}
+    make = partial(CalibrationAccumulator, **given)
+    make()  # what it refuses is a mistake in the options, to be told once
+    names = layout.prediction
+    if classes is None:
+        truth = presence_kind(layout, "0 and 1 are needed, or a probability for each class")
+        probability: Kind = Numbers()
+    else:
+        truth = label_kind(layout, layout.label, classes)
+        probability = vector_kind(layout, names, classes, integers=False)
+    columns = (
+        Column("y_true", layout.label, truth),
+        Column("y_prob", names, probability),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, names))
+
+
+def _sketch_options(options: Options) -> dict[str, Any]:
     """Give the options that every sketch of scores takes, of those that were chosen."""
     chosen = {"scores": options.scores, "nan": options.nan}
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
@@ -96,7 +163,7 @@ def _plan(
         "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
     }
     given = {name: value for name, value in chosen.items() if value is not None}
-    make = partial(PRCurveSketch, **given, **sketch_options(options))
+    make = partial(PRCurveSketch, **given, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     return Plan(make, columns, options.max_bad, notes)

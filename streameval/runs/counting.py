@@ -1,29 +1,78 @@
-"""One block counted: the same function in one process and in many."""
+"""How blocks are counted: a plan, and one function for one process, for many, and on engines."""
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.wording import in_words_of_the_user
-from streameval.errors import BadDataError, CountOverflowError, InvalidInputError
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, StreamevalError
 from streameval.io import BadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from streameval.cli.counting.plan import Plan
-    from streameval.io import Block
-    from streameval.io.rows import Fault
+    from streameval.errors import Words
+    from streameval.io import Block, Column
 
-__all__ = ["Counted", "count"]
+__all__ = ["Counted", "Plan", "count"]
 
-# The position in the batch of one row that was left after bisection says nothing, and that of
-# a document of a run not either: it is from another file.
-_POSITION = re.compile(r" at position (0|\(0, \d+\))| in row 0")
-_ANY_POSITION = re.compile(r" at position \d+")
+
+def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
+    accumulator.update(batch)
+    return ""
+
+
+def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - nothing is left to do
+    return ()
+
+
+@attrs.frozen
+class Plan:
+    """How blocks are counted; it pickles, so that workers get it with each block.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the empty accumulator.
+    columns : tuple of Column
+        The columns that make the arguments of its `update`.
+    max_bad : int
+        How many bad rows are tolerated in the whole run.
+    notes : tuple of str
+        What was chosen because the user left it open.
+    update : callable
+        From an accumulator and a batch: counts it, all or nothing, and gives what is to be
+        printed of its rows.
+    unique : str, optional
+        The argument in which no two rows of the whole run may be equal.
+    finish : callable
+        From the accumulator of everything: counts what is left to count, and gives what is to
+        be printed of it.
+    text : callable, optional
+        From a result: what is printed in place of the report.
+    words : callable, optional
+        What messages call an argument that is made of no column.
+    """
+
+    make: Callable[[], Any]
+    columns: tuple[Column, ...] = ()
+    max_bad: int = 0
+    notes: tuple[str, ...] = ()
+    update: Callable[[Any, Mapping[str, Any]], str] = _update
+    unique: str | None = None
+    finish: Callable[[Any], Iterable[str]] = _finish
+    text: Callable[[Any], str] | None = None
+    words: Words | None = None
+
+    def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
+        """Give the message of an error, its arguments called as the columns are."""
+        names = {column.argument: f"`{','.join(column.names)}`" for column in self.columns}
+        others = self.words
+        return error.told(
+            lambda named: names.get(named.name) or (None if others is None else others(named)),
+            with_position=with_position,
+        )
 
 
 @attrs.frozen
@@ -75,7 +124,7 @@ def count(block: Block, plan: Plan) -> Counted:
             refused = _refused(plan.make(), batch, places, plan.max_bad + 1, plan)
             batch = _without(batch, places, {place for place, _ in refused})
             text = "" if len(refused) > plan.max_bad else _rest(accumulator, batch, block, plan)
-    faults = [(place, _reason(message, plan, block)) for place, message in refused]
+    faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
     return Counted(
         block.source,
         accumulator,
@@ -89,7 +138,7 @@ def count(block: Block, plan: Plan) -> Counted:
 
 def _refused(
     accumulator: Any, batch: Mapping[str, Any], places: Sequence[Any], limit: int, plan: Plan
-) -> list[Fault]:
+) -> list[tuple[Any, StreamevalError]]:
     """Find the rows that an accumulator refuses, by bisection.
 
     A failed update leaves no trace, so halves can be tried on the accumulator itself. The
@@ -99,10 +148,10 @@ def _refused(
         plan.update(accumulator, batch)
     except (InvalidInputError, CountOverflowError) as error:
         if len(places) == 1:
-            return [(places[0], str(error))]
+            return [(places[0], error)]
     else:
         return []
-    refused: list[Fault] = []
+    refused: list[tuple[Any, StreamevalError]] = []
     half = len(places) // 2
     for part in (slice(half), slice(half, None)):
         if len(refused) < limit:
@@ -123,10 +172,15 @@ def _rest(accumulator: Any, batch: Mapping[str, Any], block: Block, plan: Plan) 
     try:
         return plan.update(accumulator, batch)
     except (InvalidInputError, CountOverflowError) as error:
-        raise BadDataError(f"{block.source}: {_reason(str(error), plan, block)}.") from None
+        raise BadDataError(f"{block.source}: {_reason(error, plan, block.unit)}.") from None
 
 
-def _reason(message: str, plan: Plan, block: Block) -> str:
-    """Say what is wrong with one row, as the end of a sentence."""
-    position = _ANY_POSITION if block.unit == "query" else _POSITION
-    return position.sub("", in_words_of_the_user(message, plan.columns)).removesuffix(".")
+def _reason(error: StreamevalError, plan: Plan, unit: str) -> str:
+    """Say what is wrong, as the end of a sentence.
+
+    The position in a batch of one row says nothing, and that of a document of a run not either:
+    it is from another file.
+    """
+    position = error.position
+    row = position[0] if isinstance(position, tuple) else position
+    return plan.told(error, with_position=unit != "query" and row != 0).removesuffix(".")
