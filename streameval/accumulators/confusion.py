@@ -15,8 +15,16 @@ from streameval.accumulators.plain_batches import PlainBatches, PlainCodes
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.inputs.arrays import as_array, as_labels, as_weights, check_matrix, check_vector
-from streameval.inputs.labels import Classes, Label, encode, meet
+from streameval.inputs.arrays import (
+    are_empty,
+    as_array,
+    as_labels,
+    as_labels_or_scores,
+    as_weights,
+    check_matrix,
+    check_vector,
+)
+from streameval.inputs.labels import Classes, Label, encode, equal, meet
 from streameval.results.confusion import Confusion
 from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
@@ -155,7 +163,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
-            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+            y_true = as_labels_or_scores(y_true, name="y_true")
+            y_pred = as_labels_or_scores(y_pred, name="y_pred")
         if sample_weight is None and self._count_plain(y_true, y_pred):
             return self
         if are_arrays:  # nobody has looked at their dtypes so far
@@ -282,7 +291,7 @@ def _count(
     config: ConfusionConfig, truth: Array, prediction: Array, sample_weight: Any
 ) -> ConfusionCounts:
     """Count one batch as a state of its own."""
-    if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(prediction)):
+    if are_empty(truth, prediction):
         as_weights(sample_weight, rows=0)
         return ConfusionAccumulator._state_type(config).zero(config)
     if config.multilabel:
@@ -358,5 +367,5 @@ def _ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
     """Mark the rows or entries whose truth does not count; None if all do."""
     if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
         return None
-    ignored = np.asarray(labels == ignore_label)
+    ignored = equal(labels, ignore_label)
     return ignored if ignored.any() else None

@@ -7,7 +7,7 @@ from typing import Any, Self, final
 
 from streameval.accumulators.waiting_columns import WaitingAccumulator
 from streameval.configs.regression import RegressionConfig
-from streameval.inputs.arrays import as_numbers, as_weights, check_vector
+from streameval.inputs.arrays import are_empty, as_numbers, as_weights, check_vector
 from streameval.results.regression import Regression
 from streameval.states.regression import RegressionSums
 
@@ -75,8 +75,11 @@ class RegressionAccumulator(
         """
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         truth = as_numbers(given["y_true"], name="y_true")
-        check_vector(truth, rows=None, name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")
+        if are_empty(truth, prediction):
+            as_weights(given["sample_weight"], rows=0)
+            return self
+        check_vector(truth, rows=None, name="y_true")
         check_vector(prediction, rows=len(truth), name="y_pred")
         weights = as_weights(given["sample_weight"], rows=len(truth))
         if weights is None:

@@ -16,15 +16,17 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
+    are_empty,
     as_array,
     as_labels,
+    as_labels_or_scores,
     as_scores,
     as_weights,
     check_matrix,
     check_vector,
     first_index,
 )
-from streameval.inputs.labels import Label, canonical_label, encode
+from streameval.inputs.labels import Label, canonical_label, encode, equal
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupedRows
 
@@ -54,10 +56,11 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     if sample_weight is None and _are_plain(labels, given, config):
         return ScoredRows(given[None], config.scores, labels.astype(bool)[None])
-    if _is_empty(labels) and _is_empty(given):
+    if are_empty(labels, given):
         as_weights(sample_weight, rows=0)
         return _no_rows(config)
     hint = ("Pass ", Named("pos_label", ""), " to name the positive one of two other labels.")
@@ -74,12 +77,13 @@ def read_grouped(
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score")
     groups = as_labels(group, name="group")
     if groups.dtype == object:  # rows wait to be counted: refuse now what is no text
         for text in set(groups.ravel().tolist()):
             canonical_label(text, name="group")
-    if _is_empty(labels) and _is_empty(given) and _is_empty(groups):
+    if are_empty(labels, given, groups):
         as_weights(sample_weight, rows=0)
         return GroupedRows(_no_rows(_one_curve(config.scores)), groups)
     rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
@@ -134,7 +138,7 @@ def _read(
         weights = None if weights is None else weights.select(counted)
     if positive.all():  # what has no weight, or no score, has not been met
         negative = ()
-    rows = np.ascontiguousarray(columns.T)
+    rows = columns.T.copy()  # pending rows outlive the batch: no view of the caller's array
     weights = _whole_ones(weights)
     return ScoredRows(rows, config.scores, positive, weights, skipped, negative), counted
 
@@ -175,11 +179,11 @@ def _positives(
     if isinstance(pos_label, str) != (labels.dtype == object):
         held = "strings" if labels.dtype == object else "numbers"
         raise InvalidInputError(f"holds {held}, but pos_label is {pos_label!r}", argument="y_true")
-    positive = np.asarray(labels == pos_label)
+    positive = equal(labels, pos_label)
     others = labels[~positive]
     if not len(others):
         return positive, ()
-    different = (labels != others[0]) & ~positive
+    different = ~equal(labels, others[0]) & ~positive
     negative = canonical_label(others[0], name="y_true")
     if different.any():
         third = canonical_label(labels[int(different.argmax())], name="y_true")
@@ -214,10 +218,6 @@ def _one_curve(scale: Scale) -> CurveConfig:
     return CurveConfig.of(
         budget=None, scores=scale, classes=None, multilabel=False, pos_label=None, nan="raise"
     )
-
-
-def _is_empty(array: Array) -> bool:
-    return array.size == 0 and not len(np.atleast_1d(array))
 
 
 def _no_rows(config: CurveConfig) -> ScoredRows:

@@ -23,6 +23,7 @@ _ENTRIES = 2**18  # float64 scores of all curves: so many are worth a pass over 
 _MOST_ENTRIES = 2**24  # scores that wait where a cell for each would take more memory
 _LEAST_ROWS = 1024
 _FEW_ROWS = 4096
+_ONE = FixedPoint(np.array(1))
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -204,18 +205,25 @@ class WaitingRows:
         )
 
     def _weights(self, rows: ScoredRows, end: int) -> FixedPoint | None:
+        """Write the weights of a batch behind those in use; memory past its end stays untouched."""
         if self.weights is None and rows.weights is None:
             return None
-        part = slice(self.used, end)
-        weights = self.weights or FixedPoint(np.ones(self.positive.shape[1], dtype=np.int64))
+        start = self.used
+        weights, more = self.weights or self._ones(), rows.weights or _ONE
         fraction = weights.fraction
-        weights.whole[part] = 1 if rows.weights is None else rows.weights.whole
-        if rows.weights is not None and rows.weights.fraction is not None:
-            fraction = np.zeros_like(weights.whole) if fraction is None else fraction
-            fraction[part] = rows.weights.fraction
-        elif fraction is not None:
-            fraction[part] = 0
+        weights.whole[start:end] = more.whole
+        if fraction is None and more.fraction is not None:
+            fraction = np.empty_like(weights.whole)
+            fraction[:start] = 0
+        if fraction is not None:
+            fraction[start:end] = 0 if more.fraction is None else more.fraction
         return FixedPoint(weights.whole, fraction)
+
+    def _ones(self) -> FixedPoint:
+        """Make weights for a block whose rows so far count once each."""
+        whole = np.empty(self.positive.shape[1], dtype=np.int64)
+        whole[: self.used] = 1
+        return FixedPoint(whole)
 
 
 def _n_distinct(scores: Floats) -> int:

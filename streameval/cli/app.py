@@ -3,13 +3,22 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
-from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
+from streameval.cli.errors import (
+    BAD_DATA,
+    INTERRUPTED,
+    OK,
+    SIGNALLED,
+    USAGE,
+    Terminated,
+    exit_code,
+)
 from streameval.cli.eval import evaluate
 from streameval.cli.options import Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
@@ -18,7 +27,7 @@ from streameval.cli.states.explain import explain
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import merge, show
-from streameval.cli.terminal import Note, line_of
+from streameval.cli.terminal import Note, line_of, printable_lines
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 
 if TYPE_CHECKING:
@@ -51,7 +60,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
-    trouble = _write(sys.stdout, chain(outcome.before, [outcome.text]))
+    texts = chain(outcome.before, [outcome.text])
+    trouble = _write(sys.stdout, map(printable_lines, texts))
     notes = (*outcome.notes, *trouble)
     _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
     return BAD_DATA if trouble else outcome.code
@@ -77,6 +87,9 @@ _COMMANDS: dict[str, Callable[..., Outcome]] = {
     "report": report,
 }
 """The commands that take their arguments as they are."""
+
+_ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+"""The signals that ask a process to end; Windows has one of them."""
 
 
 def _told(error: StreamevalError) -> str:
@@ -105,4 +118,17 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A label that the terminal cannot show is no reason to fail.
         cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")
-    sys.exit(main())
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, _terminate)
+    try:
+        code = main()
+    except Terminated as ended:
+        code = SIGNALLED + ended.number
+    sys.exit(code)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    """Unwind, so that temporary files and workers go; the second signal ends at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated(number)

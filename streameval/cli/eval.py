@@ -40,6 +40,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _TOP = 20
+_PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
@@ -55,18 +56,18 @@ def evaluate(options: Options) -> Outcome:
     _check_by(options)
     _check_output(options)
     source = _source(options)
-    rows, blocks = look_ahead(source.blocks(), options.max_bad)
+    rows, blocks = look_ahead(source.blocks(), options.max_bad, advice=_PARTIAL)
     if not rows:
-        raise _no_rows(options)
-    plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words)
+        raise _no_rows(options, source.left())
+    plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
     counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
     with Spool() as spool:
         tally = _tallied(blocks, counting, options, spool)
         if not tally.n_good.total():
-            raise _no_rows(options)
+            raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.finish(total))
+        remarks = (*counting.notes, *source.left(), *source.finish(total))
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator):
                 spool.write(text)
@@ -108,13 +109,16 @@ def _source(options: Options) -> Source:
     """
     qrels = options.qrels
     if qrels is None:
-        return RowFiles(options.files, options.format)
+        skips = options.partial_last_line == "skip"
+        return RowFiles(options.files, options.format, skips=skips, advice=_PARTIAL)
     for name in _OF_COLUMNS:
         if getattr(options, name) is not None:
             text = option_text(name)
             raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
     if options.format is not None:
         raise UsageError("--format does not go with --qrels: both are TREC files.")
+    if options.partial_last_line is not None:
+        raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
     if options.max_bad:
         raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
@@ -146,7 +150,7 @@ def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: S
     if by.values is not None:
         return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
     _check_can_be_read_twice(options.files)
-    counting = counting_plan(by.column, options.max_bad)
+    counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
     chosen = sliced(plan, by.column, values)
@@ -243,10 +247,10 @@ def _twice(options: Options) -> list[str]:
     return [name for place, name in enumerate(options.files) if paths[place] in paths[:place]]
 
 
-def _no_rows(options: Options) -> BadDataError:
+def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    return BadDataError(f"{names}{more}: holds no rows.")
+    return BadDataError(" ".join([f"{names}{more}: holds no rows.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:

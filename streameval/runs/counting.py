@@ -14,8 +14,11 @@ if TYPE_CHECKING:
 
     from streameval.errors import Words
     from streameval.io import Block, Column
+    from streameval.io.rows import Fault
 
-__all__ = ["Counted", "Plan", "count"]
+__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "bad_rows", "count"]
+
+MAYBE_PARTIAL = " and may still be being written"
 
 
 def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
@@ -53,6 +56,9 @@ class Plan:
         From a result: what is printed in place of the report.
     words : callable, optional
         What messages call an argument that is made of no column.
+    advice : str
+        What can be done about a last line that may still be being written, as the end of a
+        sentence.
     """
 
     make: Callable[[], Any]
@@ -64,6 +70,7 @@ class Plan:
     finish: Callable[[Any], Iterable[str]] = _finish
     text: Callable[[Any], str] | None = None
     words: Words | None = None
+    advice: str = ""
 
     def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Give the message of an error, its arguments called as the columns are."""
@@ -129,11 +136,17 @@ def count(block: Block, plan: Plan) -> Counted:
         block.source,
         accumulator,
         parsed.n_rows - len(refused),
-        [BadRow(block.source, block.unit, *fault) for fault in sorted(parsed.faults + faults)],
+        bad_rows(block, sorted(parsed.faults + faults), plan.advice),
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
     )
+
+
+def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:
+    """Name the rows of a block that cannot be counted; one may still be being written."""
+    more = f"; {block.unended}{MAYBE_PARTIAL}{advice}" if block.unended else ""
+    return [BadRow(block.source, block.unit, place, f"{reason}{more}") for place, reason in faults]
 
 
 def _refused(

@@ -7,9 +7,11 @@ from itertools import chain, islice
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streameval.errors import BadDataError
-from streameval.io import BadRow, name_of, read_blocks, read_qrels
+from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.run_blocks import RunBlock
+from streameval.io.streams import CutShortError
 from streameval.io.trec import sized_runs
+from streameval.runs.counting import MAYBE_PARTIAL, bad_rows
 from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
@@ -32,6 +34,10 @@ class Source(Protocol):
         """Give everything, in order."""
         ...
 
+    def left(self) -> list[str]:
+        """Say what was left for next time, once all has been read."""
+        ...
+
     def finish(self, total: Any) -> list[str]:
         """Count what only the end of the files shows; give notes."""
         ...
@@ -50,15 +56,51 @@ class RowFiles:
         Their names.
     form : str, optional
         Their format, by default told by the name or the first bytes of each.
+    skips : bool
+        Whether a last line without its newline, or a gzip file cut short, is left for next time.
+    advice : str
+        What can be done about these, as the end of a sentence.
     """
 
-    def __init__(self, files: Sequence[str], form: str | None = None) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        form: str | None = None,
+        *,
+        skips: bool = False,
+        advice: str = "",
+    ) -> None:
         self._files = files
         self._form = form
+        self._skips = skips
+        self._advice = advice
+        self._left: dict[str, str] = {}  # by file, since two passes find the same
 
     def blocks(self) -> Iterator[Block]:
-        """Cut the files into blocks."""
-        return chain.from_iterable(read_blocks(file, self._form) for file in self._files)
+        """Cut the files into blocks.
+
+        Raises
+        ------
+        BadDataError
+            If a file cannot be read.
+        """
+        return chain.from_iterable(map(self._blocks, self._files))
+
+    def _blocks(self, file: str) -> Iterator[Block]:
+        try:
+            for block in read_blocks(file, self._form, may_be_cut=self._skips):
+                if block.unended and self._skips:
+                    self._left[block.source] = block.unended
+                else:
+                    yield block
+        except CutShortError as error:
+            raise BadDataError(
+                f"{str(error).removesuffix('.')}{MAYBE_PARTIAL}{self._advice}."
+            ) from None
+
+    def left(self) -> list[str]:
+        """Name the files whose last lines were left."""
+        return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
 
     def finish(self, total: Any) -> list[str]:  # noqa: ARG002 - every row has been counted
         """Leave the total as it is."""
@@ -113,6 +155,10 @@ class JudgedRuns:
                 self._n_unjudged += len(run) - len(judged)
                 yield RunBlock(name_of(file), run, judged, taken)
 
+    def left(self) -> list[str]:
+        """Name none: a run is read to its end."""
+        return []
+
     def finish(self, total: Any) -> list[str]:
         """Count the judged queries that no file has, once.
 
@@ -136,7 +182,7 @@ class JudgedRuns:
 
 
 def look_ahead(
-    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None
+    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None, advice: str = ""
 ) -> tuple[list[Row], Iterator[Block]]:
     """Give the first rows that can be read, none if none can, and all of the blocks.
 
@@ -148,6 +194,8 @@ def look_ahead(
         How many rows that cannot be read may come before them.
     names : iterable of str, optional
         The columns that are looked at; others may be left out as None.
+    advice : str
+        What can be done about a last line that may still be being written.
 
     Raises
     ------
@@ -161,7 +209,7 @@ def look_ahead(
         if rows:
             return rows, chain(seen, [block], blocks)
         faults = block.parse(()).faults
-        bad.add(BadRow(block.source, block.unit, *fault) for fault in faults)
+        bad.add(bad_rows(block, faults, advice))
         if faults:
             seen.append(block)
     return [], iter(seen)

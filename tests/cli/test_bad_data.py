@@ -2,7 +2,6 @@
 
 import gzip
 import os
-from functools import partial
 
 import pytest
 
@@ -19,6 +18,10 @@ def error_of(done):
     return line.removeprefix("streameval: error: ")
 
 
+MAYBE_PARTIAL = " and may still be being written; --partial-last-line skip leaves it for next time"
+NO_NEWLINE = "the last line has no newline"
+
+
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
@@ -31,7 +34,11 @@ def error_of(done):
         ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
         ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
         ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
-        ("a.jsonl", b'{"a":' * 100_000, "a.jsonl, line 1: not JSON (nested too deeply)."),
+        (
+            "a.jsonl",
+            b'{"a":' * 100_000,
+            f"a.jsonl, line 1: not JSON (nested too deeply); {NO_NEWLINE}{MAYBE_PARTIAL}.",
+        ),
         (
             "a.json",
             b'[\n  {"y_true": 1, "y_pred": 1}\n]\n',
@@ -49,7 +56,7 @@ def error_of(done):
         (
             "a.jsonl.gz",
             gzip.compress(GOOD.encode() * 99, mtime=0)[:-12],
-            "a.jsonl.gz: the gzip data is cut short.",
+            f"a.jsonl.gz: the gzip data is cut short{MAYBE_PARTIAL}.",
         ),
     ],
 )
@@ -270,7 +277,11 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 
+def _die(_):
+    os._exit(9)
+
+
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.runs.workers._leave_interrupts", partial(os._exit, 9))
+    monkeypatch.setattr("streameval.runs.workers._start", _die)
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."

@@ -84,7 +84,9 @@ def ranking_rows(
     plan = _plan(draw)
     if draw(st.booleans()):
         return plan.options, *_open_rows(draw, random, 3 * size, plan)
-    return plan.options, _block(draw, random, size % 9, plan), {}
+    rows = _block(draw, random, size % 9, plan)
+    goes_on = "query" in rows and draw(st.integers(0, 3)) == 0
+    return plan.options, rows, {"partial": True} if goes_on else {}
 
 
 def _plan(draw: st.DrawFn) -> Plan:

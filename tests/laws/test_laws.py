@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import io
 import os
 import pickle
 import random
@@ -10,6 +11,9 @@ from typing import Any
 
 import attrs
 import numpy as np
+import pandas as pd
+import polars as pl
+import pyarrow as pa
 import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
@@ -241,6 +245,51 @@ def test_shuffles_shards_and_trees_of_a_large_case_give_one_result(name: str) ->
         while len(parts) > 1:
             parts.insert(0, parts.pop() + parts.pop())
         assert parts[0].to_bytes() == expected
+
+
+EMPTY: dict[str, Any] = {
+    "list": [],
+    "floats": np.zeros(0),
+    "integers": np.zeros(0, dtype=np.uint8),
+    "objects": np.zeros(0, dtype=object),
+    "text": np.zeros(0, dtype="U3"),
+    "bytes": np.zeros(0, dtype="S3"),
+    "times": np.zeros(0, dtype="M8[s]"),
+    "rows of objects": np.zeros((0, 3), dtype=object),
+    "rows of floats": np.zeros((0, 2)),
+    "pandas": pd.Series([]),
+    "pandas objects": pd.Series([], dtype=object),
+    "pandas category": pd.Series([], dtype="category"),
+    "a file of a header": pd.read_csv(io.StringIO("column\n"))["column"],
+    "polars": pl.Series([]),
+    "polars strings": pl.Series([], dtype=pl.String),
+    "arrow": pa.array([]),
+    "arrow strings": pa.array([], type=pa.string()),
+    "arrow chunks": pa.chunked_array([], type=pa.timestamp("s")),
+}
+"""Columns of nothing, of every type that may stand for it."""
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_an_empty_batch_changes_nothing_whatever_its_dtype(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    whole = case.of()
+    before = whole.to_bytes()
+    empty = st.sampled_from(sorted(EMPTY))
+    batch = {column: EMPTY[data.draw(empty)] for column in case.rows}
+    assert whole.update(batch, **case.settings).to_bytes() == before
+    assert case.empty().update(batch, **case.settings) == case.empty()
+
+
+@every
+@given(data=st.data())
+@thousand
+def test_objects_give_the_bytes_of_arrays(name: str, data: st.DataObject) -> None:
+    case = draw_case(data, name)
+    objects = {name: column.astype(object) for name, column in case.rows.items()}
+    assert attrs.evolve(case, rows=objects).of().to_bytes() == case.of().to_bytes()
 
 
 @every

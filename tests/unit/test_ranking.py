@@ -92,6 +92,62 @@ def test_relevance_may_be_of_any_type(dtype: str) -> None:
     assert ranking().update(BLOCK | {"relevance": np.array(RELEVANCE, dtype)}) == block()
 
 
+GAPS: dict[str, Any] = {
+    "list": [1, None, 0, 2],
+    "objects": np.array([1, None, 0, 2], dtype=object),
+    "nan in objects": np.array([1, float("nan"), 0, 2], dtype=object),
+    "pd.NA in objects": np.array([1, pd.NA, 0, 2], dtype=object),
+    "pandas": pd.Series([1, None, 0, 2]),
+    "pandas objects": pd.Series([1, None, 0, 2], dtype=object),
+    "pandas Int64": pd.Series([1, None, 0, 2], dtype="Int64"),
+    "polars": pl.Series([1, None, 0, 2]),
+    "arrow": pa.array([1, None, 0, 2]),
+}
+
+
+@pytest.mark.parametrize("column", GAPS)
+def test_a_missing_relevance_is_a_document_that_was_not_judged(column: str) -> None:
+    score, query = [0.5, 0.75, 0.25, 0.125], [7, 7, 7, 7]
+    measures = ["map", "bpref", "judged@3"]
+    expected = se.RankingAccumulator(measures).update([1, np.nan, 0, 2], score, query=query)
+    given = se.RankingAccumulator(measures).update(GAPS[column], score, query=query)
+    assert given.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("column", GAPS)
+def test_a_missing_score_ranks_last_where_nan_does(column: str) -> None:
+    measures, query = ["map", "mrr"], [7, 7, 7, 7]
+    expected = se.RankingAccumulator(measures, nan="last")
+    expected.update([0, 1, 0, 1], [1, np.nan, 0, 2], query=query)
+    given = se.RankingAccumulator(measures, nan="last")
+    assert given.update([0, 1, 0, 1], GAPS[column], query=query).to_bytes() == expected.to_bytes()
+    with pytest.raises(se.InvalidInputError, match="must not hold NaN, got NaN at position 1"):
+        se.RankingAccumulator(measures).update([0, 1, 0, 1], GAPS[column], query=query)
+
+
+def test_missing_relevances_of_a_block_are_documents_that_were_not_judged() -> None:
+    score = [[0.5, 0.25], [0.5, 0.25]]
+    expected = se.RankingAccumulator("bpref").update([[1, np.nan], [np.nan, 1]], score)
+    for relevance in (
+        [[1, None], [None, 1]],
+        np.array([[1, None], [None, 1]], dtype=object),
+        [np.array([1, None], dtype=object), np.array([None, 1], dtype=object)],
+        pa.array([[1, None], [None, 1]]),
+        pd.Series([[1, None], [None, 1]]),
+    ):
+        assert se.RankingAccumulator("bpref").update(relevance, score) == expected
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 0)])
+@pytest.mark.parametrize("other", [(0,), (0, 3)])
+def test_an_empty_batch_may_have_any_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+    accumulator = ranking().update(BLOCK)
+    before = accumulator.to_bytes()
+    accumulator.update(np.zeros(shape), np.zeros(other), mask=np.zeros(shape, dtype=bool))
+    accumulator.update(np.zeros(shape), np.zeros(other), query=[], num_relevant={})
+    assert accumulator.to_bytes() == before
+
+
 def test_tensors_are_counted() -> None:
     torch = pytest.importorskip("torch")
     tensors = {name: torch.tensor(value) for name, value in BLOCK.items()}

@@ -203,6 +203,13 @@ BATCHES = [
     update("query-open", "`query` is missing: queries that go on need ids.", partial=True),
     update("query-kept", "`query` is missing: the ids", {"track_queries": True}),
     update("query-told", "`query` is missing: `on_queries` needs ids.", on_queries=print),
+    update(
+        "query-empty",
+        "`query` must have no rows, as `relevance` has none, got (1,).",
+        relevance=[],
+        score=np.zeros((0, 3)),
+        query=[1],
+    ),
     update("query-rows", "`query` must have 2 rows, got 1.", rows=1, query=[1]),
     update("query-shape", "`query` must have shape (n,), got (1, 2).", query=[[1, 2]]),
     update("query-half", "`query` must hold labels, whole if numbers, got 0.5", query=[1, 0.5]),

@@ -293,3 +293,11 @@ def test_waiting_rows_are_kept_as_wide_as_they_came() -> None:
     together = np.concatenate(batches)  # as float64
     assert sketch == se.PRCurveSketch().update(np.ones(5, dtype=int), together)
     assert len(sketch._state.lo) == 3
+
+
+@pytest.mark.parametrize("scores", [[0.5, None, 0.25], np.array([0.5, np.nan, 0.25], object)])
+def test_a_missing_score_is_skipped_where_nan_is(scores: Any) -> None:
+    sketch = se.PRCurveSketch(nan="skip").update([1, 1, 0], scores)
+    assert sketch == se.PRCurveSketch(nan="skip").update([1, 1, 0], [0.5, np.nan, 0.25])
+    with pytest.raises(se.InvalidInputError, match="`y_score` must not hold missing values"):
+        se.PRCurveSketch().update([1, 1, 0], scores)
