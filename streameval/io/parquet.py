@@ -19,9 +19,13 @@ if TYPE_CHECKING:
 
     from streameval.io.columns import Column
 
-__all__ = ["ParquetBlock", "parquet_blocks"]
+__all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
 
 _SHOWN = 128
+_SINGLE = (
+    *("int", "uint", "float", "double", "halffloat", "decimal", "bool", "string", "large_string"),
+    *("date", "timestamp", "time"),
+)
 
 
 @attrs.frozen
@@ -50,14 +54,18 @@ class ParquetBlock:
     unended: str = ""
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Give the rows; columns of times, bytes and the like are left out as None."""
+        """Give the rows; columns of bytes, structures and the like are left out as None."""
         with _file(self.source) as file:
             known = file.schema_arrow.names
             plain = [field.name for field in file.schema_arrow if _is_plain(field.type)]
             shown = plain if names is None else [name for name in plain if name in names]
             batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
             for batch in batches:
-                yield from (dict.fromkeys(known) | row for row in batch.to_pylist())
+                columns = [items_of(column) for column in batch.columns]
+                yield from (
+                    dict.fromkeys(known) | dict(zip(shown, row, strict=True))
+                    for row in zip(*columns, strict=True)
+                )
 
     def parse(self, columns: Sequence[Column]) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -114,19 +122,38 @@ def _check_columns(names: list[str], known: list[str], source: str) -> None:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Tell numbers, text, and lists of these, by the names that Arrow gives its types."""
-    name = str(getattr(kind, "value_type", kind))
-    return name.startswith(
-        ("int", "uint", "float", "double", "halffloat", "bool", "string", "large_string")
-    )
+    """Tell numbers, text, dates, and lists of these, by the names that Arrow gives its types."""
+    return str(getattr(kind, "value_type", kind)).startswith(_SINGLE)
 
 
 def _values(column: Any, kind: Kind) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
+    column = _decoded(column)
     array = None
     if column.null_count == 0 and not isinstance(kind, Lists):
         array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)
-    return column.to_pylist() if array is None else array
+    return items_of(column) if array is None else array
+
+
+def items_of(column: Any) -> list[Any]:
+    """List the values of an Arrow column; times past the microsecond are text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if str(column.type).startswith(("timestamp[ns", "time64[ns")):
+        is_time = pa.types.is_time(column.type)
+        coarser = pa.time64("us") if is_time else pa.timestamp("us", column.type.tz)
+        try:
+            column = column.cast(coarser)
+        except pa.ArrowInvalid:  # Python has no nanoseconds
+            column = column.cast(pa.string())
+    items: list[Any] = column.to_pylist()
+    return items
+
+
+def _decoded(column: Any) -> Any:
+    """Write the values of a dictionary, which pandas calls categories, in every row."""
+    is_encoded = str(column.type).startswith("dictionary")
+    return column.cast(column.type.value_type) if is_encoded else column
 
 
 def _scalars(column: Any, kind: Kind) -> Array | None:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from itertools import chain, islice
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol
 
 from streameval.errors import BadDataError
 from streameval.io import name_of, read_blocks, read_qrels
+from streameval.io.formats import format_of
 from streameval.io.run_blocks import RunBlock
-from streameval.io.streams import CutShortError
+from streameval.io.streams import CutShortError, reading, store_of
 from streameval.io.trec import sized_runs
 from streameval.runs.counting import MAYBE_PARTIAL, bad_rows
 from streameval.runs.totals import BadRows, Seen
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
 
     from streameval.io import Block
 
-__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "typical_row"]
+__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
 
 Row = Mapping[str, Any]
 
@@ -213,6 +215,42 @@ def look_ahead(
         if faults:
             seen.append(block)
     return [], iter(seen)
+
+
+def files_of(path: str) -> list[tuple[str, str | None]]:
+    """List the files of a folder, or the one file that a path is, each with its format.
+
+    The name of a folder may tell the format of its files, ``log.parquet``. Files whose names
+    begin with a dot or an underscore are left out, as engines leave marks in such.
+    """
+    found = store_of(path)
+    if found is None:
+        is_folder = Path(path).is_dir()
+        below = (str(file) for file in Path(path).rglob("*") if file.is_file())
+    else:
+        below, is_folder = _stored(path, *found)
+    if not is_folder:
+        return [(path, None)]
+    root = path.rstrip("/")
+    names = sorted(name for name in below if not _is_hidden(name.removeprefix(root)))
+    form = format_of(root)
+    return [(name, form or format_of(name)) for name in names]
+
+
+def _stored(address: str, store: Any, path: str) -> tuple[Iterator[str], bool]:
+    """List the files below an address, and tell whether it is a folder."""
+    from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
+
+    with reading(address):
+        is_folder = store.get_file_info(path).type == fs.FileType.Directory
+        inside = store.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else []
+    root = address.rstrip("/")
+    files = (info.path for info in inside if info.type == fs.FileType.File)
+    return (root + file.removeprefix(path.rstrip("/")) for file in files), is_folder
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
 def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:

@@ -10,7 +10,6 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
-    has_integer_labels,
     label_kind,
     lay_out,
     listed_classes,
@@ -21,6 +20,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
 )
 from streameval.io import Column, Numbers
+from streameval.runs.columns import has_integer_labels
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -116,7 +116,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     `from_scores` too: the readers give scores as floats and labels as none, so that the state
     merges with those that a program makes.
     """
-    integers = layout.multilabel or has_integer_labels(classes, layout)
+    integers = layout.multilabel or has_integer_labels(classes, layout.row[layout.label[0]])
     chosen = {
         "multilabel": options.multilabel,
         "threshold": options.threshold,

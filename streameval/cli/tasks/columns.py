@@ -9,6 +9,7 @@ import attrs
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
 from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
+from streameval.runs.columns import class_kind, says_truth
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -21,7 +22,6 @@ __all__ = [
     "Layout",
     "check_columns",
     "check_one_column",
-    "has_integer_labels",
     "label_kind",
     "lay_out",
     "listed_classes",
@@ -151,13 +151,6 @@ def n_classes(classes: Any) -> int:
     return classes if isinstance(classes, int) else len(classes)
 
 
-def has_integer_labels(classes: Any, layout: Layout) -> bool:
-    """Tell whether labels are integers: by the classes, else by the first label."""
-    if isinstance(classes, tuple):
-        return isinstance(classes[0], int)
-    return isinstance(classes, int) or not isinstance(layout.row[layout.label[0]], str)
-
-
 def read_label(text: str | None, option: str, *, integers: bool) -> int | str | None:
     """Read a label that was typed, as the labels of the file are."""
     label = integer_or_text(text) if text is not None and integers else text
@@ -170,19 +163,16 @@ def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
         return vector_kind(layout, names, classes, integers=True)
-    listed = classes != "auto"
-    integers = has_integer_labels(classes, layout)
     label = layout.row[layout.label[0]]
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
-    if listed and integers and _is_word_for_truth(label) and n_classes(classes) == 2:
-        return Flags()
-    if listed and integers and isinstance(label, str):
+    kind = class_kind(classes, label, _AS_THE_FIRST)
+    if classes != "auto" and kind == Labels(integers=True) and isinstance(label, str):
         raise UsageError(
             f"`{layout.label[0]}` holds text, {label!r}, but the classes are numbers; "
             "list the labels with --classes a,b,..."
         )
-    return Labels(integers, listed, "" if listed else _AS_THE_FIRST)
+    return kind
 
 
 def presence_kind(layout: Layout, advice: str) -> Kind:
@@ -197,16 +187,11 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
     label = layout.row[name]
     if isinstance(label, list):
         raise UsageError(f"`{name}` holds lists, but there is one score a row.")
-    if _is_word_for_truth(label):
+    if says_truth(label):
         return Flags()
     if isinstance(label, str):
         raise UsageError(f"`{name}` holds text, {label!r}; {advice}.")
     return Labels(integers=True)
-
-
-def _is_word_for_truth(label: Any) -> bool:
-    """Tell whether a label of a text table says true or false."""
-    return isinstance(label, str) and label.lower() in ("true", "false")
 
 
 def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool) -> Kind:

@@ -22,6 +22,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
 )
 from streameval.io import Column, Kind, Labels, Numbers
+from streameval.runs.columns import id_kind
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -77,13 +78,12 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
     make = partial(GroupedAUC, **given, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
-    # Among identifiers of digits and letters are some of digits alone: those are text as well.
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
-    integers = all(isinstance(group, (int, float)) and group == group // 1 for group in groups)
+    group = id_kind(groups, " as the first groups are", longest=256)
     columns = (
         Column("y_true", layout.label, presence_kind(layout, "0 and 1 are needed")),
         Column("y_score", layout.prediction, Numbers()),
-        Column("group", (options.group,), Labels(integers, hint=" as the first groups are")),
+        Column("group", (options.group,), group),
         *weight_columns(options),
     )
     return Plan(make, columns, options.max_bad)

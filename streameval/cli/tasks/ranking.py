@@ -15,6 +15,7 @@ from streameval.cli.tasks.columns import check_columns, check_one_column
 from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
+from streameval.runs.columns import id_kind
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
 
@@ -46,7 +47,6 @@ _IN_LISTS = {
     "doc": "integers or of text",
     "retrieved": "true and false",
 }
-_LONGEST_ID = 4096  # some documents are named by their address
 _LISTS = ("relevance", "score", "doc", "retrieved")
 # A row that says nothing: a query of which no document is known has to have a row.
 _BLANK = {"relevance": math.nan, "score": 0.0, "retrieved": False}
@@ -169,9 +169,7 @@ def _kind(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> Kind:
         return Flags()
     if argument == "num_relevant":
         return Labels(integers=True)
-    # Among identifiers of digits and letters are some of digits alone: those are text as well.
-    integers = all(isinstance(value, int) for value in _values(names[argument], rows))
-    return Labels(integers, hint=" as the first ones are", longest=_LONGEST_ID)
+    return id_kind(_values(names[argument], rows))
 
 
 def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
