@@ -22,10 +22,8 @@ if TYPE_CHECKING:
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
 
 _SHOWN = 128
-_SINGLE = (
-    *("int", "uint", "float", "double", "halffloat", "decimal", "bool", "string", "large_string"),
-    *("date", "timestamp", "time"),
-)
+_NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
+_SINGLE = (*_NUMBERS, "decimal", "string", "large_string", "date", "timestamp", "time")
 
 
 @attrs.frozen
@@ -62,10 +60,8 @@ class ParquetBlock:
             batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
             for batch in batches:
                 columns = [items_of(column) for column in batch.columns]
-                yield from (
-                    dict.fromkeys(known) | dict(zip(shown, row, strict=True))
-                    for row in zip(*columns, strict=True)
-                )
+                for _, *row in zip(range(batch.num_rows), *columns, strict=True):
+                    yield dict.fromkeys(known) | dict(zip(shown, row, strict=True))
 
     def parse(self, columns: Sequence[Column]) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -106,7 +102,7 @@ def _file(source: str) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(source) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.
         reason = repr(str(error).partition("\n")[0].rstrip("."))[1:-1]
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
@@ -157,6 +153,8 @@ def _decoded(column: Any) -> Any:
 
 
 def _scalars(column: Any, kind: Kind) -> Array | None:
+    if not str(column.type).startswith(_NUMBERS):
+        return None
     values: Array = column.to_numpy()
     if isinstance(kind, Numbers) and values.dtype.kind in "fiu":
         return values.astype(np.float64)

@@ -102,7 +102,8 @@ def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
     """Choose what one value of an argument is."""
     first = values[0] if values else None
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
-    if isinstance(first, list):
+    may_be_list = argument.startswith("y_") and getattr(config, "classes", None) is not None
+    if isinstance(first, list) and may_be_list:
         of_integers = not is_number and all(type(item) in (int, bool) for item in first)
         return Vectors(len(first), of_integers)
     if is_number or (argument == "y_pred" and _are_scores(config, values)):

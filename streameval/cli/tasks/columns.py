@@ -8,8 +8,8 @@ import attrs
 
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
-from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
-from streameval.runs.columns import class_kind, says_truth
+from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, as_text, integer_or_text
+from streameval.runs.columns import class_kind, has_integer_labels, says_truth
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -167,9 +167,13 @@ def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
     kind = class_kind(classes, label, _AS_THE_FIRST)
-    if classes != "auto" and kind == Labels(integers=True) and isinstance(label, str):
+    if (
+        classes != "auto"
+        and kind == Labels(integers=True)
+        and not has_integer_labels("auto", label)
+    ):
         raise UsageError(
-            f"`{layout.label[0]}` holds text, {label!r}, but the classes are numbers; "
+            f"`{layout.label[0]}` holds text, {as_text(label)!r}, but the classes are numbers; "
             "list the labels with --classes a,b,..."
         )
     return kind
@@ -189,8 +193,8 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
         raise UsageError(f"`{name}` holds lists, but there is one score a row.")
     if says_truth(label):
         return Flags()
-    if isinstance(label, str):
-        raise UsageError(f"`{name}` holds text, {label!r}; {advice}.")
+    if not has_integer_labels("auto", label):
+        raise UsageError(f"`{name}` holds text, {as_text(label)!r}; {advice}.")
     return Labels(integers=True)
 
 

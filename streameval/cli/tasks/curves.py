@@ -22,7 +22,7 @@ from streameval.cli.tasks.columns import (
     weight_columns,
 )
 from streameval.io import Column, Kind, Labels, Numbers
-from streameval.runs.columns import id_kind
+from streameval.runs.columns import has_integer_labels, id_kind
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -173,5 +173,5 @@ def _truth_kind(options: Options, layout: Layout) -> Kind:
     """Read 0 and 1, or any two labels of which the positive one was named."""
     label = layout.row[layout.label[0]]
     if options.pos_label is not None and not isinstance(label, list):
-        return Labels(integers=not isinstance(label, str))
+        return Labels(integers=has_integer_labels("auto", label))
     return presence_kind(layout, "name the positive one of two labels with --pos-label")
