@@ -24,9 +24,10 @@ from streameval.cli.options import Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
+from streameval.cli.states.merge import merge
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
-from streameval.cli.states.show import merge, show
+from streameval.cli.states.show import show
 from streameval.cli.terminal import Note, line_of, printable_lines
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 

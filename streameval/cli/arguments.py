@@ -1,4 +1,4 @@
-"""The arguments of the command line."""
+"""The arguments of every command, in the order of its help."""
 
 from __future__ import annotations
 
@@ -8,26 +8,14 @@ from typing import Any, NoReturn
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
-from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
-from streameval.cli.state_arguments import (
-    COMPLETION_EPILOG,
-    DIFF_EPILOG,
-    EXPLAIN_EPILOG,
-    PLOT_EPILOG,
-    REPORT_EPILOG,
-    add_completion,
-    add_diff,
-    add_explain,
-    add_numbers,
-    add_plot,
-    add_report,
-)
+from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.cli.terminal import printable
 from streameval.cli.views.gates import parse_gate
+from streameval.cli.views.kinds import VIEWS
 from streameval.io import FORMATS
 
-__all__ = ["argument_parser"]
+__all__ = ["SHELLS", "argument_parser"]
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and on many processes."
 _EPILOG = """\
@@ -77,6 +65,81 @@ examples:
   streameval show all.state --json --level 0.99
 """
 
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
+_DIFF_EPILOG = """\
+examples:
+  streameval diff monday.state tuesday.state
+  streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
+  streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
+  streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
+
+A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
+two states: it fails if the metric changes by X or more, or by anything if X is
+0; 1% is a share of the value of A. Where numbers have certified intervals it is
+undecided, and fails, unless these leave no doubt.
+
+The sampling intervals are those of two independent samples. Two models on the
+same rows err together, and their interval is wider than need be: if it leaves 0
+out, the difference is beyond chance all the more, but 0 in it says little. For
+rankings, streameval.compare in Python pairs the queries.
+"""
+_REPORT_EPILOG = """\
+examples:
+  streameval report week.state -o week.html
+  streameval report monday.state tuesday.state -o days.html --title 'Two days'
+"""
+_EXPLAIN_EPILOG = """\
+example:
+  streameval explain week.state
+"""
+_PLOT_EPILOG = """\
+examples:
+  streameval plot all.state -o all.png
+  streameval plot all.state --curve matrix -o matrix.svg
+"""
+_COMPLETION_EPILOG = """\
+examples:
+  streameval completion bash > streameval.bash
+  streameval completion zsh > _streameval
+
+For bash, this line in ~/.bashrc does:
+
+  eval "$(streameval completion bash)"
+
+For zsh, the file _streameval goes into a folder of $fpath, for fish the file
+streameval.fish into ~/.config/fish/completions.
+"""
+_OF_QUERIES = {
+    "--query": "the query of the row, default query",
+    "--relevance": "the relevance, default relevance; empty or null: not judged",
+    "--doc": "the document, default doc if there is one",
+    "--retrieved": "false for a judged document not returned, default retrieved if there is one",
+    "--num-relevant": "how many relevant documents the query has, default num_relevant",
+}
+_CONVENTIONS = {
+    "--like": (
+        ("trec_eval", "sklearn", "recsys", "ltr"),
+        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+    ),
+    "--ties": (
+        ("expected", "docid_desc", "pessimistic", "optimistic"),
+        "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+    ),
+    "--ap-norm": (
+        ("R", "min"),
+        "map@k over R (default), the number of relevant documents, or min(R, k)",
+    ),
+    "--unjudged": (
+        ("nonrelevant", "drop"),
+        "what was not judged is nonrelevant (default), or drop: left out",
+    ),
+    "--negative": (
+        ("raise", "zero"),
+        "a negative relevance: raise (default), or zero: not judged",
+    ),
+}
+
 
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
@@ -89,14 +152,14 @@ def argument_parser() -> argparse.ArgumentParser:
     make = commands.add_parser
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
     _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
-    add_diff(_parser(make, "diff", help="compare two states", epilog=DIFF_EPILOG))
-    add_explain(
-        _parser(make, "explain", help="say what a state holds in words", epilog=EXPLAIN_EPILOG)
+    _add_diff(_parser(make, "diff", help="compare two states", epilog=_DIFF_EPILOG))
+    _add_explain(
+        _parser(make, "explain", help="say what a state holds in words", epilog=_EXPLAIN_EPILOG)
     )
-    add_plot(_parser(make, "plot", help="draw what states hold", epilog=PLOT_EPILOG))
-    add_report(_parser(make, "report", help="lay states out as a page", epilog=REPORT_EPILOG))
-    add_completion(
-        _parser(make, "completion", help="let a shell complete", epilog=COMPLETION_EPILOG)
+    _add_plot(_parser(make, "plot", help="draw what states hold", epilog=_PLOT_EPILOG))
+    _add_report(_parser(make, "report", help="lay states out as a page", epilog=_REPORT_EPILOG))
+    _add_completion(
+        _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
     return parser
 
@@ -168,9 +231,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
-    add_ranking(parser.add_argument_group("rankings"))
+    _add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
-    add_ranking_output(output)
+    _add_ranking_output(output)
     output.add_argument(
         "-o", dest="output", type=values.path, metavar="STATE", help="save the state to this file"
     )
@@ -273,9 +336,89 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
     )
 
 
+def _add_ranking(group: argparse._ArgumentGroup) -> None:
+    """Add what says how queries are read and counted."""
+    group.add_argument(
+        "--qrels", metavar="FILE", help="TREC judgements; the files are parts of one TREC run"
+    )
+    group.add_argument(
+        "--no-count-missing",
+        dest="count_missing",
+        action="store_false",
+        default=None,
+        help="judged queries that the run lacks are in another part of it",
+    )
+    group.add_argument(
+        "--measures",
+        type=values.measures,
+        action="extend",
+        metavar="A,B,C",
+        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
+    )
+    for option, (choices, text) in _CONVENTIONS.items():
+        group.add_argument(option, choices=choices, metavar="WHAT", help=text)
+    group.add_argument(
+        "--relevance-level",
+        type=values.number,
+        metavar="R",
+        help="from which relevance on a document is relevant, default 1",
+    )
+    group.add_argument(
+        "--gain", type=values.gain, metavar="GAIN", help="linear (default), exp2, or 1=1,2=3"
+    )
+    for option, words in (("--empty", "zero, skip, one or nan"), ("--missing", "zero or skip")):
+        what = "with nothing to find" if option == "--empty" else "judged, but not in the run"
+        group.add_argument(
+            option,
+            type=values.policy,
+            metavar="WHAT",
+            help=f"a query {what}: {words}, or by measure, map=skip",
+        )
+    _add_limits(group)
+    for option, text in _OF_QUERIES.items():
+        group.add_argument(option, metavar="COLUMN", help=text)
+
+
+def _add_ranking_output(group: argparse._ArgumentGroup) -> None:
+    """Add what says how values are printed."""
+    group.add_argument(
+        "--per-query",
+        action="store_true",
+        default=None,
+        help="the values of each query too, in the layout of trec_eval, or with --json as lines",
+    )
+    group.add_argument(
+        "--trec",
+        action="store_true",
+        default=None,
+        help="the layout of trec_eval in place of the report",
+    )
+
+
+def _add_limits(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--track-queries",
+        action="store_true",
+        default=None,
+        help="keep the queries in the state, so that none is counted twice by a merge",
+    )
+    group.add_argument(
+        "--rows-per-query",
+        type=values.positive,
+        metavar="N",
+        help="rows kept for measures without a cutoff where queries come row by row, default 1000",
+    )
+    group.add_argument(
+        "--max-open-queries",
+        type=values.positive,
+        metavar="N",
+        help="more of them, come row by row, are refused",
+    )
+
+
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
-    add_numbers(group)
+    _add_numbers(group)
     group.add_argument(
         "--fail-under",
         dest="gates",
@@ -307,3 +450,92 @@ def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.description = "Report what a state holds."
     parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
     _add_reporting(parser)
+
+
+def _add_numbers(group: argparse._ArgumentGroup) -> None:
+    """Add the options that say which numbers are shown, and how."""
+    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    group.add_argument(
+        "--metrics",
+        action="extend",
+        type=values.metrics,
+        default=[],
+        metavar="A,B,C",
+        help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
+    )
+    group.add_argument(
+        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+    )
+    group.add_argument(
+        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
+    )
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `diff`."""
+    parser.description = "Compare two states of one kind, metric by metric."
+    parser.add_argument("before", metavar="A", help="the state before")
+    parser.add_argument("after", metavar="B", help="the state after")
+    output = parser.add_argument_group("output")
+    _add_numbers(output)
+    output.add_argument(
+        "--fail-on",
+        dest="conditions",
+        action="append",
+        type=parse_condition,
+        default=[],
+        metavar="CONDITION",
+        help="exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable",
+    )
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `completion`."""
+    parser.description = "Print what lets a shell complete; needs shtab, the extra `completion`."
+    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `explain`."""
+    parser.description = "Say what a state holds, what limits its numbers and what they mean."
+    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `plot`."""
+    parser.description = "Draw what states hold; needs matplotlib, the extra `plot`."
+    parser.add_argument(
+        "states",
+        nargs="+",
+        metavar="STATE",
+        help="a file that eval or merge wrote; several share the picture, but for a matrix and "
+        "curves of classes",
+    )
+    kinds = "; ".join(
+        f"{', '.join(t.pictures)} ({name})" for name, t in VIEWS.items() if t.pictures
+    )
+    parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
+    parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
+    parser.add_argument(
+        "-o",
+        dest="output",
+        type=values.path,
+        required=True,
+        metavar="FILE",
+        help="ends in .png, .svg or .pdf",
+    )
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    """Add the arguments of `report`."""
+    parser.description = "Lay out what states hold as one HTML file, side by side."
+    parser.add_argument(
+        "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
+    )
+    parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
+    parser.add_argument(
+        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+    )
+    parser.add_argument(
+        "-o", dest="output", type=values.path, required=True, metavar="FILE", help="ends in .html"
+    )

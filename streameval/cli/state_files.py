@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.errors import BadDataError, CorruptStateError, IncompatibleStateError
+from streameval.errors import BadDataError, CorruptStateError
 from streameval.io import STANDARD_INPUT
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from streameval.runs.slices import Slices
 
@@ -24,7 +24,6 @@ __all__ = [
     "check_output",
     "check_state_output",
     "load_state",
-    "merge_states",
     "save_picture",
     "save_slices",
     "save_state",
@@ -152,23 +151,6 @@ def load_state(path: str) -> Any:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
         raise error.within(path) from None
-
-
-def merge_states(paths: Sequence[str]) -> Any:
-    """Merge state files, one at a time.
-
-    Raises
-    ------
-    IncompatibleStateError
-        If one does not fit those before it; the message names the file.
-    """
-    total = load_state(paths[0])
-    for path in paths[1:]:
-        try:
-            total.merge(load_state(path))
-        except IncompatibleStateError as error:
-            raise IncompatibleStateError(f"{path} does not fit {paths[0]}: {error}") from None
-    return total
 
 
 def _slice_name(column: str, value: str | None) -> str:
