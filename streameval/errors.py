@@ -104,7 +104,12 @@ class StreamevalError(Exception):
     ) -> None:
         subject = Named(argument) if isinstance(argument, str) else argument
         advice = (remedy,) if isinstance(remedy, str) else remedy
-        self._parts = {"argument": subject, "at": at, "remedy": advice, "where": where}
+        self._parts: dict[str, Any] = {
+            "argument": subject,
+            "at": at,
+            "remedy": advice,
+            "where": where,
+        }
         self._pieces = reason
         self.argument = None if subject is None else subject.name
         self.position = position

@@ -164,7 +164,7 @@ class Labels:
         are_usual = set(map(type, values)) <= self._text_types
         if not are_usual and any(map(self.fault, values)):
             return None
-        texts = list(map(str if are_usual else as_text, values))
+        texts = [str(value) if are_usual else as_text(value) or "" for value in values]
         # Objects: an array of str would be as wide as its longest item.
         return objects(texts) if all(map(self._fits, set(texts))) else None
 

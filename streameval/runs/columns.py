@@ -6,7 +6,6 @@ from datetime import date, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
-from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.regression import RegressionConfig
 from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors
 
@@ -120,14 +119,14 @@ def _label_kind(config: Any, first: Any) -> Kind:
     return Flags() if says_truth(first) else Labels(integers=has_integer_labels("auto", first))
 
 
-def _are_scores(config: ConfusionConfig, values: Sequence[Any]) -> bool:
+def _are_scores(config: Any, values: Sequence[Any]) -> bool:
     """Tell scores from labels where both are numbers; 1.0 may be a label that was met."""
     if config.from_scores is not None:
-        return config.from_scores
+        return bool(config.from_scores)
     fractions = (value for value in values if isinstance(value, float))
     return any(config.classes != "auto" or value != value // 1 for value in fractions)
 
 
 def _common(kinds: Sequence[Kind]) -> Kind:
-    """Choose the kind that suits all members: numbers may be read as labels later, if whole."""
-    return next((kind for kind in kinds if isinstance(kind, Numbers)), kinds[0])
+    """Choose the kind that suits all members: what is read as labels serves as numbers too."""
+    return next((kind for kind in kinds if not isinstance(kind, Numbers)), kinds[0])

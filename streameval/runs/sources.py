@@ -224,29 +224,32 @@ def files_of(path: str) -> list[tuple[str, str | None]]:
     begin with a dot or an underscore are left out, as engines leave marks in such.
     """
     found = store_of(path)
-    if found is None:
-        is_folder = Path(path).is_dir()
-        below = (str(file) for file in Path(path).rglob("*") if file.is_file())
-    else:
-        below, is_folder = _stored(path, *found)
-    if not is_folder:
+    below = _below(Path(path)) if found is None else _stored(path, *found)
+    if below is None:
         return [(path, None)]
     root = path.rstrip("/")
-    names = sorted(name for name in below if not _is_hidden(name.removeprefix(root)))
     form = format_of(root)
+    names = [f"{root}/{name}" for name in sorted(below) if not _is_hidden(name)]
     return [(name, form or format_of(name)) for name in names]
 
 
-def _stored(address: str, store: Any, path: str) -> tuple[Iterator[str], bool]:
-    """List the files below an address, and tell whether it is a folder."""
+def _below(folder: Path) -> list[str] | None:
+    """List the files below a folder, relative to it; None if it is none."""
+    if not folder.is_dir():
+        return None
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+
+
+def _stored(address: str, store: Any, path: str) -> list[str] | None:
+    """List the same of a folder in a store."""
     from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
 
     with reading(address):
-        is_folder = store.get_file_info(path).type == fs.FileType.Directory
-        inside = store.get_file_info(fs.FileSelector(path, recursive=True)) if is_folder else []
-    root = address.rstrip("/")
+        if store.get_file_info(path).type != fs.FileType.Directory:
+            return None
+        inside = store.get_file_info(fs.FileSelector(path, recursive=True))
     files = (info.path for info in inside if info.type == fs.FileType.File)
-    return (root + file.removeprefix(path.rstrip("/")) for file in files), is_folder
+    return [file.removeprefix(path).lstrip("/") for file in files]
 
 
 def _is_hidden(name: str) -> bool:
