@@ -18,7 +18,6 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "Named",
-    "Position",
     "StreamevalError",
     "UnsupportedVersionError",
     "require",
