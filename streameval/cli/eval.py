@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 import os
-import stat
 import sys
-from pathlib import Path
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
@@ -22,6 +21,8 @@ from streameval.cli.terminal import Note, is_live
 from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
 from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
+from streameval.io.errors import ScatteredQueryError
+from streameval.io.streams import is_read_once
 from streameval.runs.slices import counting_plan, sliced
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
@@ -55,7 +56,15 @@ def evaluate(options: Options) -> Outcome:
     task = task_asked_for(options)
     _check_by(options)
     _check_output(options)
-    source = _source(options)
+    with closing(_source(options)) as source:
+        try:
+            return _evaluated(task, source, options)
+        except ScatteredQueryError:
+            source.gather()
+            return _evaluated(task, source, options)
+
+
+def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     rows, blocks = look_ahead(source.blocks(), options.max_bad, advice=_PARTIAL)
     if not rows:
         raise _no_rows(options, source.left())
@@ -67,9 +76,9 @@ def evaluate(options: Options) -> Outcome:
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.left(), *source.finish(total))
+        remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator):
+            for text in plan.finish(accumulator, missing):
                 spool.write(text)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)
@@ -160,19 +169,11 @@ def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: S
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
     """Raise UsageError if a file can be read only once, as a pipe can."""
     for file in files:
-        if file == STANDARD_INPUT or _is_pipe(file):
+        if is_read_once(file):
             raise UsageError(
                 f"{name_of(file)} can be read only once, but --by has to find the most frequent "
                 "values first; name them, as in --by COLUMN=A,B,C."
             )
-
-
-def _is_pipe(file: str) -> bool:
-    try:
-        mode = Path(file).stat().st_mode
-    except OSError:
-        return False  # reading it says what is wrong
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def _unsure(column: str) -> str:

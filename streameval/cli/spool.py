@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Self
 
-from streameval.errors import BadDataError
+from streameval.io.streams import writing_temporary_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -46,7 +45,7 @@ class Spool:
         BadDataError
             If there is no room for it.
         """
-        with _room():
+        with writing_temporary_file():
             self._file.write(text)
 
     def read(self) -> Iterator[str]:
@@ -55,12 +54,3 @@ class Spool:
             file.seek(0)
             while piece := file.read(_PIECE):
                 yield piece
-
-
-@contextmanager
-def _room() -> Iterator[None]:
-    try:
-        yield
-    except OSError as error:
-        reason = str(error.strerror or error).lower()
-        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None

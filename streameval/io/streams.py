@@ -20,11 +20,13 @@ __all__ = [
     "STANDARD_INPUT",
     "ByteStream",
     "CutShortError",
+    "is_read_once",
     "name_of",
     "opened",
     "reading",
     "size_of",
     "store_of",
+    "writing_temporary_file",
 ]
 
 STANDARD_INPUT = "-"
@@ -116,9 +118,15 @@ class ByteStream:
 
 
 @contextmanager
-def opened(name: str, *, may_be_cut: bool = False) -> Iterator[ByteStream]:
-    """Open a file, or standard input for "-", to be read inside the block."""
-    if name == STANDARD_INPUT:
+def opened(
+    name: str, *, may_be_cut: bool = False, copy: BinaryIO | None = None
+) -> Iterator[ByteStream]:
+    """Open a file, or standard input for "-", or a copy of it, to be read inside the block."""
+    if copy is not None:
+        with reading(name_of(name)):
+            copy.seek(0)
+            yield ByteStream(copy, name_of(name), may_be_cut=may_be_cut)
+    elif name == STANDARD_INPUT:
         with reading(name_of(name)):
             yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
@@ -145,6 +153,17 @@ def store_of(name: str) -> tuple[Any, str] | None:
     except ArrowInvalid:  # a path as any other
         return None
     return found
+
+
+def is_read_once(name: str) -> bool:
+    """Tell whether a source can be read only once, as standard input and a pipe can."""
+    if name == STANDARD_INPUT:
+        return True
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return False  # reading it says what is wrong
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def name_of(source: str) -> str:
@@ -174,3 +193,13 @@ def reading(name: str) -> Iterator[None]:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
     except OSError as error:
         raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
+
+
+@contextmanager
+def writing_temporary_file() -> Iterator[None]:
+    """Turn what can go wrong while a temporary file is written into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = str(error.strerror or error).lower()
+        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None

@@ -69,7 +69,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
-        return Plan(make, columns, options.max_bad, update=whole, text=text)
+        finish = partial(_count_missing, write=write)
+        return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     if options.count_missing is not None:
         raise UsageError("--no-count-missing needs --qrels.")
     names = _names(options, rows)
@@ -129,7 +130,7 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
 def _refuse_run(row: Row) -> None:
     """Say what is missing where a run was taken for a table."""
     fields = " ".join(row).split()
-    if len(fields) in (5, 6) and fields[1] in ("Q0", "0"):
+    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
         raise UsageError("the file looks like a TREC run, which needs --qrels, its judgements.")
 
 
@@ -246,17 +247,37 @@ def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> 
 
 def _close_queries(
     accumulator: RankingAccumulator,
+    missing: Sequence[str],  # noqa: ARG001 - rows have no judgements apart
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Iterator[str]:
     """Evaluate the queries that were counted row by row; give their values in pieces."""
     held: list[Mapping[str, Array]] = []
     accumulator.close(on_queries=held.append)
-    if write is not None:
-        for columns in held:
-            for start in range(0, len(columns["query"]), _PIECE):
-                part = slice(start, start + _PIECE)
-                yield write({name: column[part] for name, column in columns.items()})
+    return _written(held, write)
+
+
+def _count_missing(
+    accumulator: RankingAccumulator,
+    missing: Sequence[str],
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Iterator[str]:
+    """Count judged queries that no file has; give what they count, in their order, in pieces."""
+    held: list[Mapping[str, Array]] = []
+    accumulator.add_missing(missing, on_queries=held.append)
+    return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)
+
+
+def _written(
+    held: Sequence[Mapping[str, Array]], write: Callable[[Mapping[str, Any]], str] | None
+) -> Iterator[str]:
+    if write is None:
+        return
+    for columns in held:
+        for start in range(0, len(columns["query"]), _PIECE):
+            part = slice(start, start + _PIECE)
+            yield write({name: column[part] for name, column in columns.items()})
 
 
 def _sizes(lists: Mapping[str, Array]) -> Array:
