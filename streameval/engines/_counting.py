@@ -27,11 +27,11 @@ from streameval.runs.totals import Tally, merge_tree
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counting", "Make", "Progress", "Slices", "as_sources", "merge_tree", "merged"]
+__all__ = ["Counting", "Make", "Progress", "States", "as_sources", "merge_tree", "merged"]
 
 Make = Callable[[], Any]
 Progress = Callable[[int, int], object]
-Slices = dict[Any, bytes]
+States = dict[Any, bytes]
 """The state of each value of the column `by`, or one state under None."""
 
 
@@ -91,7 +91,7 @@ class Counting:
         check_there(self._wanted, known)
         return [name for name in self._wanted if name in known]
 
-    def count(self, source: Any) -> Slices:
+    def count(self, source: Any) -> States:
         """Count what is behind a path, or a batch.
 
         A path is a file of Parquet, CSV or JSON lines, or a folder of such, read as the command
@@ -114,7 +114,7 @@ class Counting:
                 raise BadDataError(f"{file}: {error}") from error
         return self._states(held)
 
-    def count_batches(self, batches: Iterable[Any]) -> Slices:
+    def count_batches(self, batches: Iterable[Any]) -> States:
         """Count batches into new accumulators."""
         held = self._empty()
         for batch in batches:
@@ -135,7 +135,7 @@ class Counting:
         if not _is_empty(next(iter(arrays.values()))):
             accumulator.update(arrays, **self.options)
 
-    def result(self, slices: Slices) -> Any:
+    def result(self, slices: States) -> Any:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
         if self.by is None:
             return from_bytes(slices[None]) if slices else self.make()
@@ -170,12 +170,12 @@ class Counting:
     def _empty(self) -> Any:
         return self.make() if self.by is None else Sliced(self.make, self.by)
 
-    def _states(self, held: Any) -> Slices:
+    def _states(self, held: Any) -> States:
         parts = {None: held} if self.by is None else held.slices().by_value
         return {value: part.to_bytes() for value, part in parts.items()}
 
 
-def merged(*parts: Slices) -> Slices:
+def merged(*parts: States) -> States:
     """Merge states into new ones; the arguments are left alone, so it may run any number of times.
 
     Examples

@@ -112,3 +112,10 @@ def test_raised_errors_say_where_without_their_text(provoke, argument, position)
         provoke()
     assert (caught.value.argument, caught.value.position) == (argument, position)
     assert f"`{argument}` {caught.value.reason}" in str(caught.value)
+
+
+def test_states_that_do_not_fit_name_the_option() -> None:
+    with pytest.raises(se.IncompatibleStateError) as caught:
+        se.ConfusionAccumulator().merge(se.ConfusionAccumulator(threshold=0.75))
+    assert str(caught.value) == "cannot merge: `threshold` differs (0.5 and 0.75)."
+    assert (caught.value.argument, caught.value.reason) == ("threshold", "differs (0.5 and 0.75)")

@@ -39,5 +39,5 @@ def _merged(paths: Sequence[str]) -> Any:
         try:
             total.merge(load_state(path))
         except IncompatibleStateError as error:
-            raise IncompatibleStateError(f"{path} does not fit {paths[0]}: {error}") from None
+            raise error.within(f"{path} does not fit {paths[0]}") from None
     return total
