@@ -110,35 +110,10 @@ For bash, this line in ~/.bashrc does:
 For zsh, the file _streameval goes into a folder of $fpath, for fish the file
 streameval.fish into ~/.config/fish/completions.
 """
-_OF_QUERIES = {
-    "--query": "the query of the row, default query",
-    "--relevance": "the relevance, default relevance; empty or null: not judged",
-    "--doc": "the document, default doc if there is one",
-    "--retrieved": "false for a judged document not returned, default retrieved if there is one",
-    "--num-relevant": "how many relevant documents the query has, default num_relevant",
-}
-_CONVENTIONS = {
-    "--like": (
-        ("trec_eval", "sklearn", "recsys", "ltr"),
-        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
-    ),
-    "--ties": (
-        ("expected", "docid_desc", "pessimistic", "optimistic"),
-        "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
-    ),
-    "--ap-norm": (
-        ("R", "min"),
-        "map@k over R (default), the number of relevant documents, or min(R, k)",
-    ),
-    "--unjudged": (
-        ("nonrelevant", "drop"),
-        "what was not judged is nonrelevant (default), or drop: left out",
-    ),
-    "--negative": (
-        ("raise", "zero"),
-        "a negative relevance: raise (default), or zero: not judged",
-    ),
-}
+_FROM_EVAL = "a file that eval or merge wrote"
+
+_Option = tuple[str, Any, str | None, str]
+"""A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -198,69 +173,63 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def _add(group: Any, *options: _Option) -> None:
+    for name, read, metavar, text in options:
+        if read is bool:
+            group.add_argument(name, action="store_true", default=None, help=text)
+        elif isinstance(read, tuple):
+            group.add_argument(name, choices=read, metavar=metavar, help=text)
+        else:
+            group.add_argument(name, type=read, metavar=metavar, help=text)
+
+
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.description = "Count the rows of files and report."
     files = parser.add_argument_group("input")
     files.add_argument(
         "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
     )
-    files.add_argument("--format", choices=FORMATS, help="default: by name or content")
-    files.add_argument(
-        "--max-bad",
-        type=values.count,
-        default=0,
-        metavar="N",
-        help="bad rows to leave out, default 0",
-    )
-    files.add_argument(
-        "--partial-last-line",
-        choices=("count", "skip"),
-        help="one without a newline counts (default), or is left for next time",
-    )
-    files.add_argument(
-        "--jobs", type=values.positive, default=1, metavar="N", help="processes, default 1"
-    )
     default, *others = TASKS
-    files.add_argument(
-        "--task",
-        choices=list(TASKS),
-        default=default,
-        metavar="TASK",
-        help=f"{default} (default), {', '.join(others)}",
+    tasks = f"{default} (default), {', '.join(others)}"
+    _add(
+        files,
+        ("--format", FORMATS, None, "default: by name or content"),
+        ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
+        (
+            *("--partial-last-line", ("count", "skip"), None),
+            "one without a newline counts (default), or is left for next time",
+        ),
+        ("--jobs", values.positive, "N", "processes, default 1"),
+        ("--task", tuple(TASKS), "TASK", tasks),
     )
+    parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
     _add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
-    _add_ranking_output(output)
-    output.add_argument(
-        "-o", dest="output", type=values.path, metavar="STATE", help="save the state to this file"
+    _add(
+        output,
+        (
+            *("--per-query", bool, None),
+            "the values of each query too, in the layout of trec_eval, or with --json as lines",
+        ),
+        ("--trec", bool, None, "the layout of trec_eval in place of the report"),
     )
+    _add_output(output, "STATE", "save the state to this file", required=False)
 
 
 def _add_columns(group: argparse._ArgumentGroup) -> None:
-    names = values.columns
-    group.add_argument(
-        "--label",
-        type=names,
-        metavar="COLUMN",
-        help="the truth, default y_true",
+    _add(group, ("--label", values.columns, "COLUMN", "the truth, default y_true"))
+    _add(
+        group.add_mutually_exclusive_group(),
+        ("--pred", values.columns, "COLUMN", "the predicted label or number, default y_pred"),
+        (
+            *("--score", values.columns, "COLUMN"),
+            "a score, or a list of scores in the order of the classes; or several columns A,B,C",
+        ),
     )
-    predictions = group.add_mutually_exclusive_group()
-    predictions.add_argument(
-        "--pred",
-        type=names,
-        metavar="COLUMN",
-        help="the predicted label or number, default y_pred",
-    )
-    predictions.add_argument(
-        "--score",
-        type=names,
-        metavar="COLUMN",
-        help="a score, or a list of scores in the order of the classes; or several columns A,B,C",
-    )
-    group.add_argument("--weight", metavar="COLUMN", help="the weight of the row")
+    _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
     group.add_argument(
         "--by",
         action=_Once,
@@ -268,76 +237,54 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         metavar="COLUMN[=A,B]",
         help="one result for each of its most frequent values, or for those named, and the rest",
     )
-    group.add_argument(
-        "--top", type=values.positive, metavar="N", help="how many values of --by, default 20"
-    )
+    _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 
 
 def _add_decisions(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--classes",
-        type=values.classes,
-        metavar="K|A,B,C|auto",
-        help="their number, their labels, or (default) by what the rows hold",
-    )
-    group.add_argument(
-        "--threshold",
-        type=values.number,
-        metavar="T",
-        help="a score of at least T is positive, default 0.5",
-    )
-    group.add_argument(
-        "--pos-label",
-        metavar="LABEL",
-        help="the positive one of two listed classes, default the second",
-    )
-    group.add_argument("--top-k", type=values.positive, metavar="K", help="report top-k accuracy")
-    group.add_argument(
-        "--ignore-label", metavar="LABEL", help="rows whose true label this is do not count"
-    )
-    group.add_argument(
-        "--multilabel",
-        action="store_true",
-        default=None,
-        help="labels are lists of 0 and 1, one for each class",
+    _add(
+        group,
+        (
+            *("--classes", values.classes, "K|A,B,C|auto"),
+            "their number, their labels, or (default) by what the rows hold",
+        ),
+        ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
+        (
+            *("--pos-label", None, "LABEL"),
+            "the positive one of two listed classes, default the second",
+        ),
+        ("--top-k", values.positive, "K", "report top-k accuracy"),
+        ("--ignore-label", None, "LABEL", "rows whose true label this is do not count"),
+        ("--multilabel", bool, None, "labels are lists of 0 and 1, one for each class"),
     )
 
 
 def _add_curves(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--budget",
-        type=values.budget,
-        metavar="N|none",
-        help="cells kept, default 65536 a curve or 4194304 for groups; none: every score",
-    )
-    group.add_argument(
-        "--scores",
-        choices=("probability", "real"),
-        help="probabilities (default), or any numbers, as logits are",
-    )
-    group.add_argument(
-        "--nan",
-        choices=("raise", "skip", "last"),
-        help="a score of NaN is bad (default), left out of curves, or ranked last",
-    )
-    group.add_argument(
-        "--group", metavar="COLUMN", help="average the AUC within groups, such as users"
-    )
-    group.add_argument(
-        "--group-weight",
-        choices=("impressions", "uniform", "positives"),
-        help="of a group: its examples (default), one, or its positives",
-    )
-    group.add_argument(
-        "--max-groups", type=values.positive, metavar="N", help="more of them are refused"
-    )
-    group.add_argument(
-        "--bins", type=values.positive, metavar="N", help="bins of probabilities, default 15"
+    weights = ("impressions", "uniform", "positives")
+    _add(
+        group,
+        (
+            *("--budget", values.budget, "N|none"),
+            "cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+        ),
+        (
+            *("--scores", ("probability", "real"), None),
+            "probabilities (default), or any numbers, as logits are",
+        ),
+        (
+            *("--nan", ("raise", "skip", "last"), None),
+            "a score of NaN is bad (default), left out of curves, or ranked last",
+        ),
+        ("--group", None, "COLUMN", "average the AUC within groups, such as users"),
+        (
+            *("--group-weight", weights, None),
+            "of a group: its examples (default), one, or its positives",
+        ),
+        ("--max-groups", values.positive, "N", "more of them are refused"),
+        ("--bins", values.positive, "N", "bins of probabilities, default 15"),
     )
 
 
 def _add_ranking(group: argparse._ArgumentGroup) -> None:
-    """Add what says how queries are read and counted."""
     group.add_argument(
         "--qrels",
         metavar="FILE",
@@ -358,101 +305,109 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
     )
-    for option, (choices, text) in _CONVENTIONS.items():
-        group.add_argument(option, choices=choices, metavar="WHAT", help=text)
-    group.add_argument(
-        "--relevance-level",
-        type=values.number,
-        metavar="R",
-        help="from which relevance on a document is relevant, default 1",
-    )
-    group.add_argument(
-        "--gain", type=values.gain, metavar="GAIN", help="linear (default), exp2, or 1=1,2=3"
-    )
-    for option, words in (("--empty", "zero, skip, one or nan"), ("--missing", "zero or skip")):
-        what = "with nothing to find" if option == "--empty" else "judged, but not in the run"
-        group.add_argument(
-            option,
-            type=values.policy,
-            metavar="WHAT",
-            help=f"a query {what}: {words}, or by measure, map=skip",
-        )
-    _add_limits(group)
-    for option, text in _OF_QUERIES.items():
-        group.add_argument(option, metavar="COLUMN", help=text)
-
-
-def _add_ranking_output(group: argparse._ArgumentGroup) -> None:
-    """Add what says how values are printed."""
-    group.add_argument(
-        "--per-query",
-        action="store_true",
-        default=None,
-        help="the values of each query too, in the layout of trec_eval, or with --json as lines",
-    )
-    group.add_argument(
-        "--trec",
-        action="store_true",
-        default=None,
-        help="the layout of trec_eval in place of the report",
-    )
-
-
-def _add_limits(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--track-queries",
-        action="store_true",
-        default=None,
-        help="keep the queries in the state, so that none is counted twice by a merge",
-    )
-    group.add_argument(
-        "--rows-per-query",
-        type=values.positive,
-        metavar="N",
-        help="rows kept for measures without a cutoff where queries come row by row, default 1000",
-    )
-    group.add_argument(
-        "--max-open-queries",
-        type=values.positive,
-        metavar="N",
-        help="more of them, come row by row, are refused",
+    _add(
+        group,
+        (
+            *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
+            "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+        ),
+        (
+            *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
+            "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+        ),
+        (
+            *("--ap-norm", ("R", "min"), "WHAT"),
+            "map@k over R (default), the number of relevant documents, or min(R, k)",
+        ),
+        (
+            *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
+            "what was not judged is nonrelevant (default), or drop: left out",
+        ),
+        (
+            *("--negative", ("raise", "zero"), "WHAT"),
+            "a negative relevance: raise (default), or zero: not judged",
+        ),
+        (
+            *("--relevance-level", values.number, "R"),
+            "from which relevance on a document is relevant, default 1",
+        ),
+        ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
+        (
+            *("--empty", values.policy, "WHAT"),
+            "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
+        ),
+        (
+            *("--missing", values.policy, "WHAT"),
+            "a query judged, but not in the run: zero or skip, or by measure, map=skip",
+        ),
+        (
+            *("--track-queries", bool, None),
+            "keep the queries in the state, so that none is counted twice by a merge",
+        ),
+        (
+            *("--rows-per-query", values.positive, "N"),
+            "rows kept for measures without a cutoff where queries come row by row, default 1000",
+        ),
+        (
+            *("--max-open-queries", values.positive, "N"),
+            "more of them, come row by row, are refused",
+        ),
+        ("--query", None, "COLUMN", "the query of the row, default query"),
+        (
+            *("--relevance", None, "COLUMN"),
+            "the relevance, default relevance; empty or null: not judged",
+        ),
+        ("--doc", None, "COLUMN", "the document, default doc if there is one"),
+        (
+            *("--retrieved", None, "COLUMN"),
+            "false for a judged document not returned, default retrieved if there is one",
+        ),
+        (
+            *("--num-relevant", None, "COLUMN"),
+            "how many relevant documents the query has, default num_relevant",
+        ),
     )
 
 
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
-    group.add_argument(
-        "--fail-under",
-        dest="gates",
-        action="append",
-        type=parse_gate,
-        default=[],
-        metavar="GATE",
-        help="exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable",
-    )
+    text = "exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable"
+    _add_checks(group, "--fail-under", "gates", parse_gate, "GATE", text)
     return group
+
+
+def _add_checks(
+    group: argparse._ArgumentGroup, name: str, dest: str, read: Any, metavar: str, text: str
+) -> None:
+    group.add_argument(
+        name, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
+    )
+
+
+def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -> None:
+    read = values.path
+    group.add_argument(
+        "-o", dest="output", type=read, required=required, metavar=metavar, help=text
+    )
 
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
     parser.description = "Merge state files into one; the order does not matter."
-    parser.add_argument(
-        "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
-    )
-    parser.add_argument(
-        "-o",
-        dest="output",
-        type=values.path,
-        required=True,
-        metavar="OUT",
-        help="where the sum goes",
-    )
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
+    _add_output(parser, "OUT", "where the sum goes")
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.description = "Report what a state holds."
-    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
     _add_reporting(parser)
+
+
+def _add_level(group: Any) -> None:
+    group.add_argument(
+        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+    )
 
 
 def _add_numbers(group: argparse._ArgumentGroup) -> None:
@@ -466,46 +421,33 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
     )
-    group.add_argument(
-        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
-    )
+    _add_level(group)
     group.add_argument(
         "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
     )
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `diff`."""
     parser.description = "Compare two states of one kind, metric by metric."
     parser.add_argument("before", metavar="A", help="the state before")
     parser.add_argument("after", metavar="B", help="the state after")
     output = parser.add_argument_group("output")
     _add_numbers(output)
-    output.add_argument(
-        "--fail-on",
-        dest="conditions",
-        action="append",
-        type=parse_condition,
-        default=[],
-        metavar="CONDITION",
-        help="exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable",
-    )
+    text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
+    _add_checks(output, "--fail-on", "conditions", parse_condition, "CONDITION", text)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `completion`."""
     parser.description = "Print what lets a shell complete; needs shtab, the extra `completion`."
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 
 def _add_explain(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `explain`."""
     parser.description = "Say what a state holds, what limits its numbers and what they mean."
-    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
 
 
 def _add_plot(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `plot`."""
     parser.description = "Draw what states hold; needs matplotlib, the extra `plot`."
     parser.add_argument(
         "states",
@@ -519,26 +461,12 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
-    parser.add_argument(
-        "-o",
-        dest="output",
-        type=values.path,
-        required=True,
-        metavar="FILE",
-        help="ends in .png, .svg or .pdf",
-    )
+    _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
-    """Add the arguments of `report`."""
     parser.description = "Lay out what states hold as one HTML file, side by side."
-    parser.add_argument(
-        "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
-    )
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
-    parser.add_argument(
-        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
-    )
-    parser.add_argument(
-        "-o", dest="output", type=values.path, required=True, metavar="FILE", help="ends in .html"
-    )
+    _add_level(parser)
+    _add_output(parser, "FILE", "ends in .html")

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
 from streameval.io import name_of, read_blocks, read_qrels
@@ -40,39 +41,37 @@ _COPIED = 2**20  # bytes at a time
 _FIRST_ROWS = 100
 
 
-class Source(Protocol):
-    """What is read, and what is to be said about it."""
+class Source(ABC):
+    """What is read, and what is to be said about it once all has been read."""
 
+    @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """Give everything, in order."""
-        ...
+
+    def gather(self) -> None:  # noqa: B027 - rows of files may stand anywhere
+        """Get ready to give everything once more, after queries that do not stand together."""
+
+    def close(self) -> None:  # noqa: B027 - most sources keep nothing
+        """Forget what has been kept to be read again."""
 
     def left(self) -> list[str]:
-        """Say what was left for next time, once all has been read."""
-        ...
-
-    def gather(self) -> None:
-        """Get ready to give everything once more, after queries that do not stand together."""
-        ...
-
-    def close(self) -> None:
-        """Forget what has been kept to be read again."""
-        ...
+        """Say what was left for next time."""
+        return []
 
     def missing(self) -> list[str]:
-        """List what should have been there, once all has been read."""
-        ...
+        """List what should have been there."""
+        return []
 
     def remarks(self) -> list[str]:
-        """Give notes, once all has been read."""
-        ...
+        """Give notes."""
+        return []
 
     def origin(self) -> dict[str, Any]:
-        """Give entries of the JSON object, once all has been read."""
-        ...
+        """Give entries of the JSON object."""
+        return {}
 
 
-class RowFiles:
+class RowFiles(Source):
     """Files of rows, each for itself.
 
     Parameters
@@ -127,26 +126,8 @@ class RowFiles:
         """Name the files whose last lines were left."""
         return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
 
-    def gather(self) -> None:
-        """Do nothing: rows of a query may stand anywhere."""
 
-    def close(self) -> None:
-        """Do nothing."""
-
-    def missing(self) -> list[str]:
-        """List nothing."""
-        return []
-
-    def remarks(self) -> list[str]:
-        """Remark nothing."""
-        return []
-
-    def origin(self) -> dict[str, Any]:
-        """Add nothing."""
-        return {}
-
-
-class JudgedRuns:
+class JudgedRuns(Source):
     """The parts of one TREC run, beside its judgements.
 
     Parameters
@@ -197,10 +178,6 @@ class JudgedRuns:
                 self._n_judged += len(judged)
                 self._n_unjudged += len(run) - len(judged)
                 yield RunBlock(name_of(file), run, judged, taken)
-
-    def left(self) -> list[str]:
-        """Name none: a run is read to its end."""
-        return []
 
     def _runs(self, file: str) -> Iterator[tuple[Run, int]]:
         copy = self._copies.get(file)

@@ -10,6 +10,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
+    given,
     label_kind,
     lay_out,
     listed_classes,
@@ -117,14 +118,13 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     merges with those that a program makes.
     """
     integers = layout.multilabel or has_integer_labels(classes, layout.row[layout.label[0]])
-    chosen = {
-        "multilabel": options.multilabel,
-        "threshold": options.threshold,
-        "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
-        "top_k": options.top_k,
-        "ignore_label": read_label(options.ignore_label, "--ignore-label", integers=integers),
-    }
-    return {name: value for name, value in chosen.items() if value is not None}
+    return given(
+        multilabel=options.multilabel,
+        threshold=options.threshold,
+        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
+        top_k=options.top_k,
+        ignore_label=read_label(options.ignore_label, "--ignore-label", integers=integers),
+    )
 
 
 def _positive_place(classes: Any, configuration: dict[str, Any]) -> int:

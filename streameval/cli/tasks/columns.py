@@ -22,6 +22,7 @@ __all__ = [
     "Layout",
     "check_columns",
     "check_one_column",
+    "given",
     "label_kind",
     "lay_out",
     "listed_classes",
@@ -97,6 +98,11 @@ def check_one_column(options: Options, *names: str, unless: str = "") -> None:
     for name in names:
         if len(getattr(options, name) or ()) > 1:
             raise UsageError(f"{option_text(name)} takes one column{unless}.")
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were left open; the accumulator has defaults of its own."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def weight_columns(options: Options) -> list[Column]:

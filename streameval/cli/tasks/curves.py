@@ -12,6 +12,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
+    given,
     label_kind,
     lay_out,
     note_of_classes,
@@ -74,9 +75,8 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
         raise UsageError("--budget none is for curves; groups share a number of cells.")
     check_one_column(options, "label", "score")
     layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
-    chosen = {"group_weight": options.group_weight, "max_groups": options.max_groups}
-    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    make = partial(GroupedAUC, **given, **_sketch_options(options))
+    of_groups = given(group_weight=options.group_weight, max_groups=options.max_groups)
+    make = partial(GroupedAUC, **of_groups, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_kind(groups, " as the first groups are", longest=256)
@@ -103,9 +103,7 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     usual = ("y_score",) if "y_prob" not in rows[0] and "y_score" in rows[0] else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
-    chosen = {"bins": options.bins, "classes": classes}
-    given = {name: value for name, value in chosen.items() if value is not None}
-    make = partial(CalibrationAccumulator, **given)
+    make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
     make()  # what it refuses is a mistake in the options, to be told once
     names = layout.prediction
     if classes is None:
@@ -124,11 +122,8 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
 
 def _sketch_options(options: Options) -> dict[str, Any]:
     """Give the options that every sketch of scores takes, of those that were chosen."""
-    chosen = {"scores": options.scores, "nan": options.nan}
-    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    if options.budget is not None:
-        given["budget"] = None if options.budget == "none" else options.budget
-    return given
+    chosen = given(scores=options.scores, nan=options.nan, budget=options.budget)
+    return chosen | {"budget": None} if options.budget == "none" else chosen
 
 
 def _plan_of_two(options: Options, layout: Layout) -> Plan:
@@ -157,13 +152,12 @@ def _plan(
 ) -> Plan:
     """Put the columns together with what the sketch is made of."""
     integers = not isinstance(layout.row[layout.label[0]], str)
-    chosen = {
-        "classes": classes,
-        "multilabel": options.multilabel,
-        "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
-    }
-    given = {name: value for name, value in chosen.items() if value is not None}
-    make = partial(PRCurveSketch, **given, **_sketch_options(options))
+    of_classes = given(
+        classes=classes,
+        multilabel=options.multilabel,
+        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
+    )
+    make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     return Plan(make, columns, options.max_bad, notes)

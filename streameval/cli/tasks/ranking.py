@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
-from streameval.cli.tasks.columns import check_columns, check_one_column
+from streameval.cli.tasks.columns import check_columns, check_one_column, given
 from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
@@ -89,12 +89,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
+    make = RankingAccumulator if options.like is None else RankingAccumulator.like
     chosen = {name: getattr(options, name) for name in _CONFIGURATION}
-    given: dict[str, Any] = {name: value for name, value in chosen.items() if value is not None}
-    if options.like is not None:
-        given["name"] = options.like
-        return partial(RankingAccumulator.like, **given)
-    return partial(RankingAccumulator, **given)
+    return partial(make, **given(name=options.like, **chosen))
 
 
 def _is_trec(options: Options) -> bool:
