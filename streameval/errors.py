@@ -19,6 +19,7 @@ __all__ = [
     "InvalidInputError",
     "Named",
     "StreamevalError",
+    "UnknownMetricError",
     "UnsupportedVersionError",
     "require",
 ]
@@ -150,6 +151,10 @@ def _remade(kind: type[StreamevalError], pieces: tuple[object, ...], parts: dict
 
 class InvalidInputError(StreamevalError, ValueError):
     """An argument breaks a rule; the message names argument, rule and value."""
+
+
+class UnknownMetricError(InvalidInputError):
+    """A result has no metric of that name, or not of that class, average or argument."""
 
 
 class BadDataError(StreamevalError, ValueError):

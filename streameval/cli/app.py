@@ -28,8 +28,9 @@ from streameval.cli.states.merge import merge
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import show
-from streameval.cli.terminal import Note, line_of, printable_lines
+from streameval.cli.terminal import Note, line_of
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
+from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
     import io

@@ -8,12 +8,12 @@ from typing import Any, NoReturn
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
+from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
-from streameval.cli.terminal import printable
-from streameval.cli.views.gates import parse_gate
-from streameval.cli.views.kinds import VIEWS
 from streameval.io import FORMATS
+from streameval.render.text import printable
+from streameval.results.kinds import RESULTS
 
 __all__ = ["SHELLS", "argument_parser"]
 
@@ -456,9 +456,8 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         help="a file that eval or merge wrote; several share the picture, but for a matrix and "
         "curves of classes",
     )
-    kinds = "; ".join(
-        f"{', '.join(t.pictures)} ({name})" for name, t in VIEWS.items() if t.pictures
-    )
+    by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
+    kinds = "; ".join(f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items())
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     _add_output(parser, "FILE", "ends in .png, .svg or .pdf")

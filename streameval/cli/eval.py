@@ -11,18 +11,18 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text, option_words
-from streameval.cli.outcome import Findings, Outcome, plural, reported
+from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, is_live
-from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
 from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
+from streameval.render.text import plural
 from streameval.runs.slices import counting_plan, sliced
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
@@ -150,7 +150,7 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
     """Notice a slip in a name before hours of reading."""
     result = plan.make().compute()
     for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
-        view_of(result).check(result, metric)
+        result.check(metric)
 
 
 def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.outcome import Outcome, plural
+from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_state_output, load_state, save_state
 from streameval.cli.states.show import size_text
-from streameval.cli.terminal import printable
 from streameval.errors import IncompatibleStateError
+from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

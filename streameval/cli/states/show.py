@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
-from streameval.cli.outcome import Findings, Outcome, plural, reported
-from streameval.cli.state_files import load_state
-from streameval.cli.terminal import printable
+from streameval.cli.outcome import Findings, Outcome, reported
+from streameval.cli.state_files import computed, load_state
+from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
     from streameval.cli.options import Reporting
@@ -19,7 +19,7 @@ def show(path: str, reporting: Reporting) -> Outcome:
     """Report what a state holds."""
     accumulator = load_state(path)
     found = Findings(
-        result=accumulator.compute(),
+        result=computed(accumulator),
         heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )

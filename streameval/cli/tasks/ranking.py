@@ -11,8 +11,8 @@ import numpy.typing as npt
 
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
+from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.cli.tasks.columns import check_columns, check_one_column, given
-from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
 from streameval.runs.columns import id_kind
