@@ -356,7 +356,8 @@ def _is_binary(counts: LabelCounts) -> bool:
 def _metric(name: str, **row: Any) -> Metric:
     """Make the row of a metric, which has an interval unless examples are no draws."""
     why_none = "fractional weights and empty classes have none"
-    return Metric(name=name, why_none=why_none, **{"better": "higher"} | row)
+    defaults: dict[str, Any] = {"better": "higher", "why_none": why_none}
+    return Metric(name=name, **defaults | row)
 
 
 def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:

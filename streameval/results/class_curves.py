@@ -233,10 +233,6 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - averages have no intervals
-        """Lay the result out as a text table."""
-        return self.report()
-
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
         """Draw one kind of curve."""
         self.plot(ax, kind=kind)

@@ -152,10 +152,6 @@ class GroupedCurves(Result):
             label=label,
         )
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - there are no sampling intervals
-        """Lay the result out as a text table."""
-        return self.report()
-
     def described(self, level: float) -> Description:
         """Describe the result to a page: the mean, how the AUCs are spread, the largest groups."""
         areas = self._areas

@@ -524,6 +524,6 @@ Ranking.TABLE = Table(
     *map(_of, MEASURES.values()),
 )
 
-if Ranking.__doc__:  # Python may be told to leave docstrings out
+if Ranking.__doc__:  # pragma: no branch (Python may be told to leave docstrings out)
     _LIST = "\n    ".join(f"* ``{row.name}``: {row.help}" for row in MEASURES.values())
     Ranking.__doc__ = Ranking.__doc__.replace("* {measures}", _LIST)
