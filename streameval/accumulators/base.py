@@ -323,7 +323,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if type(self) is not type(other):
             if not isinstance(other, Accumulator):
                 kind = type(other).__name__
-                raise InvalidInputError(f"`others` must be accumulators, got {kind}.")
+                raise InvalidInputError(f"must be accumulators, got {kind}", argument="others")
             kinds = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
         self._check_alike(other, "merge")
@@ -331,17 +331,15 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def _check_alike(self, other: Self, verb: str) -> None:
         if self._config != other._config:
-            difference = self._difference(self._config, other._config)
-            raise IncompatibleStateError(f"cannot {verb}: {difference}.")
+            option, difference = self._difference(self._config, other._config)
+            raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
 
     @classmethod
-    def _difference(cls, config: ConfigT, other: ConfigT) -> str | None:
-        """Say in which option two configurations differ first."""
-        for name, mine in _fields(config).items():
-            theirs = getattr(other, name)
-            if mine != theirs:
-                return f"`{name}` differs ({mine!r} and {theirs!r})"
-        return None
+    def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
+        """Name the first option in which two configurations differ, and say how."""
+        pairs = ((name, mine, getattr(other, name)) for name, mine in _fields(config).items())
+        option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
+        return option, f"differs ({mine!r} and {theirs!r})"
 
 
 def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
@@ -371,11 +369,13 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     0.75
     """
     if isinstance(accumulators, Accumulator):
-        raise InvalidInputError("`accumulators` must be an iterable of accumulators, got one.")
+        raise InvalidInputError(
+            "must be an iterable of accumulators, got one", argument="accumulators"
+        )
     given = map(_checked, accumulators)
     first = next(given, None)
     if first is None:
-        raise InvalidInputError("`accumulators` must hold at least one accumulator.")
+        raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)):
         return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
     total = first.copy()
@@ -387,7 +387,7 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
 def _checked(value: Any) -> Accumulator[Any, Any]:
     if not isinstance(value, Accumulator):
         raise InvalidInputError(
-            f"`accumulators` must hold accumulators, got {type(value).__name__}."
+            f"must hold accumulators, got {type(value).__name__}", argument="accumulators"
         )
     return value
 

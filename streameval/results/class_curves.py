@@ -109,7 +109,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         Where that passes 2**63 - 1, CountOverflowError is raised.
         """
         if not self._can_pool:
-            raise CountOverflowError("`micro` would pool weights past 2**63 - 1.")
+            raise CountOverflowError("would pool weights past 2**63 - 1", argument="micro")
         level = max(table.level for table in self._tables)
         pooled = Cells.none()
         for table in self._tables:

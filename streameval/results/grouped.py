@@ -140,7 +140,7 @@ class GroupedCurves(Result):
         """
         held = self._areas.is_defined
         if not held.any():
-            raise InvalidInputError("`plot` needs a group with examples of both classes.")
+            raise InvalidInputError("needs a group with examples of both classes", argument="plot")
         weight = self._config.group_weight
         weights = self._areas.weights(weight)[held]
         return plots.spread(

@@ -239,7 +239,9 @@ class Ranking(Result, Mapping[str, Bounded]):
             When the accumulator was not made with ``per_query=True``.
         """
         if not self.has_queries:
-            raise InvalidInputError("`per_query` must be True when the accumulator is made.")
+            raise InvalidInputError(
+                "must be True when the accumulator is made", argument="per_query"
+            )
         ids = self._state.closed.values
         bits = self._state.values.values.reshape(len(ids), len(self))
         if "zero" not in self._missing:
@@ -309,7 +311,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             The name in a legend, where several share the axes.
         """
         if all(map(math.isnan, self.values())):
-            raise InvalidInputError("`plot` needs a query that was counted.")
+            raise InvalidInputError("needs a query that was counted", argument="plot")
         return plots.dots(
             self._measured(level),
             ax,

@@ -35,6 +35,7 @@ LAYERS = [
     {"io"},
     {"reports"},
     {"__init__"},
+    {"runs"},
     {"cli", "engines"},
     {"loops"},
     {"__main__"},
