@@ -142,6 +142,7 @@ class Result:
 
         def described(self, level: float) -> Description:
             """Describe the result to a page; a collection is described by its members."""
+            raise NotImplementedError
 
     else:  # to a type checker it would have any attribute
 
