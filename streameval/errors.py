@@ -7,6 +7,7 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "StreamevalError",
+    "UnknownTypeError",
     "UnsupportedVersionError",
     "require",
 ]
@@ -34,6 +35,10 @@ class CorruptStateError(StreamevalError, ValueError):
 
 class UnsupportedVersionError(CorruptStateError):
     """Bytes were written in a version of the format that this release does not read."""
+
+
+class UnknownTypeError(CorruptStateError):
+    """Bytes hold an accumulator of a class that is not defined here; the message names it."""
 
 
 class CountOverflowError(StreamevalError, OverflowError):

@@ -43,7 +43,7 @@ _LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 @final
 class CalibrationAccumulator(
-    WaitingAccumulator[CalibrationConfig, CalibrationSums], kind=4, config=CalibrationConfig
+    WaitingAccumulator[CalibrationConfig, CalibrationSums], type_id=4, config=CalibrationConfig
 ):
     """Sum how good probabilities are and whether they mean what they say, batch by batch.
 

@@ -48,7 +48,7 @@ _SMALL_TALLY = 2**10  # numbers: to add so few to a state takes far longer than 
 
 @final
 class ConfusionAccumulator(
-    Accumulator[ConfusionConfig, ConfusionCounts], kind=1, config=ConfusionConfig
+    Accumulator[ConfusionConfig, ConfusionCounts], type_id=1, config=ConfusionConfig
 ):
     """Count truth against prediction, batch by batch.
 

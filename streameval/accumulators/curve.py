@@ -20,7 +20,7 @@ __all__ = ["PRCurveSketch"]
 
 
 @final
-class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveConfig):
+class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], type_id=3, config=CurveConfig):
     """Keep a curve of scores against truth in bounded memory, batch by batch.
 
     Exact while the distinct scores fit the budget: every number is scikit-learn's then. Past

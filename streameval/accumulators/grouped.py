@@ -47,7 +47,7 @@ class _Waiting:
 
 
 @final
-class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=GroupedConfig):
+class GroupedAUC(Accumulator[GroupedConfig, GroupTables], type_id=5, config=GroupedConfig):
     """Keep the scores of every group apart, and average the AUC within groups.
 
     GAUC asks how well a model ranks within a user, a query or a session, where comparing

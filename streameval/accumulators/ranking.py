@@ -29,7 +29,7 @@ Policy = str | Mapping[str, str]
 
 
 @final
-class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, config=RankingConfig):
+class RankingAccumulator(Accumulator[RankingConfig, RankingState], type_id=6, config=RankingConfig):
     """Measure rankings of documents, query by query, and keep the sums.
 
     Search results, recommendations, any list ordered by a score. A batch holds complete

@@ -16,7 +16,7 @@ __all__ = ["RegressionAccumulator"]
 
 @final
 class RegressionAccumulator(
-    WaitingAccumulator[RegressionConfig, RegressionSums], kind=2, config=RegressionConfig
+    WaitingAccumulator[RegressionConfig, RegressionSums], type_id=2, config=RegressionConfig
 ):
     """Sum the errors of predicted numbers, batch by batch, exactly.
 

@@ -8,8 +8,9 @@ from typing import Any, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.base import Accumulator, merge
+from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
+from streameval.accumulators.merging import merge
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.engines._batches import check_there, is_path, read_batches, renamed, split
 from streameval.errors import BadDataError, InvalidInputError

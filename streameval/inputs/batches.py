@@ -52,7 +52,7 @@ def arguments(
     ----------
     first, *rest
         The positional arguments of `update`; when all of `rest` are None, `first` is a batch
-        that holds every array.
+        that holds every array. If only one is required, it may be that array itself.
     names : tuple of str
         The required arrays, in signature order.
     optional : mapping of str to array or None
@@ -83,16 +83,19 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
     if table is not None:
         found = [name for name in optional if name in table.names]
         return {name: table.column(name) for name in (*names, *found)}
+    if len(names) == 1 and not isinstance(batch, tuple):
+        return {names[0]: batch}
     wanted = ", ".join(names)
+    first_missing = names[1:2] or names
     if not isinstance(batch, (tuple, list)):
         raise InvalidInputError(
-            f"`{names[1]}` is missing: pass {wanted}, or one batch that holds them "
+            f"`{first_missing[0]}` is missing: pass {wanted}, or one batch that holds them "
             f"(tuple, mapping or table), got {type(batch).__name__}."
         )
     most = len(names) + len(optional)
     if not len(names) <= len(batch) <= most:
         raise InvalidInputError(
-            f"`{names[1]}` is missing, or the batch must hold {wanted} in this order "
+            f"`{first_missing[0]}` is missing, or the batch must hold {wanted} in this order "
             f"({len(names)} to {most} arrays), got {len(batch)} items."
         )
     return dict(zip(names + optional, batch, strict=False))

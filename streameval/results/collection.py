@@ -53,12 +53,20 @@ class CollectionResult(Mapping[str, Any]):
         return dict(zip(self._names, self._results, strict=True))
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger, named ``member/metric``."""
-        return {
-            f"{name}{SEPARATOR}{metric}": value
-            for name, result in self.leaves().items()
-            for metric, value in result.as_dict().items()
-        }
+        """Flatten to plain numbers for a logger, named ``member/metric``.
+
+        A result that is a number itself, as one of a class of one's own may be, is named as its
+        member.
+        """
+        flat: dict[str, int | float] = {}
+        for name, result in self.leaves().items():
+            numbers = result.as_dict() if hasattr(result, "as_dict") else result
+            if isinstance(numbers, Mapping):
+                items = numbers.items()
+                flat |= {f"{name}{SEPARATOR}{metric}": value for metric, value in items}
+            else:
+                flat[name] = numbers
+        return flat
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Give each result once, after the names of the members that share it."""
@@ -72,7 +80,7 @@ class CollectionResult(Mapping[str, Any]):
     def report(self) -> str:
         """Lay the reports of the members out one below the other."""
         return "\n\n".join(
-            f"{title}\n{textwrap.indent(result.report(), '  ')}" for title, result in self.titled()
+            f"{title}\n{textwrap.indent(_report(result), '  ')}" for title, result in self.titled()
         )
 
     def __repr__(self) -> str:
@@ -85,7 +93,18 @@ class CollectionResult(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         parts = (
-            f"<h4>{escaping.escape(title)}</h4>{result._repr_html_()}"
+            f"<h4>{escaping.escape(title)}</h4>{_html(result)}"
             for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
+
+
+def _report(result: Any) -> str:
+    """Lay a result out; one of a class of one's own may have no report."""
+    return str(result.report() if hasattr(result, "report") else result)
+
+
+def _html(result: Any) -> str:
+    if hasattr(result, "_repr_html_"):
+        return str(result._repr_html_())
+    return f"<pre>{escaping.escape(_report(result))}</pre>"

@@ -30,7 +30,7 @@ LAYERS = [
     {"io", "render"},
     {"reports"},
     {"__init__"},
-    {"cli", "engines"},
+    {"cli", "engines", "testing"},
     {"loops"},
     {"__main__"},
 ]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import merge
+from streameval.accumulators.merging import merge
 from streameval.io import Column, Texts
 
 if TYPE_CHECKING:
