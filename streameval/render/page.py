@@ -91,7 +91,8 @@ def html_report(
     Raises
     ------
     InvalidInputError
-        When there is no state, one is no accumulator, or the level is none.
+        When there is no state, one is no accumulator or of a class of one's own, or the level
+        is none.
 
     Examples
     --------
@@ -138,7 +139,18 @@ def _read(states: Any) -> list[_State]:
             )
         n_bytes = len(accumulator.to_bytes())
         held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
+        _check_sections(held[-1])
     return held
+
+
+def _check_sections(state: _State) -> None:
+    """Refuse a result for which there is no section, as that of a class of one's own."""
+    for _, result in state.leaves():
+        if type(result) not in KINDS:
+            raise InvalidInputError(
+                f"`states` must have results that a report can show, got "
+                f"{type(result).__name__} for {short(state.name)!r}."
+            )
 
 
 def _head(title: str, style: str) -> list[Html]:
