@@ -373,7 +373,8 @@ def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.
 
 def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
     """Find the integers that were rounded when they became an array of floats."""
-    items = given if isinstance(given, (list, tuple)) else _to_numpy(given, name).ravel().tolist()
+    listed = isinstance(given, (list, tuple))
+    items = given if listed else _to_numpy(given, name, allow_missing=False).ravel().tolist()
     flat = list(_flattened(items))
     pairs = zip(flat, array.ravel().tolist(), strict=False)
     kept = [item if type(item) is int else rounded for item, rounded in pairs]
