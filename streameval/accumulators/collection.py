@@ -17,7 +17,9 @@ __all__ = ["Collection"]
 
 
 @final
-class Collection(Accumulator[CollectionConfig, Any], type_id=7, config=CollectionConfig):
+class Collection(
+    Accumulator[CollectionConfig, Any], type_id=7, config=CollectionConfig, state=Members
+):
     """Count one batch with many accumulators, all of them or none.
 
     One `update`, one `merge`, one file. Members that would count the same, of one class with
@@ -233,10 +235,6 @@ class Collection(Accumulator[CollectionConfig, Any], type_id=7, config=Collectio
         triples = zip(config.names, config.members, other.members, strict=True)
         name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
         return f"`members` differs: for {name!r} {_member_difference(mine, theirs)}"
-
-    @staticmethod
-    def _state_type(config: CollectionConfig) -> type[Members]:  # noqa: ARG004
-        return Members
 
 
 def _member_difference(mine: Member, theirs: Member) -> str:

@@ -266,8 +266,8 @@ class ConfusionAccumulator(
         self._held = _settled(*counted), waiting, used, scratch
         return True
 
-    @staticmethod
-    def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
+    @classmethod
+    def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return MultilabelCounts
         return MetCounts if config.is_open else MatrixCounts

@@ -93,8 +93,7 @@ class CollectionResult(Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         parts = (
-            f"<h4>{escaping.escape(title)}</h4>{_html(result)}"
-            for title, result in self.titled()
+            f"<h4>{escaping.escape(title)}</h4>{_html(result)}" for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
 

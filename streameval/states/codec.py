@@ -67,6 +67,7 @@ MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
+_IN_THE_HEADER = {"exact_sum", "float64"}
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
@@ -210,7 +211,7 @@ def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str
     for name, description in described.items():
         if isinstance(description, dict) and "column" in description:
             fields[name], payload = _take_column(description, payload, name)
-        elif isinstance(description, dict) and "exact_sum" not in description:
+        elif isinstance(description, dict) and not description.keys() & _IN_THE_HEADER:
             fields[name], payload = _take_numbers(description, payload, name)
         else:
             fields[name] = from_json(description)

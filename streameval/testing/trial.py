@@ -192,7 +192,7 @@ def broken(batch: Any) -> Iterator[Any]:
             continue
         yield _with(batch, key, array[:-1])
         last = np.arange(len(array)).reshape(-1, *[1] * (array.ndim - 1)) == len(array) - 1
-        yield _with(batch, key, np.where(last, None, array.astype(object)))
+        yield _with(batch, key, np.where(last, np.array(None), array.astype(object)))
         if array.dtype.kind in "iuf":
             numbers = array.astype(np.float64)
             yield _with(batch, key, np.where(last, np.nan, numbers))
