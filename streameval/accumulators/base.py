@@ -83,7 +83,9 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             if hasattr(cls, "_definition"):
                 raise TypeError(f"{cls.__name__} needs a `type_id`: not that of its base.")
             return
-        cls._definition = Definition.of(cls, type_id, name or cls.__name__, config, state)
+        cls._definition = Definition.of(
+            cls, type_id, cls.__name__ if name is None else name, config, state
+        )
         cls.type_id, cls.type_name = type_id, cls._definition.name
         register(cls)
 
@@ -91,7 +93,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if not hasattr(self, "_definition"):
             raise TypeError(f"{type(self).__name__} is a base of others: it has no `type_id`.")
         definition = self._definition
-        self._config = definition.make_config(options) if config is None else config
+        made: Any = definition.make_config(options) if config is None else config
+        self._config = made
         definition.check_written(self._config)
         self.reset()
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 
+from streameval.states import Column, FixedPoint
 from streameval.testing.trial import Trial
 
 __all__ = ["Broken", "claim", "same", "same_numbers", "shown", "unchanged"]
@@ -40,9 +41,10 @@ def same_numbers(trial: Trial, what: str, one: Any, other_what: str, other: Any)
 @contextmanager
 def unchanged(accumulator: Any, what: str, by: str) -> Iterator[None]:
     """Claim that what happens within changes nothing of an accumulator."""
-    before, kept = accumulator.to_bytes(), accumulator.copy()
+    before = accumulator.to_bytes()
     yield
     if accumulator.to_bytes() != before:
+        kept = type(accumulator).from_bytes(before)
         raise Broken(f"{by} changed {what}. {_difference(accumulator, kept)}")
 
 
@@ -54,8 +56,21 @@ def _difference(one: Any, other: Any) -> str:
         (field.name, getattr(mine, field.name), getattr(theirs, field.name))
         for field in attrs.fields(type(mine))
     ]
-    parts = [f"{name}: {shown(a)} and {shown(b)}" for name, a, b in pairs if a != b]
+    parts = [f"{name}: {_values(a, b)}" for name, a, b in pairs if a != b]
     return f"{'; '.join(parts) or 'Their bytes alone do'}."
+
+
+def _values(a: Any, b: Any) -> str:
+    """Show two values that differ, as numbers where these tell them apart."""
+    numbers = _numbers(a), _numbers(b)
+    one, other = numbers if numbers[0] != numbers[1] else (a, b)
+    return f"{shown(one)} and {shown(other)}"
+
+
+def _numbers(value: Any) -> Any:
+    if isinstance(value, FixedPoint):
+        return value.to_numbers().tolist()
+    return value.values.tolist() if isinstance(value, Column) else value
 
 
 def shown(value: Any) -> str:
