@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from typing import Any, get_origin
@@ -165,6 +166,7 @@ def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Si
     return inspect.Signature(parameters)
 
 
+@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
 def _field_types(state_type: type[Any]) -> dict[str, str]:
     """Name the type of each field, however its annotation is written."""
     return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}

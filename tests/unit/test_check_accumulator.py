@@ -445,6 +445,11 @@ def test_our_own_accumulators_keep_every_law(make: Any, how: type) -> None:
     check_accumulator(make, [how([[1, 0, 1, 1], [1, 0, 0, 1]]), how([[0, 1], [0, 1]])])
 
 
+def test_flags_and_empty_batches_may_be_among_the_batches() -> None:
+    flags = np.array([True, False, True])
+    check_accumulator(se.ConfusionAccumulator, [([], []), (flags, ~flags)])
+
+
 def test_batches_that_cannot_be_cut_are_spread_whole() -> None:
     batches = [
         {"relevance": [1, 0, 1], "score": [0.3, 0.1, 0.2], "query": [n, n, n + 1]}

@@ -351,6 +351,17 @@ def test_a_field_of_every_type_is_read_back() -> None:
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
 
 
+def test_a_field_may_be_annotated_with_its_type_itself() -> None:
+    annotations = {"counts": FixedPoint, "names": tuple[str, ...], "text": "se.states.Column"}
+    body = {
+        "__annotations__": annotations,
+        "zero": lambda config: typed(*[FixedPoint.zeros(())] * 2, ("x",), Column(np.array([3]))),
+    }
+    typed: Any = attrs.frozen(types.new_class("Typed", (Rows,), {}, lambda held: held.update(body)))
+    accumulator = define(state=typed)()
+    assert se.from_bytes(accumulator.to_bytes()) == accumulator
+
+
 @pytest.mark.parametrize(
     ("field", "value", "error", "says"),
     [
