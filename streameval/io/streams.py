@@ -20,6 +20,7 @@ __all__ = [
     "STANDARD_INPUT",
     "ByteStream",
     "CutShortError",
+    "is_read_once",
     "name_of",
     "opened",
     "reading",
@@ -115,14 +116,31 @@ class ByteStream:
 
 
 @contextmanager
-def opened(name: str, *, may_be_cut: bool = False) -> Iterator[ByteStream]:
-    """Open a file, or standard input for "-", to be read inside the block."""
-    if name == STANDARD_INPUT:
+def opened(
+    name: str, *, may_be_cut: bool = False, copy: BinaryIO | None = None
+) -> Iterator[ByteStream]:
+    """Open a file, or standard input for "-", or a copy of it, to be read inside the block."""
+    if copy is not None:
+        with reading(name_of(name)):
+            copy.seek(0)
+            yield ByteStream(copy, name_of(name), may_be_cut=may_be_cut)
+    elif name == STANDARD_INPUT:
         with reading(name_of(name)):
             yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
         with reading(name), Path(name).open("rb") as file:
             yield ByteStream(file, name, may_be_cut=may_be_cut)
+
+
+def is_read_once(name: str) -> bool:
+    """Tell whether a source can be read only once, as standard input and a pipe can."""
+    if name == STANDARD_INPUT:
+        return True
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return False  # reading it says what is wrong
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def name_of(source: str) -> str:

@@ -104,6 +104,40 @@ def test_per_query_writes_lines_of_json_in_the_order_of_the_run(jobs, rows, call
     assert whole["metrics"]["n_queries"] == len(JUDGED)
 
 
+MISSING = ["t99", "t98"]
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_per_query_lists_missing_queries_that_count_as_zero(jobs, call, run):
+    options = ("--like", "trec_eval", "--measures", "map,set_F", "--jobs", jobs)
+    done = call("eval", run, "--qrels", "a.qrels", *options, "--missing", "zero", *QUERIES)
+    rows = [line.split("\t") for line in done.out.splitlines()]
+    assert [query for _, query, _ in rows[::2]] == [*JUDGED, *MISSING, "all"]
+    assert {value for _, query, value in rows if query in MISSING} == {"0.0000"}
+    found = [float(value) for name, query, value in rows if name.strip() == "map"]
+    assert found[-1] == pytest.approx(sum(found[:-1]) / len(found[:-1]), abs=1e-4)
+
+
+def test_per_query_writes_missing_queries_as_lines_of_json(call, run):
+    options = ("--measures", "map,p@5", "--missing", "map=zero,p@5=skip", "--json")
+    done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
+    *found, _ = map(json.loads, done.out.splitlines())
+    assert found[-2:] == [{"query": query, "map": 0.0, "p@5": None} for query in MISSING]
+
+
+@pytest.mark.parametrize("options", [["--missing", "skip"], ["--no-count-missing"]], ids=str)
+def test_per_query_leaves_out_missing_queries_that_do_not_count(options, call, run):
+    done = call("eval", run, "--qrels", "a.qrels", "--measures", "map", *options, *QUERIES)
+    assert [line.split("\t")[1] for line in done.out.splitlines()] == [*JUDGED, "all"]
+
+
+def test_per_query_has_no_geometric_mean(call, run):
+    options = ("--measures", "gm_map,map", "--missing", "skip")
+    done = call("eval", run, "--qrels", "a.qrels", *options, *QUERIES)
+    names = [line.split("\t")[0].strip() for line in done.out.splitlines()]
+    assert names == ["map"] * len(JUDGED) + ["gm_map", "map"]
+
+
 @pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_per_query_of_lists_is_that_of_the_run(jobs, call, run, lists, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 3000)

@@ -136,8 +136,7 @@ QRELS_LAYOUT = "qrels have 4 fields (qid iter docid rel)"
 BAD_RUNS = [
     ("q9", f"{RUN_LAYOUT}, and this row has 1"),
     ("q9 Q0 d9 1", f"{RUN_LAYOUT}, and this row has 4"),
-    ("q9 Q0 d9 1 0.5 tag more", f"{RUN_LAYOUT}, and this row has 7"),
-    ("q9 Q0 d9 1 0.5 tag and q8 Q0 d8 1 0.5 tag", f"{RUN_LAYOUT}, and this row has 13"),
+    ("q9 Q0 d9 1 high tag and more", "`score` must be a number, got 'high'"),
     ("q9 Q0 d9 1 0.5", "the first row has 6 fields, and this row has 5"),
     ("q9 Q0 d9 1 high tag", "`score` must be a number, got 'high'"),
     ("q9 Q0 d9 1 0,5 tag", "`score` must be a number, got '0,5'"),
@@ -150,6 +149,8 @@ BAD_RUNS = [
     (b"q9 Q0 d\0 1 0.5 tag", "holds a NUL byte"),
     (b"q9 Q0 d9 1 \0 tag", "holds a NUL byte"),
     (b"q9 Q0 d9 1 0.5 tag \0 q9 Q0 d8 1 0.5 tag", "holds a NUL byte"),
+    (b"q9 Q0 d9 1 0.5 tag more \0", "holds a NUL byte"),
+    (b"q9 Q0 d9 1 0.5 tag more caf\xe9", "not UTF-8"),
 ]
 BAD_QRELS = [
     ("q9 0 d9", f"{QRELS_LAYOUT}, and this row has 3"),
@@ -202,6 +203,27 @@ def test_rows_of_one_piece_cannot_make_up_for_each_other(write):
 def test_tag_is_missing_everywhere_or_nowhere(write):
     name = write("q1 Q0 d1 1 2\nq1 Q0 d2 2 1 tag\n")
     with pytest.raises(se.BadDataError, match=r"line 2: the first row has 5 fields, and this .* 6"):
+        read_run(name)
+
+
+MORE = [
+    "a Q0 x 1 3 tag\na Q0 y 1 2 tag more\nb\tQ0 x 1 1 tag and  more \r\n",
+    "a Q0 x 1 3 tag more\na Q0 y 1 2 tag more\nb Q0 x 1 1 tag more\n",
+    "# run\na Q0 x 1 3 tag more and more\na Q0 y 1 2 tag\n\nb Q0 x 1 1 tag # not a comment\n",
+]
+
+
+@pytest.mark.parametrize("size", [2, 10**6])
+@pytest.mark.parametrize("text", MORE, ids=["in some", "in all", "in the first"])
+@pytest.mark.parametrize("read", [read_run, lambda name: next(iter_run(name))], ids=["all", "iter"])
+def test_fields_after_the_tag_are_ignored(read, text, size, write, monkeypatch):
+    monkeypatch.setattr(lines, "PIECE_BYTES", size)
+    assert rows_of(read(write(text))) == [("a", "x", 3.0), ("a", "y", 2.0), ("b", "x", 1.0)]
+
+
+def test_fields_may_not_follow_a_tag_that_the_first_row_lacks(write):
+    name = write("q1 Q0 d1 1 2\nq1 Q0 d2 2 1 tag more\n")
+    with pytest.raises(se.BadDataError, match=r"line 2: the first row has 5 fields, and this .* 7"):
         read_run(name)
 
 

@@ -17,6 +17,7 @@ import streameval.inputs.judged_runs
 import streameval.metrics.cascades
 import streameval.metrics.rank_measures
 import streameval.metrics.ranking
+import streameval.metrics.ranks
 import streameval.states.ranking
 import streameval.states.ranking_rows
 
@@ -30,6 +31,7 @@ RANKING_BLOCKS = [
     (streameval.metrics.cascades, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),
+    (streameval.metrics.ranks, "_BLOCK", 8),
     (streameval.metrics.ranking, "_BLOCK", 12),
     (streameval.states.ranking, "_FEW", 4),
     (streameval.states.ranking_rows, "_BLOCK", 12),

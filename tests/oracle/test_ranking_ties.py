@@ -314,7 +314,7 @@ def chance(n: int, n_relevant: int, n_missed: int, k: int) -> dict[str, Any]:
         f"p@{k}": share * cut / k,
         f"r@{k}": share * cut / known,
         f"hit@{k}": 1 - none[cut],
-        f"judged@{k}": Fraction(cut, k),
+        f"judged@{k}": 1,
         "mrr": sum(first),
         f"mrr@{k}": sum(first[:cut]),
         "map": share * (harmonic(n) + more * (n - harmonic(n))) / known,

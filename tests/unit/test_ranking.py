@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval.metrics import ranking as metrics
 from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS
 
@@ -288,22 +287,6 @@ def test_number_of_relevant_documents_is_known_when_one_part_gives_it() -> None:
     )
 
 
-def test_many_relevant_documents_take_memory_query_by_query(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One block of all would need a gigabyte."""
-    counted: list[int] = []
-    evaluate = metrics._evaluate
-
-    def counting(queries: Any, config: Any) -> Any:
-        counted.append(len(queries))
-        return evaluate(queries, config)
-
-    monkeypatch.setattr(metrics, "_evaluate", counting)
-    ranking("ndcg").update([[1]] * 3, [[1]] * 3, num_relevant=[2**20] * 3)
-    assert counted == [1, 1, 1]
-
-
 def test_unjudged_documents_are_not_relevant_or_taken_out() -> None:
     batch = {"relevance": [[NAN, 1, NAN]], "score": [[3, 2, 1]]}
     assert ranking("mrr").update(batch).compute().mrr == 0.5
@@ -434,6 +417,7 @@ FAILING: dict[str, Callable[[se.RankingAccumulator], object]] = {
         {1: {"d": 1}, 2: 5}, {1: {"d": 1}, 2: {"d": 1}}
     ),
     "a listener that fails": lambda acc: acc.update([1], [1], query=[1], on_queries=fail),
+    "a listener that fails at missing queries": lambda acc: acc.add_missing(["z"], on_queries=fail),
     "a listener that fails at the end": lambda acc: acc.close(on_queries=fail),
     "a listener that fails in a run": lambda acc: acc.update_run(
         {1: {"d": 1}}, {1: {"d": 1}}, on_queries=fail
@@ -523,7 +507,7 @@ def test_run_is_counted_against_its_judgements() -> None:
     result = ranking(["map", "judged@2"]).update_run(RUN, QRELS).compute(missing="skip")
     assert (result.n_queries, result.n_empty, result.n_missing) == (2, 1, 1)
     assert result.map == (1 / 2 / 2) / 2
-    assert result["judged@2"] == (1 / 2 + 1 / 2) / 2
+    assert result["judged@2"] == (1 / 2 + 1 / 1) / 2
 
 
 @pytest.mark.parametrize("ties", ["expected", "docid_desc"])
@@ -566,10 +550,21 @@ def test_listener_is_given_the_values_of_each_query() -> None:
     accumulator.update(ROWS | {"query": list("abcdef")}, partial=True)
     accumulator.close(["b"], on_queries=heard.append).close(on_queries=heard.append)
     accumulator.update_run(RUN, QRELS, on_queries=heard.append)
-    assert [part["query"].tolist() for part in heard] == [[-3, 7], ["b"], [*"acdef"], ["q1", "q2"]]
-    assert [list(part) for part in heard] == [["query", "map", "p@2"]] * 4
+    expected = [[-3, 7], ["b"], [*"acdef"], ["q1", "q2"], ["not run"]]
+    assert [part["query"].tolist() for part in heard] == expected
+    assert [list(part) for part in heard] == [["query", "map", "p@2"]] * 5
     assert heard[0]["map"].tolist() == pytest.approx([1 / 2, (1 / 2 + 2 / 3) / 2])
     assert not accumulator.compute().has_queries
+
+
+def test_listener_is_told_of_missing_queries_where_they_count() -> None:
+    heard: list[Any] = []
+    ranking("map", missing="skip").add_missing(["a"], on_queries=heard.append)
+    ranking("map").add_missing([], on_queries=heard.append)
+    assert heard == []
+    ranking("map").add_missing(["b", "a"], on_queries=heard.append)
+    assert [part["query"].tolist() for part in heard] == [["a", "b"]]
+    assert heard[0]["map"].tolist() == [0.0, 0.0]
 
 
 def test_listener_hears_nothing_of_open_queries() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
@@ -25,6 +26,7 @@ from streameval.cli.terminal import Note, is_live
 from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
 from streameval.io import Texts, name_of, size_of
+from streameval.io.errors import ScatteredQueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +54,15 @@ def evaluate(options: Options) -> Outcome:
     task = task_asked_for(options)
     _check_by(options)
     _check_output(options)
-    source = source_of(options)
+    with closing(source_of(options)) as source:
+        try:
+            return _evaluated(task, source, options)
+        except ScatteredQueryError:
+            source.gather()
+            return _evaluated(task, source, options)
+
+
+def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     rows, blocks = look_ahead(source.blocks(), options.max_bad)
     if not rows:
         raise _no_rows(options, source.left())
@@ -64,9 +74,9 @@ def evaluate(options: Options) -> Outcome:
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.left(), *source.finish(total))
+        remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator):
+            for text in plan.finish(accumulator, missing):
                 spool.write(text)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)

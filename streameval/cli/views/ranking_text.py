@@ -66,8 +66,11 @@ def json_lines(columns: Mapping[str, Any]) -> str:
 
 
 def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    """Give the measures, and a row for each query: its id and its values."""
-    names = [name for name in columns if name != "query"]
+    """Give the measures, and a row for each query: its id and its values.
+
+    A geometric mean is one of all queries; trec_eval gives none for each.
+    """
+    names = [name for name in columns if name != "query" and measure(name).kind != "gm_map"]
     values = (columns[name].tolist() for name in ("query", *names))
     return names, zip(*values, strict=True)
 
