@@ -104,6 +104,9 @@ class Definition:
         """Raise TypeError unless a state of an open class can be read once it is written."""
         if not self.is_open:
             return
+        if type(state) is not self.state:
+            expected = "None" if self.state is None else self.state.__name__
+            raise TypeError(f"the state must be a {expected}, got a {type(state).__name__}.")
         types = _field_types(type(state))
         for name, value in fields_of(state).items():
             kind = type(value).__name__
@@ -135,12 +138,12 @@ class Definition:
         return state
 
     def _check_config(self) -> None:
-        if not attrs.has(self.config) or self.config.__hash__ is None:
+        if not _is_frozen(self.config):
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
 
     def _check_state(self) -> None:
         state: Any = self.state
-        if not isinstance(state, type) or not issubclass(state, State) or not attrs.has(state):
+        if not _is_frozen(state) or not issubclass(state, State):
             raise TypeError(
                 "`state` must be a frozen attrs class under streameval.states.State, "
                 f"got {state!r}."
@@ -164,6 +167,11 @@ def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Si
     parameters += [kind(name, kind.POSITIONAL_OR_KEYWORD, default=None) for name in arrays[1:]]
     parameters += [kind(name, kind.KEYWORD_ONLY, default=None) for name in optional]
     return inspect.Signature(parameters)
+
+
+def _is_frozen(cls: Any) -> bool:
+    """Tell whether a class is itself one of attrs, whose fields do not change."""
+    return isinstance(cls, type) and "__attrs_attrs__" in vars(cls) and cls.__hash__ is not None
 
 
 @functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written

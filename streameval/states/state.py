@@ -17,7 +17,7 @@ __all__ = ["State", "check_numbers"]
 class State(ABC):
     """A frozen summary of a multiset of examples.
 
-    Fields are `FixedPoint` arrays, `ExactSum` numbers, `Column`s, or tuples of labels or sums.
+    A field is a `FixedPoint` array, an `ExactSum`, a `Column`, or a tuple of labels or sums.
     Adding states adds examples, so the sum is associative and commutative, with the zero of
     the configuration as its identity.
 

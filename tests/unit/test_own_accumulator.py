@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import functools
 import importlib.util
+import json
+import operator
 import os
 import pickle
 import subprocess
@@ -393,6 +396,10 @@ class WithText(Rows):
     held: "npt.NDArray[np.int64]"  # noqa: F821, UP037
 
 
+class Bare(Rows):
+    held: int
+
+
 @attrs.define
 class Mutable:
     limit: int = 3
@@ -414,6 +421,7 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a state with an array": ({"state": WithText}, "must have fields of .*, got NDArray for held"),
     "options of no attrs": ({"config": dict}, "`config` must be a frozen attrs class"),
     "options that change": ({"config": Mutable}, "`config` must be a frozen attrs class"),
+    "a state that is not decorated": ({"state": Bare}, "`state` must be a frozen attrs class"),
     "no arrays": ({"arrays": ()}, "`arrays` must name what `update` takes"),
 }
 
@@ -663,6 +671,69 @@ def test_a_known_class_is_merged_by_the_command_line(tmp_path: Path) -> None:
     se.save(week(), path)
     assert main(["merge", str(path), str(path), "-o", str(merged)]) == 0
     assert se.load(merged) == week() + week()
+
+
+def test_a_state_of_another_class_is_not_written() -> None:
+    @attrs.frozen
+    class Summed(Rows):
+        label: str = "x"
+
+    own = define(state=Summed)
+    summed = own() + own()
+    with pytest.raises(TypeError, match=r"^the state must be a Summed, got a Rows\.$"):
+        summed.to_bytes()
+
+
+LEAVES = [
+    None,
+    True,
+    -1,
+    2**40,
+    2**63,
+    10**4000,
+    "",
+    "x",
+    [],
+    [[]],
+    {},
+    {"float64": "7ff8" + "0" * 12},
+]
+
+
+def _paths(value: Any) -> list[tuple[Any, ...]]:
+    found: list[tuple[Any, ...]] = [()]
+    items = value.items() if isinstance(value, dict) else []
+    for key, item in [*items, *(enumerate(value) if isinstance(value, list) else [])]:
+        found += [(key, *path) for path in _paths(item)]
+    return found
+
+
+def test_changed_headers_and_numbers_are_refused_or_used() -> None:
+    parsed = parse(week().to_bytes())
+    forged = []
+    for *path, last in filter(None, _paths(parsed.settings)):
+        for leaf in LEAVES:
+            header = json.loads(parsed.header)
+            functools.reduce(operator.getitem, path, header)[last] = leaf
+            forged.append(seal(header, parsed.payload, kind=0x8000))
+    for position in range(len(parsed.numbers)):
+        for number in (-1, 0, 1, 2**62, 2**63 - 1, -(2**63)):
+            numbers = list(parsed.numbers)
+            numbers[position] = number
+            forged.append(seal(parsed.header, numbers, kind=0x8000))
+    outcomes = [_refused_or_used(data) for data in forged]
+    assert len(outcomes) > 200
+    assert set(outcomes) == {True, False}
+
+
+def _refused_or_used(data: bytes) -> bool:
+    try:
+        accumulator = se.from_bytes(data)
+    except se.CorruptStateError:
+        return False
+    assert accumulator.to_bytes() == data
+    assert accumulator.compute().keys() == {"win_rate"}
+    return True
 
 
 def test_an_update_of_ones_own_may_have_its_own_signature() -> None:
