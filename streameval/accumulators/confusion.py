@@ -25,8 +25,8 @@ from streameval.inputs.arrays import (
     check_vector,
 )
 from streameval.inputs.labels import Classes, Label, encode, equal, meet
+from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
-from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
@@ -186,7 +186,7 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
-        return Confusion(Reading.of(self._config, self._state))
+        return Confusion(LabelCounts.of(self._config, self._state))
 
     @property
     def _state(self) -> ConfusionCounts:

@@ -104,10 +104,11 @@ class Definition:
         """Raise TypeError unless a state of an open class can be read once it is written."""
         if not self.is_open:
             return
-        if type(state) is not self.state:
-            expected = "None" if self.state is None else self.state.__name__
-            raise TypeError(f"the state must be a {expected}, got a {type(state).__name__}.")
-        types = _field_types(type(state))
+        expected: Any = self.state
+        if type(state) is not expected:
+            got = type(state).__name__
+            raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
+        types = _field_types(expected)
         for name, value in fields_of(state).items():
             kind = type(value).__name__
             if kind != types[name]:
@@ -122,7 +123,7 @@ class Definition:
         require(described.keys() == expected, "the options are not those of this version")
         return self.make_config({name: codec.from_json(item) for name, item in described.items()})
 
-    def read_state(self, state_type: type[Any], config: Any, parts: codec.Parts) -> Any:
+    def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
         types = _field_types(state_type)
         described = parts.header["state"]
