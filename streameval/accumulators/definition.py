@@ -105,10 +105,10 @@ class Definition:
         if not self.is_open:
             return
         expected: Any = self.state
+        types = _field_types(expected)
         if type(state) is not expected:
             got = type(state).__name__
             raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
-        types = _field_types(expected)
         for name, value in fields_of(state).items():
             kind = type(value).__name__
             if kind != types[name]:
