@@ -1,11 +1,23 @@
 """The errors of streameval, all under `StreamevalError`."""
 
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from typing import Self
+
+    Words = Callable[["Named"], str | None]
+    """What an argument is called; None where it keeps its name."""
+
 __all__ = [
     "BadDataError",
     "CorruptStateError",
     "CountOverflowError",
     "IncompatibleStateError",
     "InvalidInputError",
+    "Named",
     "StreamevalError",
     "UnknownMetricError",
     "UnknownTypeError",
@@ -14,8 +26,128 @@ __all__ = [
 ]
 
 
+Position = int | tuple[int, ...]
+
+
+class Named:
+    """An argument that a message mentions, so that it can be told by another name.
+
+    Parameters
+    ----------
+    name : str
+        The name of the argument.
+    value : str, optional
+        What it is set to, as Python writes it; "" for any value.
+
+    Examples
+    --------
+    >>> str(Named("top_k")), str(Named("top_k", "2"))
+    ('`top_k`', 'top_k=2')
+    """
+
+    __slots__ = ("name", "value")
+
+    def __init__(self, name: str, value: str | None = None) -> None:
+        self.name = name
+        self.value = value
+
+    def __str__(self) -> str:
+        """Give what stands within a sentence."""
+        return f"`{self.name}`" if self.value is None else f"{self.name}={self.value}"
+
+    def __repr__(self) -> str:
+        """Give what makes it."""
+        return f"Named({self.name!r}, {self.value!r})"
+
+
 class StreamevalError(Exception):
-    """The base of every error that streameval raises on purpose."""
+    """The base of every error that streameval raises on purpose.
+
+    The message is made of the parts, here alone::
+
+        `y_score` must lie in [0, 1], got 3.2 at position 17. Pass scores="real" for logits.
+         argument  reason                         position     remedy
+
+    Parameters
+    ----------
+    *reason : object
+        What is wrong, in pieces; `Named` ones are arguments. Without the keywords below it is
+        the whole message.
+    argument : str or Named, optional
+        The argument that breaks a rule.
+    position : int or tuple of int, optional
+        Where in the argument.
+    at : str
+        What the message puts before the position.
+    remedy : str or tuple, optional
+        What to do about it: whole sentences, in pieces if arguments are mentioned.
+    where : str
+        What the message begins with: the member of a collection, or a file.
+
+    Attributes
+    ----------
+    argument, reason, position
+        As above; `reason` is text.
+    """
+
+    argument: str | None
+    reason: str
+    position: Position | None
+
+    def __init__(
+        self,
+        *reason: object,
+        argument: str | Named | None = None,
+        position: Position | None = None,
+        at: str = "at position",
+        remedy: str | tuple[object, ...] = (),
+        where: str = "",
+    ) -> None:
+        subject = Named(argument) if isinstance(argument, str) else argument
+        advice = (remedy,) if isinstance(remedy, str) else remedy
+        self._parts: dict[str, Any] = {
+            "argument": subject,
+            "at": at,
+            "remedy": advice,
+            "where": where,
+        }
+        self._pieces = reason
+        self.argument = None if subject is None else subject.name
+        self.position = position
+        self.reason = "".join(map(str, reason))
+        super().__init__(self.told())
+
+    def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
+        """Give the message with arguments called by other names, and perhaps no position."""
+        subject, at, advice, where = self._parts.values()
+        said = "".join(_told(piece, words) for piece in self._pieces)
+        if subject is not None:
+            usual = f"`{str(subject).strip('`')}`"
+            said = f"{words(subject) or usual} {said}"
+        if self.position is not None and with_position:
+            said = f"{said} {at} {self.position}"
+        if subject is not None or self.position is not None or advice:
+            said += "."
+        if advice:
+            said = f"{said} {''.join(_told(piece, words) for piece in advice)}"
+        return f"{where}{said}"
+
+    def within(self, where: str) -> Self:
+        """Make the same error with a message that begins with where it happened."""
+        parts = self._parts | {"where": f"{where}: {self._parts['where']}"}
+        return type(self)(*self._pieces, position=self.position, **parts)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Keep the parts in a copy, and on the way between processes."""
+        return _remade, (type(self), self._pieces, {"position": self.position, **self._parts})
+
+
+def _told(piece: object, words: Words) -> str:
+    return (words(piece) if isinstance(piece, Named) else None) or str(piece)
+
+
+def _remade(kind: type[StreamevalError], pieces: tuple[object, ...], parts: dict[str, Any]) -> Any:
+    return kind(*pieces, **parts)
 
 
 class InvalidInputError(StreamevalError, ValueError):

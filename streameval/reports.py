@@ -108,7 +108,7 @@ def html_report(
     normal_quantile(level)  # refuses what is no level, even where no interval will be shown
     held = _read(states)
     if not (title is None or isinstance(title, str)):
-        raise InvalidInputError(f"`title` must be a text, got {title!r}.")
+        raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
     sections = _sections(held, level)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
@@ -129,15 +129,19 @@ def _names(held: Sequence[_State]) -> str:
 def _read(states: Any) -> list[_State]:
     """Compute the results, or refuse what is no state."""
     if not isinstance(states, Mapping) or not states:
-        raise InvalidInputError(f"`states` must map names to accumulators, got {states!r:.60}.")
+        raise InvalidInputError(
+            f"must map names to accumulators, got {states!r:.60}", argument="states"
+        )
     held = []
     for name, accumulator in states.items():
         if not isinstance(name, str):
-            raise InvalidInputError(f"`states` must have names that are texts, got {name!r:.60}.")
+            raise InvalidInputError(
+                f"must have names that are texts, got {name!r:.60}", argument="states"
+            )
         if not isinstance(accumulator, Accumulator):
             kind = type(accumulator).__name__
             raise InvalidInputError(
-                f"`states` must hold accumulators, got {kind} for {short(name)!r}."
+                f"must hold accumulators, got {kind} for {short(name)!r}", argument="states"
             )
         n_bytes = len(accumulator.to_bytes())
         held.append(_State(name, accumulator, accumulator.compute(), n_bytes))

@@ -375,7 +375,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         if type(self) is not type(other):
             if not isinstance(other, Accumulator):
                 kind = type(other).__name__
-                raise InvalidInputError(f"`others` must be accumulators, got {kind}.")
+                raise InvalidInputError(f"must be accumulators, got {kind}", argument="others")
             kinds = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
         self._check_alike(other, "merge")
@@ -383,14 +383,12 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def _check_alike(self, other: Self, verb: str) -> None:
         if self._config != other._config:
-            difference = self._difference(self._config, other._config)
-            raise IncompatibleStateError(f"cannot {verb}: {difference}.")
+            option, difference = self._difference(self._config, other._config)
+            raise IncompatibleStateError(difference, argument=option, where=f"cannot {verb}: ")
 
     @classmethod
-    def _difference(cls, config: ConfigT, other: ConfigT) -> str | None:
-        """Say in which option two configurations differ first."""
-        for name, mine in fields_of(config).items():
-            theirs = getattr(other, name)
-            if mine != theirs:
-                return f"`{name}` differs ({mine!r} and {theirs!r})"
-        return None
+    def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
+        """Name the first option in which two configurations differ, and say how."""
+        pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
+        option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
+        return option, f"differs ({mine!r} and {theirs!r})"

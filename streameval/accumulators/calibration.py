@@ -11,7 +11,7 @@ import numpy.typing as npt
 from streameval.accumulators.highest_scores import first_highest
 from streameval.accumulators.waiting_columns import WaitingAccumulator
 from streameval.configs.calibration import CalibrationConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
@@ -22,7 +22,7 @@ from streameval.inputs.arrays import (
     as_weights,
     check_matrix,
     check_vector,
-    first_true,
+    first_index,
     shape_text,
 )
 from streameval.inputs.labels import encode
@@ -193,7 +193,10 @@ def _probabilities(
     if outside.any():
         found = float(scores.ravel()[int(outside.argmax())])
         raise InvalidInputError(
-            f"`y_prob` must lie in [0, 1], got {found!r} at {first_true(outside)}. {_LOGITS}"
+            f"must lie in [0, 1], got {found!r}",
+            argument="y_prob",
+            position=first_index(outside),
+            remedy=_LOGITS,
         )
     if config.classes is not None:
         _check_row_sums(scores, tolerance)
@@ -203,8 +206,9 @@ def _probabilities(
 def _check_one_column(array: npt.NDArray[Any], rows: int) -> None:
     if array.ndim == 2 and array.shape[1] == 2:
         raise InvalidInputError(
-            f"`y_prob` must have shape (n,), got {shape_text(array)}. Pass the probability of 1, "
-            "y_prob[:, 1], or set classes=2."
+            f"must have shape (n,), got {shape_text(array)}",
+            argument="y_prob",
+            remedy=("Pass the probability of 1, y_prob[:, 1], or set ", Named("classes", "2"), "."),
         )
     check_vector(array, rows=rows, name="y_prob")
 
@@ -216,8 +220,11 @@ def _check_row_sums(scores: Floats, tolerance: float) -> None:
     if wrong.any():
         row = int(wrong.argmax())
         raise InvalidInputError(
-            f"`y_prob` must have rows that sum to 1 within {tolerance:.2g}, "
-            f"got {float(sums[row])!r} in row {row}. {_LOGITS}"
+            f"must have rows that sum to 1 within {tolerance:.2g}, got {float(sums[row])!r}",
+            argument="y_prob",
+            position=row,
+            at="in row",
+            remedy=_LOGITS,
         )
 
 

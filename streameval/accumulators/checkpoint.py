@@ -83,7 +83,7 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     """
     if not isinstance(accumulator, Accumulator):
         kind = type(accumulator).__name__
-        raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+        raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
     replace_file(path, accumulator.to_bytes())
 
 

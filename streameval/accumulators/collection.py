@@ -229,20 +229,21 @@ class Collection(
         return config, Members(config.part_names, tuple(accumulators))
 
     @classmethod
-    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> str:
+    def _difference(cls, config: CollectionConfig, other: CollectionConfig) -> tuple[str, str]:
         if config.names != other.names:
-            return f"`names` differs ({config.names} and {other.names})"
+            return "names", f"differs ({config.names} and {other.names})"
         triples = zip(config.names, config.members, other.members, strict=True)
         name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
-        return f"`members` differs: for {name!r} {_member_difference(mine, theirs)}"
+        return "members", f"differs: for {name!r} {_member_difference(mine, theirs)}"
 
 
 def _member_difference(mine: Member, theirs: Member) -> str:
     if mine.kind is not theirs.kind:
         return f"the kind differs ({mine.kind.__name__} and {theirs.kind.__name__})"
-    return mine.kind._difference(mine.options, theirs.options) or (
-        f"`columns` differs ({mine.columns} and {theirs.columns})"
-    )
+    if mine.options == theirs.options:
+        return f"`columns` differs ({mine.columns} and {theirs.columns})"
+    option, difference = mine.kind._difference(mine.options, theirs.options)
+    return f"`{option}` {difference}"
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:

@@ -85,7 +85,7 @@ def completed(
     values = QueryValues.concatenate([evaluate(block, config) for block in blocks])
     if on_queries is not None:
         if queries.ids is None:
-            raise InvalidInputError("`query` is missing: `on_queries` needs ids.")
+            raise InvalidInputError("is missing: `on_queries` needs ids", argument="query")
         kept = attrs.evolve(config, per_query=True)
         _tell(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
     return RankingState.of_complete(values, queries.ids, config)

@@ -13,7 +13,7 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.decisions import decide, decide_multilabel, present
 from streameval.accumulators.plain_batches import PlainBatches, PlainCodes
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.errors import IncompatibleStateError, InvalidInputError, Named
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
@@ -174,8 +174,10 @@ class ConfusionAccumulator(
             return self._absorb(counts)
         except IncompatibleStateError:
             raise InvalidInputError(
-                "`y_true` and `y_pred` must hold labels of the type met before: "
-                "all numbers or all strings."
+                "and ",
+                Named("y_pred"),
+                " must hold labels of the type met before: all numbers or all strings",
+                argument="y_true",
             ) from None
 
     def compute(self) -> Confusion:
@@ -331,13 +333,19 @@ def _count_met(
 def _met_labels(prediction: Array, truth: Array, config: ConfusionConfig) -> Array:
     if prediction.dtype.kind == "f" and config.from_scores is None:
         raise InvalidInputError(
-            '`y_pred` holds floats, and classes="auto" takes labels. Pass from_scores=False if '
-            "these are labels, or list the classes in the order of the score columns."
+            "holds floats, and ",
+            Named("classes", '"auto"'),
+            " takes labels",
+            argument="y_pred",
+            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
+            "of the score columns.",
         )
     labels = as_labels(prediction, name="y_pred")
     check_vector(labels, rows=len(truth), name="y_pred")
     if (labels.dtype == object) != (truth.dtype == object):
-        raise InvalidInputError("`y_true` and `y_pred` must both be numbers or both be strings.")
+        raise InvalidInputError(
+            "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
+        )
     return labels
 
 

@@ -172,8 +172,9 @@ class PRCurveSketch(
             self._held = self._held.updated(rows)
         except IncompatibleStateError:
             raise InvalidInputError(
-                f"`y_true` must hold two labels, {self._config.pos_label!r} and "
-                f"{self._held.state.negative_label[0]!r} as before, got "
-                f"{rows.negative_label[0]!r} too."
+                f"must hold two labels, {self._config.pos_label!r} and "
+                f"{self._held.state.negative_label[0]!r} as before, "
+                f"got {rows.negative_label[0]!r} too",
+                argument="y_true",
             ) from None
         return self

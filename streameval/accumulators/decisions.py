@@ -9,14 +9,14 @@ import numpy.typing as npt
 
 from streameval.accumulators.highest_scores import highest_scores
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
     as_comparable,
     as_labels,
     as_scores,
     check_matrix,
     check_vector,
-    first_true,
+    first_index,
 )
 from streameval.inputs.labels import encode
 from streameval.states.confusion import TopKCredit
@@ -56,11 +56,13 @@ def decide_multilabel(y_pred: Array, config: ConfusionConfig) -> Mask:
     """Decide for each row and label of an (n, K) array whether it is predicted present."""
     if _holds_scores(y_pred, config):
         return as_scores(y_pred, name="y_pred") >= config.threshold
-    hint = " Pass from_scores=True if these are scores."
+    hint = ("Pass from_scores=True if these are scores.",)
     return present(as_labels(y_pred, name="y_pred"), name="y_pred", hint=hint)
 
 
-def present(labels: Array, *, name: str, ignored: Mask | None = None, hint: str = "") -> Mask:
+def present(
+    labels: Array, *, name: str, ignored: Mask | None = None, hint: tuple[object, ...] = ()
+) -> Mask:
     """Read an (n, K) array of 0 and 1 as presence; ignored entries may hold anything."""
     wrong = (labels != 0) & (labels != 1)
     if ignored is not None:
@@ -68,7 +70,10 @@ def present(labels: Array, *, name: str, ignored: Mask | None = None, hint: str 
     if wrong.any():
         first = labels[wrong].tolist()[0]
         raise InvalidInputError(
-            f"`{name}` must hold 0 and 1, got {first!r} at {first_true(wrong)}.{hint}"
+            f"must hold 0 and 1, got {first!r}",
+            argument=name,
+            position=first_index(wrong),
+            remedy=hint,
         )
     return np.asarray(labels == 1)
 
@@ -84,8 +89,9 @@ def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
     )
     if ambiguous and y_pred.dtype.kind in "biu":
         raise InvalidInputError(
-            f"`y_pred` holds integers of shape {y_pred.shape}, which could be labels or scores. "
-            "Pass from_scores=True or from_scores=False."
+            f"holds integers of shape {y_pred.shape}, which could be labels or scores",
+            argument="y_pred",
+            remedy="Pass from_scores=True or from_scores=False.",
         )
     return False
 
@@ -93,15 +99,22 @@ def _holds_scores(y_pred: Array, config: ConfusionConfig) -> bool:
 def _decide_by_label(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
     check_vector(y_pred, rows=rows, name="y_pred")
     if config.top_k > 1:
-        raise InvalidInputError(f"`y_pred` must hold scores for top_k={config.top_k}, got labels.")
+        raise InvalidInputError(
+            "must hold scores for ",
+            Named("top_k", f"{config.top_k}"),
+            ", got labels",
+            argument="y_pred",
+        )
     return encode(as_labels(y_pred, name="y_pred"), config.fixed_classes, name="y_pred")
 
 
 def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> Codes:
     if y_pred.ndim == 2 and y_pred.shape[1] == 2:
         raise InvalidInputError(
-            f"`y_pred` must have shape (n,) for two classes, got {y_pred.shape}. Pass "
-            "y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher score."
+            f"must have shape (n,) for two classes, got {y_pred.shape}",
+            argument="y_pred",
+            remedy="Pass y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher "
+            "score.",
         )
     check_vector(y_pred, rows=rows, name="y_pred")
     positive = as_scores(y_pred, name="y_pred") >= config.threshold
@@ -111,8 +124,9 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
 def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.floating[Any]]:
     if y_pred.ndim == 1:
         raise InvalidInputError(
-            f"`y_pred` must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}. "
-            "Pass from_scores=False if these are labels."
+            f"must have shape (n, {config.n_classes}) as scores, got {y_pred.shape}",
+            argument="y_pred",
+            remedy="Pass from_scores=False if these are labels.",
         )
     check_matrix(y_pred, rows=rows, columns=config.n_classes, name="y_pred")
     return as_comparable(y_pred, name="y_pred")

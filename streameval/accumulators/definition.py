@@ -96,8 +96,8 @@ class Definition:
                 is_same = False
             if not is_same:
                 raise InvalidInputError(
-                    f"`{name}` must be a number, text, True, False, None or a tuple of these, "
-                    f"got {value!r}."
+                    f"must be a number, text, True, False, None or a tuple of these, got {value!r}",
+                    argument=name,
                 )
 
     def check_state(self, state: Any) -> None:

@@ -185,7 +185,7 @@ class GroupedAUC(
             held, given = "strings", "numbers"
             if earlier.dtype != object:
                 held, given = given, held
-            raise InvalidInputError(f"`group` must hold {held} as before, got {given}.")
+            raise InvalidInputError(f"must hold {held} as before, got {given}", argument="group")
 
     def _can_wait(self, rows: GroupedRows, state: GroupTables, waiting: _Waiting) -> bool:
         """Tell whether a batch can wait, so that counting it later cannot fail."""

@@ -29,7 +29,7 @@ class _Naming:
         if error is None:
             return
         if isinstance(error, StreamevalError):
-            raise type(error)(f"member {self.name!r}: {error}") from error
+            raise error.within(f"member {self.name!r}") from error
         error.add_note(f"This was member {self.name!r}.")
 
 
@@ -37,7 +37,7 @@ def read_members(members: Any, columns: Any) -> CollectionConfig:
     """Check what a collection is made of."""
     if not isinstance(members, Mapping):
         kind = type(members).__name__
-        raise InvalidInputError(f"`members` must map names to accumulators, got {kind}.")
+        raise InvalidInputError(f"must map names to accumulators, got {kind}", argument="members")
     renamed = _read_columns(columns, members)
     flat: dict[str, Member] = {}
     for key, accumulator in members.items():
@@ -50,8 +50,9 @@ def _read_name(value: Any) -> str:
     name = canonical_name(value, name="members")
     if SEPARATOR in name:
         raise InvalidInputError(
-            f"`members` must have names without {SEPARATOR!r}, which stands between those of a "
-            f"collection and its members, got {name!r}."
+            f"must have names without {SEPARATOR!r}, which stands between those of a collection "
+            f"and its members, got {name!r}",
+            argument="members",
         )
     return name
 
@@ -60,11 +61,14 @@ def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
     """Name what a member counts: one thing, or those of a collection."""
     if not isinstance(accumulator, Accumulator):
         kind = type(accumulator).__name__
-        raise InvalidInputError(f"`members` must be accumulators, got {kind} for {name!r}.")
+        raise InvalidInputError(
+            f"must be accumulators, got {kind} for {name!r}", argument="members"
+        )
     if accumulator != accumulator.copy().reset():
         raise InvalidInputError(
-            f"`members` must have counted nothing yet, got {name!r} with n={accumulator.n}. "
-            "Reset it, or give a new one."
+            f"must have counted nothing yet, got {name!r} with n={accumulator.n}",
+            argument="members",
+            remedy="Reset it, or give a new one.",
         )
     config = accumulator._config
     if not isinstance(config, CollectionConfig):
@@ -78,15 +82,19 @@ def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[st
         return {}
     if not isinstance(columns, Mapping):
         kind = type(columns).__name__
-        raise InvalidInputError(f"`columns` must map members to their columns, got {kind}.")
+        raise InvalidInputError(
+            f"must map members to their columns, got {kind}", argument="columns"
+        )
     for name, renames in columns.items():
         if name not in members:
             listed = ", ".join(map(str, members))
-            raise InvalidInputError(f"`columns` must be for members, {listed}, got {name!r}.")
+            raise InvalidInputError(
+                f"must be for members, {listed}, got {name!r}", argument="columns"
+            )
         if not isinstance(renames, Mapping):
             kind = type(renames).__name__
             raise InvalidInputError(
-                f"`columns` must map arrays of {name!r} to columns, got {kind}."
+                f"must map arrays of {name!r} to columns, got {kind}", argument="columns"
             )
     return {
         name: {
@@ -102,7 +110,8 @@ def _renamed(name: str, members: dict[str, Member], columns: dict[str, str]) -> 
     for column in columns:
         if column not in read:
             raise InvalidInputError(
-                f"`columns` must be for arrays of {name!r}, {', '.join(read)}, got {column!r}."
+                f"must be for arrays of {name!r}, {', '.join(read)}, got {column!r}",
+                argument="columns",
             )
     return {path: member.renamed(columns) for path, member in members.items()}
 
@@ -183,8 +192,9 @@ class SharedBatch:
             accumulator.update(*self._pair, **weights)
         else:
             raise InvalidInputError(
-                f"`batch` must be a mapping or a table, because {member.kind.__name__} "
-                f"reads {', '.join(member.kind._arrays)}, got arrays."
+                f"must be a mapping or a table, because {member.kind.__name__} reads "
+                f"{', '.join(member.kind._arrays)}, got arrays",
+                argument="batch",
             )
 
     def _columns_of(self, table: Table, member: Member) -> dict[str, Any]:
@@ -200,7 +210,7 @@ class SharedBatch:
         """Give the weights that were passed by keyword to a member."""
         if "sample_weight" not in member.arrays:
             raise InvalidInputError(
-                "`sample_weight` has no meaning here: "
-                f"{member.kind.__name__} reads {', '.join(member.arrays)}."
+                f"has no meaning here: {member.kind.__name__} reads {', '.join(member.arrays)}",
+                argument="sample_weight",
             )
         return {"sample_weight": self._weights}

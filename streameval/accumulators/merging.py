@@ -38,11 +38,13 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     0.75
     """
     if isinstance(accumulators, Accumulator):
-        raise InvalidInputError("`accumulators` must be an iterable of accumulators, got one.")
+        raise InvalidInputError(
+            "must be an iterable of accumulators, got one", argument="accumulators"
+        )
     given = map(_checked, accumulators)
     first = next(given, None)
     if first is None:
-        raise InvalidInputError("`accumulators` must hold at least one accumulator.")
+        raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)):
         return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
     total = first.copy()
@@ -54,6 +56,6 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
 def _checked(value: Any) -> Accumulator[Any, Any]:
     if not isinstance(value, Accumulator):
         raise InvalidInputError(
-            f"`accumulators` must hold accumulators, got {type(value).__name__}."
+            f"must hold accumulators, got {type(value).__name__}", argument="accumulators"
         )
     return value

@@ -28,7 +28,7 @@ def read_ids(value: Any, *, name: str) -> Array:
     if len(known) < len(ids):
         twice = known[np.bincount(places) > 1][0]
         raise InvalidInputError(
-            f"`{name}` must be distinct, got {canonical_label(twice, name=name)!r} twice."
+            f"must be distinct, got {canonical_label(twice, name=name)!r} twice", argument=name
         )
     return known
 
@@ -48,7 +48,7 @@ def check_new(
             twice = _among(ids, known)
             if twice.any():
                 first = canonical_label(ids[int(twice.argmax())], name=name)
-                raise InvalidInputError(f"`{name}` holds {first!r}, which {what}.")
+                raise InvalidInputError(f"holds {first!r}, which {what}", argument=name)
 
 
 def open_places(ids: Array, state: RankingState, *, name: str) -> npt.NDArray[np.intp]:
@@ -58,7 +58,7 @@ def open_places(ids: Array, state: RankingState, *, name: str) -> npt.NDArray[np
     is_open = _among(ids, known)
     if not is_open.all():
         unknown = canonical_label(ids[int(is_open.argmin())], name=name)
-        raise InvalidInputError(f"`{name}` must be open queries, got {unknown!r}.")
+        raise InvalidInputError(f"must be open queries, got {unknown!r}", argument=name)
     return np.searchsorted(known, ids)
 
 
@@ -67,7 +67,7 @@ def _check_type(ids: Array, state: RankingState, *, name: str) -> None:
     for held in (state.ids, state.closed):
         if len(held) and len(ids) and held.values.dtype != ids.dtype:
             earlier, given = ("strings", "numbers")[:: 1 if held.kind == "text" else -1]
-            raise InvalidInputError(f"`{name}` must hold {earlier} as before, got {given}.")
+            raise InvalidInputError(f"must hold {earlier} as before, got {given}", argument=name)
 
 
 def _among(ids: Array, known: Array) -> npt.NDArray[np.bool_]:

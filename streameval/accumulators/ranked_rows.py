@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.decisions import present
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import JUDGED, RankingConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.row_order import grouped
 from streameval.inputs.arrays import (
     are_empty,
@@ -21,7 +21,7 @@ from streameval.inputs.arrays import (
     as_labels,
     as_scores,
     check_vector,
-    first_true,
+    first_index,
     shape_text,
 )
 from streameval.inputs.labels import canonical_label, distinct
@@ -83,7 +83,10 @@ def _no_rows(*, total: Any, **optional: Any) -> Rows:
         array = np.zeros(0) if value is None else as_array(value, name=name)
         if not are_empty(array):
             raise InvalidInputError(
-                f"`{name}` must have no rows, as `relevance` has none, got {shape_text(array)}."
+                "must have no rows, as ",
+                Named("relevance"),
+                f" has none, got {shape_text(array)}",
+                argument=name,
             )
     nothing = np.zeros(0, dtype=np.int64)
     return Rows(None, nothing, nothing, nothing, np.zeros(0), None, None)
@@ -93,20 +96,25 @@ def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> t
     """Check that the arrays are of one shape: (queries, candidates), or (n,) with ids."""
     if levels.ndim not in (1, 2):
         raise InvalidInputError(
-            f"`relevance` must have shape (queries, candidates), or (n,) with `query`, "
-            f"got {shape_text(levels)}."
+            "must have shape (queries, candidates), or (n,) with ",
+            Named("query"),
+            f", got {shape_text(levels)}",
+            argument="relevance",
         )
     if scores.shape != levels.shape:
         raise InvalidInputError(
-            f"`score` must have the shape of `relevance`, {levels.shape}, got {shape_text(scores)}."
+            "must have the shape of ",
+            Named("relevance"),
+            f", {levels.shape}, got {shape_text(scores)}",
+            argument="score",
         )
     if query is None and levels.ndim == 1 and len(levels):
         raise InvalidInputError(
-            "`query` is missing: pass the query of each row, or arrays of shape "
-            "(queries, candidates)."
+            "is missing: pass the query of each row, or arrays of shape (queries, candidates)",
+            argument="query",
         )
     if query is None and config.keeps_ids and len(levels):
-        raise InvalidInputError("`query` is missing: the ids of queries are to be kept.")
+        raise InvalidInputError("is missing: the ids of queries are to be kept", argument="query")
     return levels.shape
 
 
@@ -128,7 +136,9 @@ def _rows(
     score = _scores(scores, is_retrieved, config)
     document = None if doc is None else _documents(doc, shape)
     if doc is None and config.keeps_documents and (levels.size if real is None else real.any()):
-        raise InvalidInputError('`doc` is missing: ties="docid_desc" needs the documents.')
+        raise InvalidInputError(
+            "is missing: ", Named("ties", '"docid_desc"'), " needs the documents", argument="doc"
+        )
     ids, sizes, order = _layout(query, shape)
     if is_retrieved is not None:
         is_retrieved = None if is_retrieved.all() else _laid_out(is_retrieved, order)
@@ -172,7 +182,8 @@ def _layout(query: Any, shape: tuple[int, ...]) -> tuple[Array | None, Ints, Int
         if len(ids) < n:
             twice = ids[sizes > 1][0]
             raise InvalidInputError(
-                f"`query` must be distinct, got {canonical_label(twice, name='query')!r} twice."
+                f"must be distinct, got {canonical_label(twice, name='query')!r} twice",
+                argument="query",
             )
         sizes = np.full(n, shape[1], dtype=np.int64)
     in_order = bool((places[1:] > places[:-1]).all())
@@ -192,7 +203,10 @@ def _flags(value: Any, shape: tuple[int, ...], name: str) -> Mask:
     array = as_array(value, name=name)
     if array.shape != shape:
         raise InvalidInputError(
-            f"`{name}` must have the shape of `relevance`, {shape}, got {shape_text(array)}."
+            "must have the shape of ",
+            Named("relevance"),
+            f", {shape}, got {shape_text(array)}",
+            argument=name,
         )
     return array if array.dtype == bool else present(as_labels(array, name=name), name=name)
 
@@ -232,18 +246,21 @@ def _checked(relevance: Floats, config: RankingConfig) -> Floats:
         if config.negative == "zero":
             unknown &= relevance >= 0.0
             relevance = np.where((relevance < 0.0) & ~np.isin(relevance, levels), np.nan, relevance)
-        _refuse(unknown, relevance, "must hold levels that `gain` maps")
+        _refuse(unknown, relevance, "must hold levels that ", Named("gain"), " maps")
     else:
         negative = relevance < 0.0
         if config.negative == "raise":
-            _refuse(negative, relevance, 'must not be negative (see negative="zero")')
+            _refuse(
+                negative, relevance, "must not be negative (see ", Named("negative", '"zero"'), ")"
+            )
         relevance = np.where(negative, np.nan, relevance)
     if config.gain == "exp2" and config.uses_gains:
         wrong = (relevance != np.floor(relevance)) & ~np.isnan(relevance)
         _refuse(
             wrong | (relevance > _MOST_POWER),
             relevance,
-            'must be whole and at most 62 for gain="exp2"',
+            "must be whole and at most 62 for ",
+            Named("gain", '"exp2"'),
         )
     most = config.most_grade
     if most < np.inf:
@@ -254,10 +271,12 @@ def _checked(relevance: Floats, config: RankingConfig) -> Floats:
     return relevance + 0.0
 
 
-def _refuse(wrong: Mask, array: Floats, rule: str) -> None:
+def _refuse(wrong: Mask, array: Floats, *rule: object) -> None:
     if wrong.any():
         found = float(array.ravel()[int(wrong.argmax())])
-        raise InvalidInputError(f"`relevance` {rule}, got {found!r} at {first_true(wrong)}.")
+        raise InvalidInputError(
+            *rule, f", got {found!r}", argument="relevance", position=first_index(wrong)
+        )
 
 
 def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> Array:
@@ -266,8 +285,10 @@ def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> A
         missing = np.isnan(scores) & (True if is_retrieved is None else is_retrieved)
         if missing.any():
             raise InvalidInputError(
-                f"`score` must not hold NaN, got NaN at {first_true(missing)}. Pass "
-                'nan="last" to rank it below all others.'
+                "must not hold NaN, got NaN",
+                argument="score",
+                position=first_index(missing),
+                remedy=("Pass ", Named("nan", '"last"'), " to rank it below all others."),
             )
     return scores
 
@@ -276,7 +297,10 @@ def _documents(value: Any, shape: tuple[int, ...]) -> Array:
     labels = as_labels(value, name="doc")
     if labels.shape != shape:
         raise InvalidInputError(
-            f"`doc` must have the shape of `relevance`, {shape}, got {shape_text(labels)}."
+            "must have the shape of ",
+            Named("relevance"),
+            f", {shape}, got {shape_text(labels)}",
+            argument="doc",
         )
     return labels
 
@@ -288,20 +312,22 @@ def _declared(
     finite = [level for level in config.levels if level != JUDGED]
     if len(finite) > 1:
         raise InvalidInputError(
-            "`num_relevant` is one number, but the measures have several relevance levels. "
-            "Pass the documents with retrieved=False."
+            "is one number, but the measures have several relevance levels",
+            argument="num_relevant",
+            remedy=("Pass the documents with ", Named("retrieved", "False"), "."),
         )
     if config.uses_gains:
         gains = gains_of(rows.relevance, config)
         if ((gains != 0.0) & (gains != 1.0)).any():
             raise InvalidInputError(
-                "`num_relevant` is not enough for gains other than 0 and 1. "
-                "Pass the documents with retrieved=False."
+                "is not enough for gains other than 0 and 1",
+                argument="num_relevant",
+                remedy=("Pass the documents with ", Named("retrieved", "False"), "."),
             )
     if len(shape) == 2:
         if isinstance(value, Mapping):
             raise InvalidInputError(
-                "`num_relevant` must be an array here, a number for each query."
+                "must be an array here, a number for each query", argument="num_relevant"
             )
         numbers = as_labels(value, name="num_relevant")
         check_vector(numbers, rows=len(rows), name="num_relevant")
@@ -314,12 +340,13 @@ def _declared(
 
 def _check_numbers(numbers: Array) -> None:
     if numbers.dtype == object:
-        raise InvalidInputError("`num_relevant` must hold numbers, got strings.")
+        raise InvalidInputError("must hold numbers, got strings", argument="num_relevant")
     wrong = (numbers < 0) | (numbers > MOST_ROWS)
     if wrong.any():
         raise InvalidInputError(
-            f"`num_relevant` must lie in 0 to {MOST_ROWS}, got {numbers[wrong][0]} at "
-            f"{first_true(wrong)}."
+            f"must lie in 0 to {MOST_ROWS}, got {numbers[wrong][0]}",
+            argument="num_relevant",
+            position=first_index(wrong),
         )
 
 
@@ -327,15 +354,15 @@ def _looked_up(value: Any, rows: Rows) -> Array:
     """Find the number of each query of ragged rows."""
     if not isinstance(value, Mapping):
         raise InvalidInputError(
-            f"`num_relevant` must map the id of each query to a number here, "
-            f"got {type(value).__name__}."
+            f"must map the id of each query to a number here, got {type(value).__name__}",
+            argument="num_relevant",
         )
     given = {canonical_label(key, name="num_relevant"): number for key, number in value.items()}
     ids = () if rows.ids is None else rows.ids.tolist()
     absent = next((label for label in ids if label not in given), None)
     if absent is not None:
         raise InvalidInputError(
-            f"`num_relevant` must have a number for each query, not for {absent!r}."
+            f"must have a number for each query, not for {absent!r}", argument="num_relevant"
         )
     numbers = np.array([given[label] for label in ids] or np.zeros(0, dtype=np.int64))
     return as_labels(numbers, name="num_relevant")

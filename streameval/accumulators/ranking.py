@@ -231,7 +231,7 @@ class RankingAccumulator(
         if not len(rows):
             return self
         if goes_on and rows.ids is None:
-            raise InvalidInputError("`query` is missing: queries that go on need ids.")
+            raise InvalidInputError("is missing: queries that go on need ids", argument="query")
         check_new(rows.ids, self._held.parts, name="query", allow_open=goes_on)
         if goes_on:
             part = RankingState.of_open(queries_of(rows, self._config), self._config)

@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.decisions import present
 from streameval.configs.curve import CurveConfig
 from streameval.configs.grouped import GroupedConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
@@ -24,7 +24,7 @@ from streameval.inputs.arrays import (
     as_weights,
     check_matrix,
     check_vector,
-    first_true,
+    first_index,
 )
 from streameval.inputs.labels import Label, canonical_label, encode, equal
 from streameval.states.curve import ScoredRows
@@ -63,7 +63,7 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
     if are_empty(labels, given):
         as_weights(sample_weight, rows=0)
         return _no_rows(config)
-    hint = " Pass pos_label= to name the positive one of two other labels."
+    hint = ("Pass ", Named("pos_label", ""), " to name the positive one of two other labels.")
     return _read(labels, given, sample_weight, config, hint)[0]
 
 
@@ -86,7 +86,7 @@ def read_grouped(
     if are_empty(labels, given, groups):
         as_weights(sample_weight, rows=0)
         return GroupedRows(_no_rows(_one_curve(config.scores)), groups)
-    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint="")
+    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
     check_vector(groups, rows=len(counted), name="group")
     return GroupedRows(rows, groups[counted])
 
@@ -117,7 +117,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
 
 
 def _read(
-    labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: str
+    labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> tuple[ScoredRows, Mask]:
     """Read rows, and tell which of the batch they are: those with a weight and a score."""
     allow_nan = config.nan == "skip"
@@ -147,8 +147,9 @@ def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
     """Read one score a row; the two columns of a classifier are a common mistake."""
     if given.ndim == 2 and given.shape[1] == 2:
         raise InvalidInputError(
-            f"`y_score` must have shape (n,), got {given.shape}. Pass y_score[:, 1], the score "
-            "of the positive class."
+            f"must have shape (n,), got {given.shape}",
+            argument="y_score",
+            remedy="Pass y_score[:, 1], the score of the positive class.",
         )
     check_vector(given, rows=None, name="y_score")
     return as_scores(given, name="y_score", allow_nan=allow_nan)
@@ -162,18 +163,22 @@ def _check_probabilities(scores: Floats, scale: Scale) -> None:
         outside = (scores < 0.0) | (scores > 1.0)
         worst = scores[outside].ravel()[0]
         raise InvalidInputError(
-            f"`y_score` must lie in [0, 1], got {float(worst)!r} at {first_true(outside)}. "
-            'Pass scores="real" for logits or margins.'
+            f"must lie in [0, 1], got {float(worst)!r}",
+            argument="y_score",
+            position=first_index(outside),
+            remedy=("Pass ", Named("scores", '"real"'), " for logits or margins."),
         )
 
 
-def _positives(labels: Array, pos_label: Label | None, hint: str) -> tuple[Mask, tuple[Label, ...]]:
+def _positives(
+    labels: Array, pos_label: Label | None, hint: tuple[object, ...]
+) -> tuple[Mask, tuple[Label, ...]]:
     """Tell which rows are positive, and what label the others have if one was asked for."""
     if pos_label is None:
         return _zeros_and_ones(labels, hint), ()
     if isinstance(pos_label, str) != (labels.dtype == object):
         held = "strings" if labels.dtype == object else "numbers"
-        raise InvalidInputError(f"`y_true` holds {held}, but pos_label is {pos_label!r}.")
+        raise InvalidInputError(f"holds {held}, but pos_label is {pos_label!r}", argument="y_true")
     positive = equal(labels, pos_label)
     others = labels[~positive]
     if not len(others):
@@ -183,14 +188,15 @@ def _positives(labels: Array, pos_label: Label | None, hint: str) -> tuple[Mask,
     if different.any():
         third = canonical_label(labels[int(different.argmax())], name="y_true")
         raise InvalidInputError(
-            f"`y_true` must hold two labels, {pos_label!r} and {negative!r}, "
-            f"got {third!r} at {first_true(different)}."
+            f"must hold two labels, {pos_label!r} and {negative!r}, got {third!r}",
+            argument="y_true",
+            position=first_index(different),
         )
     return positive, (negative,)
 
 
 def _classes(
-    labels: Array, rows: int, config: CurveConfig, hint: str
+    labels: Array, rows: int, config: CurveConfig, hint: tuple[object, ...]
 ) -> tuple[Mask, tuple[Label, ...]]:
     """Tell for each curve which rows are its positives, shape (K, n)."""
     if config.multilabel:
@@ -220,10 +226,10 @@ def _no_rows(config: CurveConfig) -> ScoredRows:
     return ScoredRows(scores, config.scores, scores.astype(bool))
 
 
-def _zeros_and_ones(labels: Array, hint: str) -> Mask:
+def _zeros_and_ones(labels: Array, hint: tuple[object, ...]) -> Mask:
     if labels.dtype == object:
         raise InvalidInputError(
-            f"`y_true` must hold 0 and 1, got {labels[0]!r} at position 0.{hint}"
+            f"must hold 0 and 1, got {labels[0]!r}", argument="y_true", position=0, remedy=hint
         )
     return present(labels, name="y_true", hint=hint)
 

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
-from streameval.cli.counting.evaluate import evaluate
 from streameval.cli.errors import (
     BAD_DATA,
     INTERRUPTED,
@@ -20,16 +19,17 @@ from streameval.cli.errors import (
     Terminated,
     exit_code,
 )
-from streameval.cli.options import Options, Reporting
+from streameval.cli.eval import evaluate
+from streameval.cli.options import Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
+from streameval.cli.states.merge import merge
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
-from streameval.cli.states.show import merge, show
+from streameval.cli.states.show import show
 from streameval.cli.terminal import Note, line_of
-from streameval.cli.wording import in_words_of_the_user
-from streameval.errors import InvalidInputError, StreamevalError, UnknownMetricError
+from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
@@ -56,13 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = _outcome(**vars(argument_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
-    except UnknownMetricError as error:  # in the words of the metric, which no option has
-        outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
-    except InvalidInputError as error:
-        message = in_words_of_the_user(str(error))
-        outcome = Outcome("", (Note("error", message),), exit_code(error))
     except StreamevalError as error:
-        outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
+        outcome = Outcome("", (Note("error", _told(error)),), exit_code(error))
     except MemoryError:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
@@ -97,6 +92,12 @@ _COMMANDS: dict[str, Callable[..., Outcome]] = {
 
 _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 """The signals that ask a process to end; Windows has one of them."""
+
+
+def _told(error: StreamevalError) -> str:
+    """Give the message; arguments that are wrong are named as options."""
+    is_of_input = isinstance(error, (InvalidInputError, BadDataError))
+    return error.told(option_words) if is_of_input else str(error)
 
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:

@@ -1,4 +1,4 @@
-"""The arguments of the command line."""
+"""The arguments of every command, in the order of its help."""
 
 from __future__ import annotations
 
@@ -7,27 +7,15 @@ from typing import Any, NoReturn
 
 import streameval
 from streameval.cli import argument_values as values
-from streameval.cli.counting.tasks import TASKS
 from streameval.cli.errors import USAGE
 from streameval.cli.gates import parse_gate
-from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
-from streameval.cli.state_arguments import (
-    COMPLETION_EPILOG,
-    DIFF_EPILOG,
-    EXPLAIN_EPILOG,
-    PLOT_EPILOG,
-    REPORT_EPILOG,
-    add_completion,
-    add_diff,
-    add_explain,
-    add_numbers,
-    add_plot,
-    add_report,
-)
+from streameval.cli.states.conditions import parse_condition
+from streameval.cli.tasks import TASKS
 from streameval.io import FORMATS
 from streameval.render.text import printable
+from streameval.results.kinds import RESULTS
 
-__all__ = ["argument_parser"]
+__all__ = ["SHELLS", "argument_parser"]
 
 _DESCRIPTION = "Evaluate prediction logs of any size, in parts and on many processes."
 _EPILOG = """\
@@ -77,6 +65,56 @@ examples:
   streameval show all.state --json --level 0.99
 """
 
+SHELLS = ("bash", "zsh", "fish", "tcsh")
+
+_DIFF_EPILOG = """\
+examples:
+  streameval diff monday.state tuesday.state
+  streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
+  streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
+  streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
+
+A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
+two states: it fails if the metric changes by X or more, or by anything if X is
+0; 1% is a share of the value of A. Where numbers have certified intervals it is
+undecided, and fails, unless these leave no doubt.
+
+The sampling intervals are those of two independent samples. Two models on the
+same rows err together, and their interval is wider than need be: if it leaves 0
+out, the difference is beyond chance all the more, but 0 in it says little. For
+rankings, streameval.compare in Python pairs the queries.
+"""
+_REPORT_EPILOG = """\
+examples:
+  streameval report week.state -o week.html
+  streameval report monday.state tuesday.state -o days.html --title 'Two days'
+"""
+_EXPLAIN_EPILOG = """\
+example:
+  streameval explain week.state
+"""
+_PLOT_EPILOG = """\
+examples:
+  streameval plot all.state -o all.png
+  streameval plot all.state --curve matrix -o matrix.svg
+"""
+_COMPLETION_EPILOG = """\
+examples:
+  streameval completion bash > streameval.bash
+  streameval completion zsh > _streameval
+
+For bash, this line in ~/.bashrc does:
+
+  eval "$(streameval completion bash)"
+
+For zsh, the file _streameval goes into a folder of $fpath, for fish the file
+streameval.fish into ~/.config/fish/completions.
+"""
+_FROM_EVAL = "a file that eval or merge wrote"
+
+_Option = tuple[str, Any, str | None, str]
+"""A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
+
 
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
@@ -89,14 +127,14 @@ def argument_parser() -> argparse.ArgumentParser:
     make = commands.add_parser
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
     _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
-    add_diff(_parser(make, "diff", help="compare two states", epilog=DIFF_EPILOG))
-    add_explain(
-        _parser(make, "explain", help="say what a state holds in words", epilog=EXPLAIN_EPILOG)
+    _add_diff(_parser(make, "diff", help="compare two states", epilog=_DIFF_EPILOG))
+    _add_explain(
+        _parser(make, "explain", help="say what a state holds in words", epilog=_EXPLAIN_EPILOG)
     )
-    add_plot(_parser(make, "plot", help="draw what states hold", epilog=PLOT_EPILOG))
-    add_report(_parser(make, "report", help="lay states out as a page", epilog=REPORT_EPILOG))
-    add_completion(
-        _parser(make, "completion", help="let a shell complete", epilog=COMPLETION_EPILOG)
+    _add_plot(_parser(make, "plot", help="draw what states hold", epilog=_PLOT_EPILOG))
+    _add_report(_parser(make, "report", help="lay states out as a page", epilog=_REPORT_EPILOG))
+    _add_completion(
+        _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
     return parser
 
@@ -135,69 +173,63 @@ def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     return parser
 
 
+def _add(group: Any, *options: _Option) -> None:
+    for name, read, metavar, text in options:
+        if read is bool:
+            group.add_argument(name, action="store_true", default=None, help=text)
+        elif isinstance(read, tuple):
+            group.add_argument(name, choices=read, metavar=metavar, help=text)
+        else:
+            group.add_argument(name, type=read, metavar=metavar, help=text)
+
+
 def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.description = "Count the rows of files and report."
     files = parser.add_argument_group("input")
     files.add_argument(
         "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
     )
-    files.add_argument("--format", choices=FORMATS, help="default: by name or content")
-    files.add_argument(
-        "--max-bad",
-        type=values.count,
-        default=0,
-        metavar="N",
-        help="bad rows to leave out, default 0",
-    )
-    files.add_argument(
-        "--partial-last-line",
-        choices=("count", "skip"),
-        help="one without a newline counts (default), or is left for next time",
-    )
-    files.add_argument(
-        "--jobs", type=values.positive, default=1, metavar="N", help="processes, default 1"
-    )
     default, *others = TASKS
-    files.add_argument(
-        "--task",
-        choices=list(TASKS),
-        default=default,
-        metavar="TASK",
-        help=f"{default} (default), {', '.join(others)}",
+    tasks = f"{default} (default), {', '.join(others)}"
+    _add(
+        files,
+        ("--format", FORMATS, None, "default: by name or content"),
+        ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
+        (
+            *("--partial-last-line", ("count", "skip"), None),
+            "one without a newline counts (default), or is left for next time",
+        ),
+        ("--jobs", values.positive, "N", "processes, default 1"),
+        ("--task", tuple(TASKS), "TASK", tasks),
     )
+    parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
-    add_ranking(parser.add_argument_group("rankings"))
+    _add_ranking(parser.add_argument_group("rankings"))
     output = _add_reporting(parser)
-    add_ranking_output(output)
-    output.add_argument(
-        "-o", dest="output", type=values.path, metavar="STATE", help="save the state to this file"
+    _add(
+        output,
+        (
+            *("--per-query", bool, None),
+            "the values of each query too, in the layout of trec_eval, or with --json as lines",
+        ),
+        ("--trec", bool, None, "the layout of trec_eval in place of the report"),
     )
+    _add_output(output, "STATE", "save the state to this file", required=False)
 
 
 def _add_columns(group: argparse._ArgumentGroup) -> None:
-    names = values.columns
-    group.add_argument(
-        "--label",
-        type=names,
-        metavar="COLUMN",
-        help="the truth, default y_true",
+    _add(group, ("--label", values.columns, "COLUMN", "the truth, default y_true"))
+    _add(
+        group.add_mutually_exclusive_group(),
+        ("--pred", values.columns, "COLUMN", "the predicted label or number, default y_pred"),
+        (
+            *("--score", values.columns, "COLUMN"),
+            "a score, or a list of scores in the order of the classes; or several columns A,B,C",
+        ),
     )
-    predictions = group.add_mutually_exclusive_group()
-    predictions.add_argument(
-        "--pred",
-        type=names,
-        metavar="COLUMN",
-        help="the predicted label or number, default y_pred",
-    )
-    predictions.add_argument(
-        "--score",
-        type=names,
-        metavar="COLUMN",
-        help="a score, or a list of scores in the order of the classes; or several columns A,B,C",
-    )
-    group.add_argument("--weight", metavar="COLUMN", help="the weight of the row")
+    _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
     group.add_argument(
         "--by",
         action=_Once,
@@ -205,105 +237,235 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         metavar="COLUMN[=A,B]",
         help="one result for each of its most frequent values, or for those named, and the rest",
     )
-    group.add_argument(
-        "--top", type=values.positive, metavar="N", help="how many values of --by, default 20"
-    )
+    _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 
 
 def _add_decisions(group: argparse._ArgumentGroup) -> None:
-    group.add_argument(
-        "--classes",
-        type=values.classes,
-        metavar="K|A,B,C|auto",
-        help="their number, their labels, or (default) by what the rows hold",
-    )
-    group.add_argument(
-        "--threshold",
-        type=values.number,
-        metavar="T",
-        help="a score of at least T is positive, default 0.5",
-    )
-    group.add_argument(
-        "--pos-label",
-        metavar="LABEL",
-        help="the positive one of two listed classes, default the second",
-    )
-    group.add_argument("--top-k", type=values.positive, metavar="K", help="report top-k accuracy")
-    group.add_argument(
-        "--ignore-label", metavar="LABEL", help="rows whose true label this is do not count"
-    )
-    group.add_argument(
-        "--multilabel",
-        action="store_true",
-        default=None,
-        help="labels are lists of 0 and 1, one for each class",
+    _add(
+        group,
+        (
+            *("--classes", values.classes, "K|A,B,C|auto"),
+            "their number, their labels, or (default) by what the rows hold",
+        ),
+        ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
+        (
+            *("--pos-label", None, "LABEL"),
+            "the positive one of two listed classes, default the second",
+        ),
+        ("--top-k", values.positive, "K", "report top-k accuracy"),
+        ("--ignore-label", None, "LABEL", "rows whose true label this is do not count"),
+        ("--multilabel", bool, None, "labels are lists of 0 and 1, one for each class"),
     )
 
 
 def _add_curves(group: argparse._ArgumentGroup) -> None:
+    weights = ("impressions", "uniform", "positives")
+    _add(
+        group,
+        (
+            *("--budget", values.budget, "N|none"),
+            "cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+        ),
+        (
+            *("--scores", ("probability", "real"), None),
+            "probabilities (default), or any numbers, as logits are",
+        ),
+        (
+            *("--nan", ("raise", "skip", "last"), None),
+            "a score of NaN is bad (default), left out of curves, or ranked last",
+        ),
+        ("--group", None, "COLUMN", "average the AUC within groups, such as users"),
+        (
+            *("--group-weight", weights, None),
+            "of a group: its examples (default), one, or its positives",
+        ),
+        ("--max-groups", values.positive, "N", "more of them are refused"),
+        ("--bins", values.positive, "N", "bins of probabilities, default 15"),
+    )
+
+
+def _add_ranking(group: argparse._ArgumentGroup) -> None:
     group.add_argument(
-        "--budget",
-        type=values.budget,
-        metavar="N|none",
-        help="cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+        "--qrels",
+        metavar="FILE",
+        help="TREC judgements; the files are parts of one TREC run, each read again and held in "
+        "memory if the rows of a query do not stand together",
     )
     group.add_argument(
-        "--scores",
-        choices=("probability", "real"),
-        help="probabilities (default), or any numbers, as logits are",
+        "--no-count-missing",
+        dest="count_missing",
+        action="store_false",
+        default=None,
+        help="judged queries that the run lacks are in another part of it",
     )
     group.add_argument(
-        "--nan",
-        choices=("raise", "skip", "last"),
-        help="a score of NaN is bad (default), left out of curves, or ranked last",
+        "--measures",
+        type=values.measures,
+        action="extend",
+        metavar="A,B,C",
+        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
     )
-    group.add_argument(
-        "--group", metavar="COLUMN", help="average the AUC within groups, such as users"
-    )
-    group.add_argument(
-        "--group-weight",
-        choices=("impressions", "uniform", "positives"),
-        help="of a group: its examples (default), one, or its positives",
-    )
-    group.add_argument(
-        "--max-groups", type=values.positive, metavar="N", help="more of them are refused"
-    )
-    group.add_argument(
-        "--bins", type=values.positive, metavar="N", help="bins of probabilities, default 15"
+    _add(
+        group,
+        (
+            *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
+            "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+        ),
+        (
+            *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
+            "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+        ),
+        (
+            *("--ap-norm", ("R", "min"), "WHAT"),
+            "map@k over R (default), the number of relevant documents, or min(R, k)",
+        ),
+        (
+            *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
+            "what was not judged is nonrelevant (default), or drop: left out",
+        ),
+        (
+            *("--negative", ("raise", "zero"), "WHAT"),
+            "a negative relevance: raise (default), or zero: not judged",
+        ),
+        (
+            *("--relevance-level", values.number, "R"),
+            "from which relevance on a document is relevant, default 1",
+        ),
+        ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
+        (
+            *("--empty", values.policy, "WHAT"),
+            "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
+        ),
+        (
+            *("--missing", values.policy, "WHAT"),
+            "a query judged, but not in the run: zero or skip, or by measure, map=skip",
+        ),
+        (
+            *("--track-queries", bool, None),
+            "keep the queries in the state, so that none is counted twice by a merge",
+        ),
+        (
+            *("--rows-per-query", values.positive, "N"),
+            "rows kept for measures without a cutoff where queries come row by row, default 1000",
+        ),
+        (
+            *("--max-open-queries", values.positive, "N"),
+            "more of them, come row by row, are refused",
+        ),
+        ("--query", None, "COLUMN", "the query of the row, default query"),
+        (
+            *("--relevance", None, "COLUMN"),
+            "the relevance, default relevance; empty or null: not judged",
+        ),
+        ("--doc", None, "COLUMN", "the document, default doc if there is one"),
+        (
+            *("--retrieved", None, "COLUMN"),
+            "false for a judged document not returned, default retrieved if there is one",
+        ),
+        (
+            *("--num-relevant", None, "COLUMN"),
+            "how many relevant documents the query has, default num_relevant",
+        ),
     )
 
 
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
-    add_numbers(group)
-    group.add_argument(
-        "--fail-under",
-        dest="gates",
-        action="append",
-        type=parse_gate,
-        default=[],
-        metavar="GATE",
-        help="exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable",
-    )
+    _add_numbers(group)
+    text = "exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable"
+    _add_checks(group, "--fail-under", "gates", parse_gate, "GATE", text)
     return group
+
+
+def _add_checks(
+    group: argparse._ArgumentGroup, name: str, dest: str, read: Any, metavar: str, text: str
+) -> None:
+    group.add_argument(
+        name, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
+    )
+
+
+def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -> None:
+    read = values.path
+    group.add_argument(
+        "-o", dest="output", type=read, required=required, metavar=metavar, help=text
+    )
 
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
     parser.description = "Merge state files into one; the order does not matter."
-    parser.add_argument(
-        "states", nargs="+", metavar="STATE", help="a file that eval or merge wrote"
-    )
-    parser.add_argument(
-        "-o",
-        dest="output",
-        type=values.path,
-        required=True,
-        metavar="OUT",
-        help="where the sum goes",
-    )
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
+    _add_output(parser, "OUT", "where the sum goes")
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
     parser.description = "Report what a state holds."
-    parser.add_argument("state", metavar="STATE", help="a file that eval or merge wrote")
+    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
     _add_reporting(parser)
+
+
+def _add_level(group: Any) -> None:
+    group.add_argument(
+        "--level", type=values.level, default=0.95, help="of the intervals, default 0.95"
+    )
+
+
+def _add_numbers(group: argparse._ArgumentGroup) -> None:
+    """Add the options that say which numbers are shown, and how."""
+    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    group.add_argument(
+        "--metrics",
+        action="extend",
+        type=values.metrics,
+        default=[],
+        metavar="A,B,C",
+        help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
+    )
+    _add_level(group)
+    group.add_argument(
+        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
+    )
+
+
+def _add_diff(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Compare two states of one kind, metric by metric."
+    parser.add_argument("before", metavar="A", help="the state before")
+    parser.add_argument("after", metavar="B", help="the state after")
+    output = parser.add_argument_group("output")
+    _add_numbers(output)
+    text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
+    _add_checks(output, "--fail-on", "conditions", parse_condition, "CONDITION", text)
+
+
+def _add_completion(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Print what lets a shell complete; needs shtab, the extra `completion`."
+    parser.add_argument("shell", choices=SHELLS, help="for which shell")
+
+
+def _add_explain(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Say what a state holds, what limits its numbers and what they mean."
+    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
+
+
+def _add_plot(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Draw what states hold; needs matplotlib, the extra `plot`."
+    parser.add_argument(
+        "states",
+        nargs="+",
+        metavar="STATE",
+        help="a file that eval or merge wrote; several share the picture, but for a matrix and "
+        "curves of classes",
+    )
+    by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
+    kinds = "; ".join(f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items())
+    parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
+    parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
+    _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
+
+
+def _add_report(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Lay out what states hold as one HTML file, side by side."
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
+    parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
+    _add_level(parser)
+    _add_output(parser, "FILE", "ends in .html")

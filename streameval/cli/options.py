@@ -8,9 +8,10 @@ import attrs
 
 if TYPE_CHECKING:
     from streameval.cli.gates import Gate
+    from streameval.errors import Named
     from streameval.results.names import MetricName
 
-__all__ = ["By", "Classes", "Options", "Reporting", "option_text"]
+__all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
 
 # A number of classes, their labels as they were typed, or labels met on the way.
 Classes = int | tuple[str, ...] | Literal["auto"]
@@ -108,3 +109,21 @@ def option_text(name: str) -> str:
     """
     negated = "no_" if name == "count_missing" else ""
     return f"--{negated}{name}".replace("_", "-")
+
+
+def option_words(named: Named) -> str | None:
+    """Write an argument of the library as the option that sets it; None if there is none.
+
+    >>> from streameval.errors import Named
+    >>> option_words(Named("classes", '"auto"')), option_words(Named("multilabel", "True"))
+    ('--classes auto', '--multilabel')
+    """
+    option = _OPTIONS.get(named.name)
+    if option is None or named.value in (None, "", "True"):
+        return option
+    return f"{option} {named.value.strip(_QUOTES)}"
+
+
+_OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}
+_OPTIONS["kind"] = option_text("curve")
+_QUOTES = "\"'"

@@ -15,12 +15,12 @@ from streameval.render.text import reading_table
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
     from streameval.metrics.table import Reading
     from streameval.results.names import MetricName
     from streameval.results.result import Result
+    from streameval.runs.slices import Slices
 
 __all__ = ["Findings", "Outcome", "reported", "told"]
 

@@ -13,10 +13,10 @@ from streameval.results.names import parse_metric
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
     from streameval.results.names import MetricName
     from streameval.results.result import Result
+    from streameval.runs.slices import Slices
 
 __all__ = ["slice_entries", "slice_reading", "slice_table"]
 

@@ -10,21 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.errors import (
-    BadDataError,
-    CorruptStateError,
-    IncompatibleStateError,
-    InvalidInputError,
-)
+from streameval.errors import BadDataError, CorruptStateError, InvalidInputError
 from streameval.io import STANDARD_INPUT
 from streameval.results.collection import CollectionResult
 from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
-    from streameval.cli.counting.slices import Slices
+    from streameval.runs.slices import Slices
 
 __all__ = [
     "check_folder",
@@ -32,7 +27,6 @@ __all__ = [
     "check_state_output",
     "computed",
     "load_state",
-    "merge_states",
     "save_picture",
     "save_slices",
     "save_state",
@@ -159,7 +153,7 @@ def load_state(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
-        raise type(error)(f"{path}: {error}") from None
+        raise error.within(path) from None
 
 
 def computed(accumulator: Any) -> Result:
@@ -175,28 +169,13 @@ def computed(accumulator: Any) -> Result:
     for one in held:
         if not isinstance(one, Result):
             raise InvalidInputError(
-                f"`state` holds a {type(one).__name__}, which this version of the command "
-                "line does not show. Python does: se.load(path).compute()."
+                f"holds a {type(one).__name__}, which this version of the command line does "
+                "not show",
+                argument="state",
+                remedy="Python does: se.load(path).compute().",
             )
     found: Result = result
     return found
-
-
-def merge_states(paths: Sequence[str]) -> Any:
-    """Merge state files, one at a time.
-
-    Raises
-    ------
-    IncompatibleStateError
-        If one does not fit those before it; the message names the file.
-    """
-    total = load_state(paths[0])
-    for path in paths[1:]:
-        try:
-            total.merge(load_state(path))
-        except IncompatibleStateError as error:
-            raise IncompatibleStateError(f"{path} does not fit {paths[0]}: {error}") from None
-    return total
 
 
 def _slice_name(column: str, value: str | None) -> str:

@@ -53,8 +53,9 @@ class CalibrationConfig:
         if needed > _HEADER_BYTES:
             also = f" and {self.n_classes} classes" if self.n_classes else ""
             raise InvalidInputError(
-                f"`bins` must keep the sums of a state within {_HEADER_BYTES} bytes, "
-                f"got {self.bins} bins{also}, which may take {needed}."
+                f"must keep the sums of a state within {_HEADER_BYTES} bytes, got {self.bins} "
+                f"bins{also}, which may take {needed}",
+                argument="bins",
             )
 
 
@@ -62,7 +63,7 @@ def number_of_bins(value: Any) -> int:
     """Accept a number of bins from 1 to 65,536."""
     bins = positive_integer(value, name="bins")
     if bins > MAX_BINS:
-        raise InvalidInputError(f"`bins` must be at most {MAX_BINS}, got {bins}.")
+        raise InvalidInputError(f"must be at most {MAX_BINS}, got {bins}", argument="bins")
     return bins
 
 
@@ -72,6 +73,6 @@ def _classes(value: Any) -> int | tuple[Label, ...] | None:
     classes = value if isinstance(value, str) else canonical_classes(value, least=2)
     if isinstance(classes, str):
         raise InvalidInputError(
-            f"`classes` must be None, a number or a sequence of labels, got {classes!r}."
+            f"must be None, a number or a sequence of labels, got {classes!r}", argument="classes"
         )
     return classes

@@ -24,7 +24,7 @@ Columns = tuple[tuple[str, str], ...]
 def canonical_name(value: Any, *, name: str) -> str:
     """Accept a text that is not empty."""
     if not isinstance(value, str) or not value:
-        raise InvalidInputError(f"`{name}` must have names that are texts, got {value!r}.")
+        raise InvalidInputError(f"must have names that are texts, got {value!r}", argument=name)
     return str(canonical_label(value, name=name))
 
 
@@ -98,21 +98,23 @@ class CollectionConfig:
         """Check how many there are, and that they fit a header."""
         if not 1 <= len(names) <= MAX_MEMBERS:
             raise InvalidInputError(
-                f"`members` must be from 1 to {MAX_MEMBERS} accumulators, got {len(names)}."
+                f"must be from 1 to {MAX_MEMBERS} accumulators, got {len(names)}",
+                argument="members",
             )
         config = cls(names=tuple(names), members=tuple(members))
         deepest = max(names, key=lambda name: name.count(SEPARATOR))
         if deepest.count(SEPARATOR) >= MAX_DEPTH:
             raise InvalidInputError(
-                f"`members` must be collections in collections at most {MAX_DEPTH} deep, "
-                f"got {deepest!r}."
+                f"must be collections in collections at most {MAX_DEPTH} deep, got {deepest!r}",
+                argument="members",
             )
         columns = (column for part in config.parts for _, column in part.columns)
         characters = sum(map(len, names)) + sum(map(len, columns))
         if characters > MAX_CHARACTERS:
             raise InvalidInputError(
-                f"`members` must have names and columns of at most {MAX_CHARACTERS} characters "
-                f"together, got {characters}."
+                f"must have names and columns of at most {MAX_CHARACTERS} characters together, "
+                f"got {characters}",
+                argument="members",
             )
         return config
 

@@ -7,7 +7,7 @@ from typing import Any, Self
 import attrs
 
 from streameval.configs.options import finite_number, flag, optional_flag, positive_integer
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.labels import (
     Classes,
     Label,
@@ -100,12 +100,15 @@ class ConfusionConfig:
             self._check_open()
         if self.pos_label is not None and not self.is_binary:
             raise InvalidInputError(
-                f"`pos_label` needs exactly two listed classes, got pos_label={self.pos_label!r}."
+                "needs exactly two listed classes, got ",
+                Named("pos_label", f"{self.pos_label!r}"),
+                argument="pos_label",
             )
         if self.threshold != 0.5 and not (self.is_binary or self.multilabel):
             raise InvalidInputError(
-                f"`threshold` decides two classes or multilabel scores, got {self.threshold!r} "
-                "for several classes, where the highest score decides."
+                f"decides two classes or multilabel scores, got {self.threshold!r} for "
+                "several classes, where the highest score decides",
+                argument="threshold",
             )
         if self.top_k > 1:
             self._check_top_k()
@@ -115,25 +118,31 @@ class ConfusionConfig:
     def _check_open(self) -> None:
         if self.multilabel:
             raise InvalidInputError(
-                "`classes` must be a number or a sequence of names with multilabel=True, "
-                'got "auto".'
+                "must be a number or a sequence of names with ",
+                Named("multilabel", "True"),
+                ', got "auto"',
+                argument="classes",
             )
         for option, is_set in (("from_scores", self.from_scores), ("top_k", self.top_k > 1)):
             if is_set:
                 raise InvalidInputError(
-                    f"`{option}` needs the classes listed in the order of the score columns, "
-                    'got classes="auto".'
+                    "needs the classes listed in the order of the score columns, got ",
+                    Named("classes", '"auto"'),
+                    argument=option,
                 )
 
     def _check_top_k(self) -> None:
         if self.is_binary or self.multilabel or self.top_k > self.n_classes:
             raise InvalidInputError(
-                "`top_k` must be 1, or at most the number of three or more classes, "
-                f"got {self.top_k}."
+                f"must be 1, or at most the number of three or more classes, got {self.top_k}",
+                argument="top_k",
             )
         if self.from_scores is False:
             raise InvalidInputError(
-                f"`top_k` needs scores, got top_k={self.top_k} with from_scores=False."
+                "needs scores, got ",
+                Named("top_k", f"{self.top_k}"),
+                " with from_scores=False",
+                argument="top_k",
             )
 
     def _check_ignore_label(self) -> None:
@@ -141,7 +150,8 @@ class ConfusionConfig:
         if not isinstance(self.ignore_label, wanted):
             kind = "a string" if wanted is str else "an integer"
             raise InvalidInputError(
-                f"`ignore_label` must be {kind} as the labels are, got {self.ignore_label!r}."
+                f"must be {kind} as the labels are, got {self.ignore_label!r}",
+                argument="ignore_label",
             )
 
     def _positive(self) -> Label | None:
@@ -151,7 +161,8 @@ class ConfusionConfig:
             return self.labels[1]
         if self.pos_label not in self.labels:
             raise InvalidInputError(
-                f"`pos_label` must be one of the two classes {self.labels}, got {self.pos_label!r}."
+                f"must be one of the two classes {self.labels}, got {self.pos_label!r}",
+                argument="pos_label",
             )
         return self.pos_label
 

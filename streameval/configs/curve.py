@@ -7,7 +7,7 @@ from typing import Any, Literal, Self
 import attrs
 
 from streameval.configs.options import flag, one_of, optional_positive_integer
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Label, canonical_classes, canonical_label, class_labels
 
@@ -49,11 +49,16 @@ class CurveConfig:
             nan=one_of(nan, ("raise", "skip"), name="nan"),
         )
         if config.multilabel and config.classes is None:
-            raise InvalidInputError("`classes` must be given with multilabel=True.")
+            raise InvalidInputError(
+                "must be given with ", Named("multilabel", "True"), argument="classes"
+            )
         if config.pos_label is not None and config.classes is not None:
             raise InvalidInputError(
-                "`pos_label` names the positive one of two labels; with `classes` every class is "
-                f"the positive one of its own curve, got pos_label={config.pos_label!r}."
+                "names the positive one of two labels; with ",
+                Named("classes"),
+                " every class is the positive one of its own curve, got ",
+                Named("pos_label", f"{config.pos_label!r}"),
+                argument="pos_label",
             )
         return config
 
@@ -77,7 +82,8 @@ def _classes(value: Any, *, multilabel: bool) -> int | tuple[Label, ...] | None:
     classes = value if isinstance(value, str) else canonical_classes(value, least=least)
     if isinstance(classes, str):
         raise InvalidInputError(
-            "`classes` must be None, a number, or the labels in the order of the score columns, "
-            f"got {classes!r}."
+            "must be None, a number, or the labels in the order of the score columns, "
+            f"got {classes!r}",
+            argument="classes",
         )
     return classes

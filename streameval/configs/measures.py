@@ -263,7 +263,7 @@ class Measure:
     def of(cls, name: Any) -> Self:
         """Read a name: streameval's, that of ir_measures, or that of trec_eval."""
         if not isinstance(name, str):
-            raise InvalidInputError(f"`measures` must hold names, got {name!r}.")
+            raise InvalidInputError(f"must hold names, got {name!r}", argument="measures")
         plain = name.strip().lower().replace(" ", "")
         of_trec = _TREC_FORM.fullmatch(plain)
         match = of_trec or _FORM.fullmatch(plain)
@@ -272,8 +272,9 @@ class Measure:
         kind = _OTHER_NAMES.get(kind, kind)
         if kind not in MEASURES:
             raise InvalidInputError(
-                f"`measures` must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, "
-                f"got {name!r}{_meant(plain)}."
+                f"must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, got "
+                f"{name!r}{_meant(plain)}",
+                argument="measures",
             )
         options = _options(parts.get("options"), kind, name)
         own = MEASURES[kind].parameter
@@ -333,15 +334,15 @@ def canonical_measures(value: Any) -> tuple[str, ...]:
         value = (value,)
     if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
         raise InvalidInputError(
-            f"`measures` must be a sequence of names, whose order counts, "
-            f"got {type(value).__name__}."
+            f"must be a sequence of names, whose order counts, got {type(value).__name__}",
+            argument="measures",
         )
     names = tuple(measure(name).name for name in value)
     if not names:
-        raise InvalidInputError("`measures` must hold at least one name.")
+        raise InvalidInputError("must hold at least one name", argument="measures")
     twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
     if twice is not None:
-        raise InvalidInputError(f"`measures` must be distinct, got {twice!r} twice.")
+        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
     return names
 
 
@@ -378,13 +379,15 @@ def _cutoff(digits: str | None, kind: str, name: str) -> int | None:
     row = MEASURES[kind]
     if digits is None:
         if row.cutoff == "required":
-            raise InvalidInputError(f"`measures` needs a cutoff for {name!r}, as in {kind}@10.")
+            raise InvalidInputError(
+                f"needs a cutoff for {name!r}, as in {kind}@10", argument="measures"
+            )
         return None
     if row.cutoff == "none":
-        raise InvalidInputError(f"`measures` must not cut {kind!r}, got {name!r}.")
+        raise InvalidInputError(f"must not cut {kind!r}, got {name!r}", argument="measures")
     if len(digits) > 10 or not 1 <= int(digits) <= row.max_cutoff:
         raise InvalidInputError(
-            f"`measures` must cut {kind} at 1 to {row.max_cutoff} ranks, got {name!r}."
+            f"must cut {kind} at 1 to {row.max_cutoff} ranks, got {name!r}", argument="measures"
         )
     return int(digits)
 
@@ -400,26 +403,28 @@ def _options(text: str | None, kind: str, name: str) -> dict[str, float]:
         if key not in known or key in options:
             accepted = " and ".join(f"{option}=" for option in sorted(known)) or "nothing"
             raise InvalidInputError(
-                f"`measures` accepts {accepted} in the brackets of {kind!r}, got {name!r}."
+                f"accepts {accepted} in the brackets of {kind!r}, got {name!r}", argument="measures"
             )
         try:
             options[key] = float(value) + 0.0
         except ValueError:
             raise InvalidInputError(
-                f"`measures` needs a number after {key}=, got {name!r}."
+                f"needs a number after {key}=, got {name!r}", argument="measures"
             ) from None
         if not math.isfinite(options[key]):
-            raise InvalidInputError(f"`measures` needs a finite {key}=, got {name!r}.")
+            raise InvalidInputError(f"needs a finite {key}=, got {name!r}", argument="measures")
     return options
 
 
 def _check(measure: Measure, name: str) -> None:
     parameter = measure.parameter
     if measure.kind == "rbp" and parameter is not None and not 0.0 < parameter < 1.0:
-        raise InvalidInputError(f"`measures` needs a p= above 0 and below 1, got {name!r}.")
+        raise InvalidInputError(
+            f"needs a p= above 0 and below 1, got {name!r}", argument="measures"
+        )
     if measure.kind == "err" and parameter not in range(1, MOST_GRADE + 1):
         raise InvalidInputError(
-            f"`measures` needs a whole max= of 1 to {MOST_GRADE}, got {name!r}."
+            f"needs a whole max= of 1 to {MOST_GRADE}, got {name!r}", argument="measures"
         )
 
 

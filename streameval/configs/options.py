@@ -26,7 +26,7 @@ __all__ = [
 def flag(value: Any, *, name: str) -> bool:
     """Accept True and False, and nothing that is merely true or false."""
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"`{name}` must be True or False, got {value!r}.")
+        raise InvalidInputError(f"must be True or False, got {value!r}", argument=name)
     return bool(value)
 
 
@@ -35,7 +35,7 @@ def optional_flag(value: Any, *, name: str) -> bool | None:
     if value is None:
         return None
     if not isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"`{name}` must be True, False or None, got {value!r}.")
+        raise InvalidInputError(f"must be True, False or None, got {value!r}", argument=name)
     return bool(value)
 
 
@@ -44,16 +44,16 @@ def finite_number(value: Any, *, name: str) -> float:
     try:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
-        raise InvalidInputError(f"`{name}` must be a number, got {value!r}.") from None
+        raise InvalidInputError(f"must be a number, got {value!r}", argument=name) from None
     if isinstance(value, (str, bytes, bytearray)) or not math.isfinite(number):
-        raise InvalidInputError(f"`{name}` must be a finite number, got {value!r}.")
+        raise InvalidInputError(f"must be a finite number, got {value!r}", argument=name)
     return number + 0.0
 
 
 def real_number(value: Any, *, name: str) -> float:
     """Accept a number of any type, infinite or nan; strings are none."""
     if isinstance(value, (bool, np.bool_)) or not isinstance(value, (Real, np.number)):
-        raise InvalidInputError(f"`{name}` must be a number, got {value!r}.")
+        raise InvalidInputError(f"must be a number, got {value!r}", argument=name)
     return float(value)
 
 
@@ -71,9 +71,11 @@ def _integer_from(least: int, value: Any, *, name: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
-        raise InvalidInputError(f"`{name}` must be an integer, got {value!r}.") from None
+        raise InvalidInputError(f"must be an integer, got {value!r}", argument=name) from None
     if isinstance(value, (bool, np.bool_)) or number < least:
-        raise InvalidInputError(f"`{name}` must be an integer of at least {least}, got {value!r}.")
+        raise InvalidInputError(
+            f"must be an integer of at least {least}, got {value!r}", argument=name
+        )
     return number
 
 
@@ -86,5 +88,5 @@ def one_of(value: Any, allowed: tuple[str, ...], *, name: str) -> Any:
     """Accept one of a few words."""
     if not isinstance(value, str) or value not in allowed:
         words = " or ".join(f'"{word}"' for word in allowed)
-        raise InvalidInputError(f"`{name}` must be {words}, got {value!r}.")
+        raise InvalidInputError(f"must be {words}, got {value!r}", argument=name)
     return allowed[allowed.index(value)]

@@ -171,7 +171,7 @@ def policies(
     unknown = next((key for key in given if key not in measures), None)
     if unknown is not None:
         raise InvalidInputError(
-            f"`{name}` must name measures among {', '.join(measures)}, got {unknown!r}."
+            f"must name measures among {', '.join(measures)}, got {unknown!r}", argument=name
         )
     return tuple(given.get(key, "zero") for key in measures)
 
@@ -204,8 +204,8 @@ def _gain(value: Any) -> Gain:
     for level, gain in pairs.items():
         if not 0.0 <= gain <= _MOST_GAIN:
             raise InvalidInputError(
-                f"`gain` must map to numbers of 0 to 2**400, got {gain!r} for {level!r}."
+                f"must map to numbers of 0 to 2**400, got {gain!r} for {level!r}", argument="gain"
             )
     if not pairs:
-        raise InvalidInputError("`gain` must map at least one level.")
+        raise InvalidInputError("must map at least one level", argument="gain")
     return tuple(sorted(({0.0: 0.0} | pairs).items()))

@@ -3,26 +3,37 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
-from os import fspath
-from typing import Any, Self, TypeVar
+from functools import partial
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
+import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
 from streameval.configs.collection import CollectionConfig, Member
-from streameval.engines._batches import check_there, is_path, read_batches, renamed, split
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
+from streameval.inputs.batches import Table
+from streameval.io import Values, read_blocks
+from streameval.io.errors import shown
+from streameval.io.parquet import items_of
+from streameval.runs.columns import columns_of
+from streameval.runs.counting import Plan, count
+from streameval.runs.slices import Sliced, sliced
+from streameval.runs.sources import files_of, look_ahead
+from streameval.runs.totals import Tally, merge_tree
 
-__all__ = ["Counting", "Make", "Progress", "Slices", "as_sources", "merge_tree", "merged"]
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+__all__ = ["Counting", "Make", "Progress", "States", "as_sources", "merge_tree", "merged"]
 
 Make = Callable[[], Any]
 Progress = Callable[[int, int], object]
-Slices = dict[Any, bytes]
+States = dict[Any, bytes]
 """The state of each value of the column `by`, or one state under None."""
-
-T = TypeVar("T")
 
 
 @attrs.frozen
@@ -56,16 +67,16 @@ class Counting:
         options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Check the arguments that every engine takes."""
-        members = _members(_empty(make))
+        members = _members(_checked(make))
         chosen = _read_columns(columns)
         read = dict.fromkeys(name for member in members for name in member.read.values())
         for argument in chosen:
             if argument not in read:
                 raise InvalidInputError(
-                    f"`columns` must be for {', '.join(read)}, got {argument!r}."
+                    f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
                 )
         if by is not None and not isinstance(by, str):
-            raise InvalidInputError(f"`by` must be the name of a column, got {by!r}.")
+            raise InvalidInputError(f"must be the name of a column, got {by!r}", argument="by")
         needed = {name for member in members for name in member.required.values()}
         return cls(
             make=make,
@@ -81,37 +92,51 @@ class Counting:
         check_there(self._wanted, known)
         return [name for name in self._wanted if name in known]
 
-    def count(self, source: Any) -> Slices:
+    def count(self, source: Any) -> States:
         """Count what is behind a path, or a batch.
+
+        A path is a file of Parquet, CSV or JSON lines, or a folder of such, read as the command
+        line reads them; it may lie in a store that `pyarrow.fs` knows.
 
         Raises
         ------
         InvalidInputError
             When a batch is refused.
         BadDataError
-            When a file cannot be read or holds rows that are refused; the message names it.
+            When a file cannot be read or holds a row that is refused; the message names it.
         """
-        try:
-            return self.count_batches(read_batches(source, self._wanted))
-        except InvalidInputError as error:
-            if not is_path(source):
-                raise
-            raise BadDataError(f"{fspath(source)}: {error}") from error
+        if not is_path(source):
+            return self.count_batches([source])
+        held = self._empty()
+        for file, form in files_of(fspath(source)):
+            try:
+                held.merge(self._counted(file, form))
+            except (InvalidInputError, IncompatibleStateError) as error:
+                raise BadDataError(f"{file}: {error}") from error
+        return self._states(held)
 
-    def count_batches(self, batches: Iterable[Any]) -> Slices:
+    def count_batches(self, batches: Iterable[Any]) -> States:
         """Count batches into new accumulators."""
-        held = {} if self.by is not None else {None: self.make()}
+        held = self._empty()
         for batch in batches:
-            self._update(held, batch)
-        return {value: accumulator.to_bytes() for value, accumulator in held.items()}
+            if self.by is None:
+                self.update(held, batch)
+            else:
+                table = _arrow_table(batch)
+                held.update(
+                    _values(table, self.by),
+                    lambda rows, table=table: table.take(rows),
+                    self.update,
+                )
+        return self._states(held)
 
     def update(self, accumulator: Any, batch: Any) -> None:
         """Count a batch into an accumulator."""
-        arrays = renamed(batch, self.columns, self.required)
+        arrays = _renamed(batch, self.columns, self.required)
         if not _is_empty(next(iter(arrays.values()))):
             accumulator.update(arrays, **self.options)
 
-    def result(self, slices: Slices) -> Any:
+    def result(self, slices: States) -> Any:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
         if self.by is None:
             return from_bytes(slices[None]) if slices else self.make()
@@ -126,14 +151,32 @@ class Counting:
         listed = [*self.columns.values(), *([] if self.by is None else [self.by])]
         return {column: column in needed for column in listed}
 
-    def _update(self, held: dict[Any, Any], batch: Any) -> None:
-        for value, part in [(None, batch)] if self.by is None else split(batch, self.by):
-            if value not in held:
-                held[value] = self.make()
-            self.update(held[value], part)
+    def _counted(self, file: str, form: str | None) -> Any:
+        """Count a file."""
+        rows, blocks = look_ahead(read_blocks(file, form), names=self._wanted)
+        if not rows:
+            return self._empty()
+        known = dict.fromkeys(name for row in rows for name in row)
+        check_there(self._wanted, list(known))
+        found = {argument: column for argument, column in self.columns.items() if column in known}
+        columns = columns_of(_members(self.make()), found, rows)
+        plan = Plan(self.make, columns, update=partial(_update, options=self.options))
+        if self.by is not None:
+            plan = sliced(plan, self.by, kind=Values())
+        tally = Tally(plan)
+        for block in blocks:
+            tally.add(count(block, plan))
+        return tally.total()
+
+    def _empty(self) -> Any:
+        return self.make() if self.by is None else Sliced(self.make, self.by)
+
+    def _states(self, held: Any) -> States:
+        parts = {None: held} if self.by is None else held.slices().by_value
+        return {value: part.to_bytes() for value, part in parts.items()}
 
 
-def merged(*parts: Slices) -> Slices:
+def merged(*parts: States) -> States:
     """Merge states into new ones; the arguments are left alone, so it may run any number of times.
 
     Examples
@@ -151,41 +194,42 @@ def merged(*parts: Slices) -> Slices:
     }
 
 
-def merge_tree(parts: Sequence[T], merge_some: Callable[..., T], fan_in: int) -> T:
-    """Build a tree of merges of at most `fan_in` parts each, and give its root.
+def is_path(source: Any) -> bool:
+    """Tell the path of a file from a batch."""
+    return isinstance(source, (str, PathLike))
 
-    Examples
-    --------
-    >>> merge_tree("abcdefg", lambda *some: f"({''.join(some)})", fan_in=3)
-    '((abc)(def)g)'
-    """
-    if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
-        raise InvalidInputError(f"`fan_in` must be an integer of at least 2, got {fan_in!r}.")
-    level = list(parts)
-    while len(level) > 1:
-        chunks = (level[start : start + fan_in] for start in range(0, len(level), fan_in))
-        level = [merge_some(*chunk) if len(chunk) > 1 else chunk[0] for chunk in chunks]
-    return level[0]
+
+def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
+    """Refuse names without the columns that must be there."""
+    for column, is_needed in columns.items():
+        if is_needed and column not in names:
+            listed = ", ".join(names) or "none"
+            raise InvalidInputError(
+                f"is missing: the batch has the columns {listed}", argument=column
+            )
 
 
 def as_sources(sources: Any) -> list[Any]:
     """List the sources; there must be one."""
     listed = [sources] if is_path(sources) else list(sources)
     if not listed:
-        raise InvalidInputError("`sources` must hold at least one path or batch.")
+        raise InvalidInputError("must hold at least one path or batch", argument="sources")
     return listed
 
 
-def _empty(make: Make) -> Accumulator[Any, Any]:
+def _checked(make: Make) -> Accumulator[Any, Any]:
     if not callable(make):
         raise InvalidInputError(
-            f"`make` must be callable and give an empty accumulator, got {type(make).__name__}."
+            f"must be callable and give an empty accumulator, got {type(make).__name__}",
+            argument="make",
         )
     made = make()
     if not isinstance(made, Accumulator):
-        raise InvalidInputError(f"`make` must give an accumulator, got {type(made).__name__}.")
+        raise InvalidInputError(
+            f"must give an accumulator, got {type(made).__name__}", argument="make"
+        )
     if made != made.copy().reset():
-        raise InvalidInputError(f"`make` must give an empty accumulator, got n={made.n}.")
+        raise InvalidInputError(f"must give an empty accumulator, got n={made.n}", argument="make")
     return made
 
 
@@ -206,10 +250,68 @@ def _read_columns(columns: Any) -> dict[str, str]:
         return {}
     if not isinstance(columns, Mapping):
         kind = type(columns).__name__
-        raise InvalidInputError(f"`columns` must map arguments to columns, got {kind}.")
+        raise InvalidInputError(f"must map arguments to columns, got {kind}", argument="columns")
     for argument, column in columns.items():
         if not isinstance(argument, str) or not isinstance(column, str):
             raise InvalidInputError(
-                f"`columns` must map names to names, got {column!r} for {argument!r}."
+                f"must map names to names, got {column!r} for {argument!r}", argument="columns"
             )
     return dict(columns)
+
+
+def _update(accumulator: Any, batch: Mapping[str, Any], *, options: Mapping[str, Any]) -> str:
+    accumulator.update(batch, **options)
+    return ""
+
+
+def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]) -> dict[str, Any]:
+    """Take the columns out of a batch, under the names of the arguments of `update`.
+
+    Parameters
+    ----------
+    batch : mapping, data frame or Arrow table
+    columns : mapping from argument to column
+        Those that are taken if they are there.
+    required : mapping from argument to column
+        Those of them that must be there.
+    """
+    table = Table.of(batch)
+    if table is None:
+        kind = type(batch).__name__
+        raise InvalidInputError(
+            f"must be paths, or batches with columns, got {kind}", argument="sources"
+        )
+    check_there(dict.fromkeys(required.values(), True), table.names)
+    return {
+        argument: table.column(column)
+        for argument, column in columns.items()
+        if column in table.names
+    }
+
+
+def _values(table: pa.Table, by: str) -> Any:
+    """List the values of a column, as they are read from files."""
+    check_there({by: True}, table.column_names)
+    items, kind = items_of(table.column(by)), Values()
+    values = kind.whole(items)
+    if values is None:
+        faults = ((position, kind.fault(item)) for position, item in enumerate(items))
+        position, wanted = next(fault for fault in faults if fault[1] is not None)
+        got = shown(items[position])
+        raise InvalidInputError(f"must be {wanted}, got {got}", argument=by, position=position)
+    return values
+
+
+def _arrow_table(batch: Any) -> pa.Table:
+    import pyarrow as pa  # noqa: PLC0415
+
+    if isinstance(batch, pa.RecordBatch):
+        return pa.Table.from_batches([batch])
+    if isinstance(batch, Mapping):
+        return pa.table({name: _items(column) for name, column in batch.items()})
+    return pa.table(batch)
+
+
+def _items(column: Any) -> list[Any]:
+    """List the rows of a column; through an array, text would lose the NULs at its ends."""
+    return list(column if isinstance(column, (list, tuple)) else np.asarray(column))

@@ -11,7 +11,7 @@ from streameval.engines._counting import (
     Counting,
     Make,
     Progress,
-    Slices,
+    States,
     as_sources,
     merge_tree,
     merged,
@@ -98,7 +98,7 @@ def evaluate(
     for number, _ in enumerate(done, start=1):
         if progress is not None:
             progress(number, len(leaves))
-    slices: Slices = total.result()
+    slices: States = total.result()
     return counting.result(slices)
 
 

@@ -11,7 +11,7 @@ from streameval.engines._counting import (
     Counting,
     Make,
     Progress,
-    Slices,
+    States,
     as_sources,
     merge_tree,
     merged,
@@ -92,7 +92,7 @@ def evaluate(
     try:
         if progress is not None:
             _tell(progress, leaves)
-        slices: Slices = ray.get(root)
+        slices: States = ray.get(root)
     except ray.exceptions.RayTaskError as error:
         raise error.cause from error
     return counting.result(slices)

@@ -14,7 +14,14 @@ from streameval.engines._counting import Counting, Make
 
 try:
     import pyarrow as pa
-    from pyspark.sql.types import BinaryType, ByteType, StructField, StructType
+    from pyspark.sql.types import (
+        BinaryType,
+        ByteType,
+        FractionalType,
+        StringType,
+        StructField,
+        StructType,
+    )
 except ImportError as error:
     raise ImportError('pyspark is missing: pip install "streameval[spark]".') from error
 
@@ -74,6 +81,8 @@ def evaluate(
     counting = Counting.of(make, columns, by, options)
     chosen = df.select(counting.names(df.columns))
     kind = ByteType() if by is None else df.schema[by].dataType
+    if isinstance(kind, FractionalType):
+        kind = StringType()  # fractions are told by their text
     schema = StructType([StructField("slice", kind), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting), schema)
     totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
@@ -89,6 +98,8 @@ def _count(counting: Counting, batches: Iterator[pa.RecordBatch]) -> Iterator[pa
         for batch in batches:
             if counting.by is not None:
                 kind = batch.schema.field(counting.by).type
+                if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
+                    kind = pa.string()
             yield batch
 
     slices = counting.count_batches(seen())

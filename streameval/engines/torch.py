@@ -60,11 +60,11 @@ def gather(acc: AccumulatorT, group: Any = None) -> AccumulatorT:
     0.5
     """
     if not isinstance(acc, Accumulator):
-        raise InvalidInputError(f"`acc` must be an accumulator, got {type(acc).__name__}.")
+        raise InvalidInputError(f"must be an accumulator, got {type(acc).__name__}", argument="acc")
     if not (distributed.is_available() and distributed.is_initialized()):
         return acc.copy()
     if distributed.get_rank(group) < 0:
-        raise InvalidInputError("`group` must include this rank.")
+        raise InvalidInputError("must include this rank", argument="group")
     states = _gather_bytes(acc.to_bytes(), group)
     total: AccumulatorT = merge(from_bytes(state) for state in states)
     return total
@@ -102,7 +102,9 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
         replicas = distributed.get_world_size() if num_replicas is None else num_replicas
         place = distributed.get_rank() if rank is None else rank
         if not 0 <= place < replicas:
-            raise InvalidInputError(f"`rank` must be from 0 to {replicas - 1}, got {place}.")
+            raise InvalidInputError(
+                f"must be from 0 to {replicas - 1}, got {place}", argument="rank"
+            )
         self._rows = range(place, len(data_source), replicas)
 
     def __iter__(self) -> Iterator[int]:

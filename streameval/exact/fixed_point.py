@@ -76,8 +76,11 @@ class FixedPoint:
         if lossy.any():
             position = int(lossy.argmax())
             raise InvalidInputError(
-                f"`{name}` below 2**-20 must be multiples of 2**-62 to be kept exactly, "
-                f"got {float(values[position])!r} at position {position}. Rescale the weights."
+                "below 2**-20 must be multiples of 2**-62 to be kept exactly, got "
+                f"{float(values[position])!r}",
+                argument=name,
+                position=position,
+                remedy="Rescale the weights.",
             )
         whole = floor.astype(np.int64)
         return cls(whole, rounded.astype(np.int64)) if rounded.any() else cls(whole)
@@ -338,4 +341,4 @@ def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:
 
 
 def _overflow() -> CountOverflowError:
-    return CountOverflowError("`sample_weight` would bring the total past 2**63 - 1.")
+    return CountOverflowError("would bring the total past 2**63 - 1", argument="sample_weight")

@@ -29,7 +29,7 @@ __all__ = [
     "as_weights",
     "check_matrix",
     "check_vector",
-    "first_true",
+    "first_index",
     "shape_text",
     "to_host",
 ]
@@ -66,7 +66,7 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
         return _settle_objects(array.astype(object, copy=False), name, allow_missing)
     if array.dtype.name.startswith(_MACHINE_FLOATS):
         return array.astype(np.float32)
-    raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
+    raise InvalidInputError(f"must hold numbers or strings, got dtype {array.dtype}", argument=name)
 
 
 def to_host(value: Any, *, name: str) -> Any:
@@ -121,11 +121,13 @@ def as_comparable(
     """Convert to scores to compare with each other: float32 stays, the rest is float64."""
     array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
-        raise InvalidInputError(f"`{name}` must hold scores, got strings.")
+        raise InvalidInputError("must hold scores, got strings", argument=name)
     scores = array if array.dtype == np.float32 else _widen(array)
     if scores.size and not allow_nan and np.isnan(scores.min()):
         where = np.isnan(scores)
-        raise InvalidInputError(f"`{name}` must not hold NaN, got NaN at {first_true(where)}.")
+        raise InvalidInputError(
+            "must not hold NaN, got NaN", argument=name, position=first_index(where)
+        )
     return scores
 
 
@@ -133,7 +135,7 @@ def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
     """Convert to finite float64 numbers whose squares and weighted sums stay finite."""
     array = as_array(value, name=name)
     if array.dtype.kind == "O":
-        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+        raise InvalidInputError("must hold numbers, got strings", argument=name)
     numbers = _widen(array)
     allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
     _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
@@ -148,7 +150,7 @@ def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPo
     if not rows and are_empty(array):
         return None
     if array.dtype.kind == "O":
-        raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
+        raise InvalidInputError("must hold numbers, got strings", argument=name)
     check_vector(array, rows=rows, name=name)
     if array.dtype.kind != "f":
         _refuse_first(array < 0, array, name, "must not be negative")
@@ -167,25 +169,25 @@ def are_empty(*arrays: npt.NDArray[Any]) -> bool:
 def check_vector(array: npt.NDArray[Any], *, rows: int | None, name: str) -> None:
     """Refuse an array that is not one-dimensional, or has not `rows` rows."""
     if array.ndim != 1:
-        raise InvalidInputError(f"`{name}` must have shape (n,), got {shape_text(array)}.")
+        raise InvalidInputError(f"must have shape (n,), got {shape_text(array)}", argument=name)
     if rows is not None and len(array) != rows:
-        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+        raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)
 
 
 def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, name: str) -> None:
     """Refuse an array that is not two-dimensional with these columns, and `rows` rows."""
     if array.ndim != 2 or array.shape[1] != columns:
         raise InvalidInputError(
-            f"`{name}` must have shape (n, {columns}), got {shape_text(array)}."
+            f"must have shape (n, {columns}), got {shape_text(array)}", argument=name
         )
     if rows is not None and len(array) != rows:
-        raise InvalidInputError(f"`{name}` must have {rows} rows, got {len(array)}.")
+        raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)
 
 
-def first_true(mask: npt.NDArray[np.bool_]) -> str:
-    """Say where a mask is first true: `position 3`, or `position (3, 1)`."""
-    place = np.unravel_index(int(mask.argmax()), mask.shape)
-    return f"position {int(place[0]) if len(place) == 1 else tuple(map(int, place))}"
+def first_index(mask: npt.NDArray[np.bool_]) -> int | tuple[int, ...]:
+    """Find where a mask is first true: 3, or (3, 1) in a matrix."""
+    index = tuple(map(int, np.unravel_index(int(mask.argmax()), mask.shape)))
+    return index[0] if len(index) == 1 else index
 
 
 def shape_text(array: npt.NDArray[Any]) -> str:
@@ -201,13 +203,13 @@ def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
         return np.asarray(value.get())
     if isinstance(value, np.ma.MaskedArray):
         if np.ma.getmaskarray(value).any():
-            raise InvalidInputError(f"`{name}` must not hold masked items.")
+            raise InvalidInputError("must not hold masked items", argument=name)
         return np.asarray(value.data)
     if isinstance(value, (list, tuple)) and len(value):
         return _from_sequence(value, name, allow_missing)
     array = _from_any(value, name)
     if array.ndim == 0 and array.dtype.kind == "O":
-        raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
+        raise InvalidInputError(f"must be an array, got {type(value).__name__}", argument=name)
     return array
 
 
@@ -240,9 +242,9 @@ def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     except Exception as error:
         if "Tracer" in type(error).__name__:
             raise InvalidInputError(
-                f"`{name}` is a traced JAX array. Call update outside jit."
+                "is a traced JAX array", argument=name, remedy="Call update outside jit."
             ) from error
-        raise InvalidInputError(f"`{name}` must be an array: {_one_line(error)}.") from error
+        raise InvalidInputError(f"must be an array: {_one_line(error)}", argument=name) from error
 
 
 def _framework(value: Any) -> str | None:
@@ -278,7 +280,7 @@ def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
         return np.asarray(plain.numpy(force=True))
     except (AttributeError, RuntimeError, TypeError) as error:
         raise InvalidInputError(
-            f"`{name}` must be a dense tensor of numbers: {_one_line(error)}."
+            f"must be a dense tensor of numbers: {_one_line(error)}", argument=name
         ) from error
 
 
@@ -307,7 +309,9 @@ def _settle_objects(
     if kinds == {"sequence"} and array.ndim == 1:
         return _stack(items, name, allow_missing)
     found = " and ".join(sorted({type(item).__name__ for item in items}))
-    raise InvalidInputError(f"`{name}` must hold numbers or strings, one of the two, got {found}.")
+    raise InvalidInputError(
+        f"must hold numbers or strings, one of the two, got {found}", argument=name
+    )
 
 
 def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -320,7 +324,7 @@ def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray
         return np.array([float(item) for item in items])
     except OverflowError as error:
         raise InvalidInputError(
-            f"`{name}` must hold numbers within the range of float64: {_one_line(error)}."
+            f"must hold numbers within the range of float64: {_one_line(error)}", argument=name
         ) from error
 
 
@@ -347,7 +351,7 @@ def _is_missing(item: Any) -> bool:
 def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
     """Make one array of rows, which must have one length and hold one type."""
     if len({np.shape(row)[:1] for row in rows}) > 1:
-        raise InvalidInputError(f"`{name}` must have rows of one length.")
+        raise InvalidInputError("must have rows of one length", argument=name)
     if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
         return np.stack(rows)
     cells = [cell for row in rows for cell in row]
@@ -395,7 +399,7 @@ def _refuse_first(
     if bad.any():
         item = array.ravel()[int(bad.argmax())]
         shown = item.item() if isinstance(item, np.generic) else item
-        raise InvalidInputError(f"`{name}` {rule}, got {shown!r} at {first_true(bad)}.")
+        raise InvalidInputError(f"{rule}, got {shown!r}", argument=name, position=first_index(bad))
 
 
 def _one_line(error: BaseException) -> str:

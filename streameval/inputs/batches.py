@@ -33,12 +33,14 @@ class Table:
         if name not in taken:
             if name not in self.names:
                 listed = ", ".join(self.names) or "none"
-                raise InvalidInputError(f"`{name}` is missing: the batch has the columns {listed}.")
+                raise InvalidInputError(
+                    f"is missing: the batch has the columns {listed}", argument=name
+                )
             try:
                 taken[name] = to_host(self.batch[name], name=name)
             except (KeyError, ValueError) as error:
                 raise InvalidInputError(
-                    f"`{name}` cannot be taken from the batch: {error}."
+                    f"cannot be taken from the batch: {error}", argument=name
                 ) from error
         return taken[name]
 
@@ -67,14 +69,14 @@ def arguments(
         given = dict(zip(names, (first, *rest), strict=True))
         missing = [name for name, item in given.items() if item is None]
         if missing:
-            raise InvalidInputError(f"`{missing[0]}` is missing.")
+            raise InvalidInputError("is missing", argument=missing[0])
         return given | dict(optional)
     held = _take_apart(first, names, tuple(optional))
     for name, item in optional.items():
         if held.get(name) is None:
             held[name] = item
         elif item is not None:
-            raise InvalidInputError(f"`{name}` is in the batch and is also passed by keyword.")
+            raise InvalidInputError("is in the batch and is also passed by keyword", argument=name)
     return held
 
 
@@ -86,17 +88,19 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
     if len(names) == 1 and not isinstance(batch, tuple):
         return {names[0]: batch}
     wanted = ", ".join(names)
-    first_missing = names[1:2] or names
+    first_missing = (names[1:] or names)[0]
     if not isinstance(batch, (tuple, list)):
         raise InvalidInputError(
-            f"`{first_missing[0]}` is missing: pass {wanted}, or one batch that holds them "
-            f"(tuple, mapping or table), got {type(batch).__name__}."
+            f"is missing: pass {wanted}, or one batch that holds them (tuple, mapping or table), "
+            f"got {type(batch).__name__}",
+            argument=first_missing,
         )
     most = len(names) + len(optional)
     if not len(names) <= len(batch) <= most:
         raise InvalidInputError(
-            f"`{first_missing[0]}` is missing, or the batch must hold {wanted} in this order "
-            f"({len(names)} to {most} arrays), got {len(batch)} items."
+            f"is missing, or the batch must hold {wanted} in this order ({len(names)} to {most} "
+            f"arrays), got {len(batch)} items",
+            argument=first_missing,
         )
     return dict(zip(names + optional, batch, strict=False))
 
@@ -107,7 +111,9 @@ def _column_names(batch: Any) -> list[str] | None:
         return [str(name) for name in batch]
     if hasattr(batch, "collect"):
         raise InvalidInputError(
-            f"`batch` must hold data, got a {type(batch).__name__}. Call its collect() first."
+            f"must hold data, got a {type(batch).__name__}",
+            argument="batch",
+            remedy="Call its collect() first.",
         )
     for attribute in ("column_names", "columns"):
         names = getattr(batch, attribute, None)

@@ -66,7 +66,7 @@ def _columns(block: list[tuple[Any, list[Any], list[float], list[Any]]]) -> dict
 def _check(value: Any, name: str, what: str) -> None:
     if not isinstance(value, Mapping):
         raise InvalidInputError(
-            f"`{name}` must map queries to documents with {what}, got {type(value).__name__}."
+            f"must map queries to documents with {what}, got {type(value).__name__}", argument=name
         )
 
 
@@ -74,7 +74,8 @@ def _documents(value: Mapping[Any, Any], query: Any, name: str) -> Mapping[Any, 
     documents = value[query]
     if not isinstance(documents, Mapping):
         raise InvalidInputError(
-            f"`{name}` must map each query to a mapping of documents, "
-            f"got {type(documents).__name__} for {query!r}."
+            f"must map each query to a mapping of documents, got {type(documents).__name__} for "
+            f"{query!r}",
+            argument=name,
         )
     return documents

@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import first_true
+from streameval.inputs.arrays import first_index
 
 __all__ = [
     "MAX_CLASSES",
@@ -50,10 +50,10 @@ def canonical_label(value: Any, *, name: str) -> Label:
         integer = operator.index(bool(value) if isinstance(value, np.bool_) else number)
     except TypeError:
         kind = "an integer or a string"
-        raise InvalidInputError(f"`{name}` must be {kind}, got {value!r}.") from None
+        raise InvalidInputError(f"must be {kind}, got {value!r}", argument=name) from None
     if not -(2**63) <= integer < 2**63:
         shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
-        raise InvalidInputError(f"`{name}` must fit 64 bits, got {shown}.")
+        raise InvalidInputError(f"must fit 64 bits, got {shown}", argument=name)
     return integer
 
 
@@ -67,12 +67,12 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
         if value == "auto":
             return "auto"
         raise InvalidInputError(
-            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+            f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         )
     if isinstance(value, (bytes, bytearray, set, frozenset, Mapping)):
         raise InvalidInputError(
-            f"`classes` must be a sequence of labels, whose order counts, "
-            f"got {type(value).__name__}."
+            f"must be a sequence of labels, whose order counts, got {type(value).__name__}",
+            argument="classes",
         )
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return _check_count(_count(value), least)
@@ -92,7 +92,8 @@ def check_lengths(labels: tuple[Label, ...]) -> None:
     total = sum(len(label) for label in labels if isinstance(label, str))
     if total > MAX_LABEL_CHARACTERS:
         raise InvalidInputError(
-            f"`classes` must have at most {MAX_LABEL_CHARACTERS} characters together, got {total}."
+            f"must have at most {MAX_LABEL_CHARACTERS} characters together, got {total}",
+            argument="classes",
         )
 
 
@@ -125,7 +126,7 @@ def encode(
     if len(labels) and of_strings != (labels.dtype == object):
         held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
         raise InvalidInputError(
-            f"`{name}` holds {held}, but the classes are {wanted}: {_shown(classes)}."
+            f"holds {held}, but the classes are {wanted}: {_shown(classes)}", argument=name
         )
     if ignored is not None:
         labels = labels.copy()
@@ -144,8 +145,9 @@ def encode(
     if not known.all():
         unknown = labels[int(known.argmin())]
         raise InvalidInputError(
-            f"`{name}` must hold {_shown(classes)}, "
-            f"got {canonical_label(unknown, name=name)!r} at {first_true(~known)}."
+            f"must hold {_shown(classes)}, got {canonical_label(unknown, name=name)!r}",
+            argument=name,
+            position=first_index(~known),
         )
     return codes
 
@@ -215,9 +217,9 @@ def union(
 
 def _check_count(count: int, least: int) -> int:
     if count < least:
-        raise InvalidInputError(f"`classes` must be at least {least}, got {count}.")
+        raise InvalidInputError(f"must be at least {least}, got {count}", argument="classes")
     if count > MAX_CLASSES:
-        raise InvalidInputError(f"`classes` must be at most {MAX_CLASSES}, got {count}.")
+        raise InvalidInputError(f"must be at most {MAX_CLASSES}, got {count}", argument="classes")
     return count
 
 
@@ -226,27 +228,27 @@ def _text(label: str, *, name: str) -> str:
     try:
         label.encode("utf-8")
     except UnicodeEncodeError:
-        raise InvalidInputError(f"`{name}` must be Unicode text, got {label!r}.") from None
+        raise InvalidInputError(f"must be Unicode text, got {label!r}", argument=name) from None
     return label
 
 
 def _count(value: Any) -> int:
     if isinstance(value, (bool, np.bool_)):
-        raise InvalidInputError(f"`classes` must be a number or labels, got {value!r}.")
+        raise InvalidInputError(f"must be a number or labels, got {value!r}", argument="classes")
     try:
         return operator.index(value)
     except TypeError:
         raise InvalidInputError(
-            f'`classes` must be a number, a sequence of labels or "auto", got {value!r}.'
+            f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         ) from None
 
 
 def _check_set(labels: tuple[Label, ...]) -> None:
     if len({type(label) for label in labels}) > 1:
-        raise InvalidInputError("`classes` must be all numbers or all strings, got both.")
+        raise InvalidInputError("must be all numbers or all strings, got both", argument="classes")
     for label, following in pairwise(sorted(labels)):
         if label == following:
-            raise InvalidInputError(f"`classes` must be distinct, got {label!r} twice.")
+            raise InvalidInputError(f"must be distinct, got {label!r} twice", argument="classes")
     check_lengths(labels)
 
 

@@ -10,7 +10,9 @@ from streameval.io.columns import (
     Lists,
     Numbers,
     Texts,
+    Values,
     Vectors,
+    as_text,
     integer_or_text,
 )
 from streameval.io.errors import BadRow
@@ -35,7 +37,9 @@ __all__ = [
     "Qrels",
     "Run",
     "Texts",
+    "Values",
     "Vectors",
+    "as_text",
     "format_of",
     "integer_or_text",
     "iter_run",

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
     from streameval.io.rows import Parsed
@@ -37,8 +37,11 @@ class Block(Protocol):
         """What the last line of its file lacks, if that is the block; else nothing."""
         ...
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the rows that can be read, to look at; every field of them, as JSON would."""
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
+        """Give the rows that can be read, to look at; every field of them, as JSON would.
+
+        Fields that are not among `names` may be left out as None.
+        """
         ...
 
     def parse(self, columns: Sequence[Column]) -> Parsed:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import date, datetime, time
+from decimal import Decimal
 from itertools import accumulate, chain, pairwise
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -24,7 +25,9 @@ __all__ = [
     "Lists",
     "Numbers",
     "Texts",
+    "Values",
     "Vectors",
+    "as_text",
     "integer_or_text",
     "number_or_text",
     "objects",
@@ -36,7 +39,10 @@ Array = npt.NDArray[Any]
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
+_PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
+# What files of types hold beside numbers and text; a time zone makes a time no other type.
+_DATES = (date, time)
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -92,7 +98,7 @@ class Numbers:
 
     @property
     def _types(self) -> set[type]:
-        return {int, float, type(None)} if self.gaps else {int, float}
+        return {int, float, Decimal, type(None)} if self.gaps else {int, float, Decimal}
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into floats where they are numbers."""
@@ -108,7 +114,7 @@ class Numbers:
         return _array_of(values, self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept integers and floats; true and false are no numbers."""
+        """Accept integers, floats and decimals; true and false are no numbers."""
         fits = type(value) in self._types and self.whole([value]) is not None
         return None if fits else "a number"
 
@@ -116,6 +122,8 @@ class Numbers:
 @attrs.frozen
 class Labels:
     """A label in every row: integers throughout, or text throughout.
+
+    A date or a time is a text, as it is in formats that have none.
 
     Parameters
     ----------
@@ -153,10 +161,12 @@ class Labels:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
             return integers if integers is not None else self._from_floats(values)
-        if not set(map(type, values)) <= self._text_types or not all(map(self._fits, set(values))):
+        are_usual = set(map(type, values)) <= self._text_types
+        if not are_usual and any(map(self.fault, values)):
             return None
+        texts = [str(value) if are_usual else as_text(value) or "" for value in values]
         # Objects: an array of str would be as wide as its longest item.
-        return np.array(list(map(str, values)), dtype=object)
+        return objects(texts) if all(map(self._fits, set(texts))) else None
 
     def _from_floats(self, values: Sequence[Any]) -> Array | None:
         """Take 3.0 for 3 here too."""
@@ -167,20 +177,20 @@ class Labels:
     def fault(self, value: Any) -> str | None:
         """Accept a label of the right type."""
         if self.integers:
-            fits = type(value) in (int, bool, float) and _is_int64(value)
+            fits = type(value) in (int, bool, float, Decimal) and _is_int64(value)
             size = " of 64 bits" if type(value) is int else ""
             return None if fits else f"an integer{size}{self.hint}"
-        if type(value) not in self._text_types:
+        if type(value) not in self._text_types and not isinstance(value, _DATES):
             return "text" + self.hint
-        return _text_fault(str(value), self.longest)
+        return _text_fault(as_text(value) or "", self.longest)
 
-    def _fits(self, label: str | int) -> bool:
-        return _text_fault(str(label), self.longest) is None
+    def _fits(self, label: str) -> bool:
+        return _text_fault(label, self.longest) is None
 
 
 @attrs.frozen
-class Texts:
-    """A single value of any type in every row, as text; None where it is missing.
+class Values:
+    """A single value of any type in every row; None where it is missing.
 
     Parameters
     ----------
@@ -191,22 +201,39 @@ class Texts:
     longest: int = 256
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
-        """Write the cells as the values that they look like would be written."""
-        texts = {cell: _canonical_text(cell) for cell in set(cells)}
-        return [texts[cell] for cell in cells]
+        """Take what is written as integers, true and false are for those."""
+        values = {cell: _value(_canonical_text(cell)) for cell in set(cells)}
+        return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an object array if every value is a single one."""
         if set(map(type, values)) <= {str, type(None)}:  # the usual case: few different ones
             return None if any(map(self.fault, set(values))) else objects(values)
-        return None if any(map(self.fault, values)) else objects(list(map(_as_text, values)))
+        return None if any(map(self.fault, values)) else objects(list(map(self._made, values)))
 
     def fault(self, value: Any) -> str | None:
-        """Accept text that is not too long, numbers, true, false, dates and nothing."""
+        """Accept text that is not too long, numbers, true, false, dates, times and nothing."""
         if type(value) is str:
             return _text_fault(value, self.longest)
-        is_single = type(value) in (bool, int, float, type(None)) or isinstance(value, date)
-        return None if is_single else "a single value"
+        is_single = type(value) in (bool, int, float, Decimal, type(None))
+        return None if is_single or isinstance(value, _DATES) else "a single value"
+
+    def _made(self, value: Any) -> Any:
+        """Tell fractions by their text: NaN is equal to nothing, itself included."""
+        return as_text(value) if type(value) in (float, Decimal) else value
+
+
+@attrs.frozen
+class Texts(Values):
+    """A single value of any type in every row, as text; None where it is missing."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Write the cells as the values that they look like would be written."""
+        texts = {cell: _canonical_text(cell) for cell in set(cells)}
+        return [texts[cell] for cell in cells]
+
+    def _made(self, value: Any) -> str | None:
+        return as_text(value)
 
 
 @attrs.frozen
@@ -334,7 +361,14 @@ def _canonical_text(cell: str) -> str | None:
     return cell.lower() if cell in ("True", "False") else _text(cell)
 
 
-def _as_text(value: Any) -> str | None:
+def _value(text: str | None) -> int | bool | str | None:
+    """Take a text for the integer or the truth that is written so and not otherwise."""
+    if text is not None and _PLAIN_INTEGER.fullmatch(text):
+        return int(text)
+    return text == "true" if text in ("true", "false") else text
+
+
+def as_text(value: Any) -> str | None:
     """Write a value as JSON does; 3.0 is 3, and midnight a day, as tables with gaps hold them."""
     if value is None or isinstance(value, str):
         return value
@@ -344,11 +378,15 @@ def _as_text(value: Any) -> str | None:
         return str(value.date())
     if isinstance(value, float) and value.is_integer() and abs(value) < 2**53:
         return str(int(value))
+    if isinstance(value, Decimal):  # 1.50 is 1.5, as in other formats
+        text = f"{value:f}"
+        return text.rstrip("0").rstrip(".") if "." in text else text
     return str(value)
 
 
-def _is_int64(value: float) -> bool:
-    return value == value // 1 and int(value) in _INT64
+def _is_int64(value: float | Decimal) -> bool:
+    whole = int(value) if isinstance(value, Decimal) else value // 1
+    return value == whole and int(whole) in _INT64
 
 
 def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | None:

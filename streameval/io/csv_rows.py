@@ -15,7 +15,7 @@ from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
     from streameval.io.lines import Piece
@@ -63,7 +63,10 @@ class CsvBlock:
     delimiter: str
     unended: str = ""
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(
+        self,
+        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
+    ) -> Iterator[Mapping[str, Any]]:
         """Give the rows of the right length, their cells as numbers where they look so."""
         for _, row in self._rows():
             if isinstance(row, list):

@@ -12,7 +12,7 @@ from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
     from streameval.io.streams import ByteStream
@@ -53,7 +53,10 @@ class JsonBlock:
     taken: int
     unended: str = ""
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(
+        self,
+        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
+    ) -> Iterator[Mapping[str, Any]]:
         """Give the lines that are objects."""
         return (row for _, row in self._lines() if isinstance(row, dict))
 

@@ -15,13 +15,15 @@ from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
 
-__all__ = ["ParquetBlock", "parquet_blocks"]
+__all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
 
 _SHOWN = 128
+_NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
+_SINGLE = (*_NUMBERS, "decimal", "string", "large_string", "date", "timestamp", "time")
 
 
 @attrs.frozen
@@ -49,14 +51,17 @@ class ParquetBlock:
     taken: int
     unended: str = ""
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
-        """Give the rows; columns of times, bytes and the like are left out as None."""
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
+        """Give the rows; columns of bytes, structures and the like are left out as None."""
         with _file(self.source) as file:
-            names = file.schema_arrow.names
+            known = file.schema_arrow.names
             plain = [field.name for field in file.schema_arrow if _is_plain(field.type)]
-            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=plain)
+            shown = plain if names is None else [name for name in plain if name in names]
+            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
             for batch in batches:
-                yield from (dict.fromkeys(names) | row for row in batch.to_pylist())
+                columns = [items_of(column) for column in batch.columns]
+                for _, *row in zip(range(batch.num_rows), *columns, strict=True):
+                    yield dict.fromkeys(known) | dict(zip(shown, row, strict=True))
 
     def parse(self, columns: Sequence[Column]) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -73,7 +78,7 @@ class ParquetBlock:
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
     """Give the row groups of a file as blocks."""
     if source == STANDARD_INPUT:
-        raise InvalidInputError("`format` parquet cannot be read from standard input.")
+        raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1
     with _file(source) as file:
         groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
@@ -97,7 +102,7 @@ def _file(source: str) -> Iterator[Any]:
     try:
         with parquet.ParquetFile(source) as file:
             yield file
-    except (pyarrow.ArrowException, OSError) as error:
+    except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.
         reason = repr(str(error).partition("\n")[0].rstrip("."))[1:-1]
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
@@ -113,22 +118,43 @@ def _check_columns(names: list[str], known: list[str], source: str) -> None:
 
 
 def _is_plain(kind: Any) -> bool:
-    """Tell numbers, text, and lists of these, by the names that Arrow gives its types."""
-    name = str(getattr(kind, "value_type", kind))
-    return name.startswith(
-        ("int", "uint", "float", "double", "halffloat", "bool", "string", "large_string")
-    )
+    """Tell numbers, text, dates, and lists of these, by the names that Arrow gives its types."""
+    return str(getattr(kind, "value_type", kind)).startswith(_SINGLE)
 
 
 def _values(column: Any, kind: Kind) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
+    column = _decoded(column)
     array = None
     if column.null_count == 0 and not isinstance(kind, Lists):
         array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)
-    return column.to_pylist() if array is None else array
+    return items_of(column) if array is None else array
+
+
+def items_of(column: Any) -> list[Any]:
+    """List the values of an Arrow column; times past the microsecond are text."""
+    import pyarrow as pa  # noqa: PLC0415
+
+    if str(column.type).startswith(("timestamp[ns", "time64[ns")):
+        is_time = pa.types.is_time(column.type)
+        coarser = pa.time64("us") if is_time else pa.timestamp("us", column.type.tz)
+        try:
+            column = column.cast(coarser)
+        except pa.ArrowInvalid:  # Python has no nanoseconds
+            column = column.cast(pa.string())
+    items: list[Any] = column.to_pylist()
+    return items
+
+
+def _decoded(column: Any) -> Any:
+    """Write the values of a dictionary, which pandas calls categories, in every row."""
+    is_encoded = str(column.type).startswith("dictionary")
+    return column.cast(column.type.value_type) if is_encoded else column
 
 
 def _scalars(column: Any, kind: Kind) -> Array | None:
+    if not str(column.type).startswith(_NUMBERS):
+        return None
     values: Array = column.to_numpy()
     if isinstance(kind, Numbers) and values.dtype.kind in "fiu":
         return values.astype(np.float64)

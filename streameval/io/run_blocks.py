@@ -12,7 +12,7 @@ from streameval.io.columns import objects
 from streameval.io.rows import Parsed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
     from streameval.io.trec import Run
@@ -52,7 +52,10 @@ class RunBlock:
     taken: int
     unended: str = ""
 
-    def rows(self) -> Iterator[Mapping[str, Any]]:
+    def rows(
+        self,
+        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
+    ) -> Iterator[Mapping[str, Any]]:
         """Give the rows of the run."""
         run = self.run
         for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):

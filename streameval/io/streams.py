@@ -8,7 +8,7 @@ import sys
 import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
 
 from streameval.errors import BadDataError
 
@@ -25,6 +25,8 @@ __all__ = [
     "opened",
     "reading",
     "size_of",
+    "store_of",
+    "writing_temporary_file",
 ]
 
 STANDARD_INPUT = "-"
@@ -128,8 +130,29 @@ def opened(
         with reading(name_of(name)):
             yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
-        with reading(name), Path(name).open("rb") as file:
+        with reading(name), _file(name) as file:
             yield ByteStream(file, name, may_be_cut=may_be_cut)
+
+
+def _file(name: str) -> Any:
+    """Open a file of this machine, or one of a store that pyarrow knows by its address."""
+    found = store_of(name)
+    return Path(name).open("rb") if found is None else found[0].open_input_stream(found[1], None)
+
+
+def store_of(name: str) -> tuple[Any, str] | None:
+    """Find the file system of an address, ``s3://bucket/log.csv``, and the path in it."""
+    if "://" not in name:
+        return None
+    try:
+        from pyarrow import ArrowInvalid, fs  # noqa: PLC0415 (optional, and slow to import)
+    except ImportError:
+        return None
+    try:
+        found: tuple[Any, str] = fs.FileSystem.from_uri(name)
+    except ArrowInvalid:  # a path as any other
+        return None
+    return found
 
 
 def is_read_once(name: str) -> bool:
@@ -170,3 +193,13 @@ def reading(name: str) -> Iterator[None]:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
     except OSError as error:
         raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
+
+
+@contextmanager
+def writing_temporary_file() -> Iterator[None]:
+    """Turn what can go wrong while a temporary file is written into one sentence."""
+    try:
+        yield
+    except OSError as error:
+        reason = str(error.strerror or error).lower()
+        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None

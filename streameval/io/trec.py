@@ -350,7 +350,9 @@ def _source(path: Path) -> str:
         return os.fsdecode(path)
     except TypeError:
         kind = type(path).__name__
-        raise InvalidInputError(f"`path` must be the path of a file, got {kind}.") from None
+        raise InvalidInputError(
+            f"must be the path of a file, got {kind}", argument="path"
+        ) from None
 
 
 def _read(source: str, form: Form) -> Table:

@@ -65,9 +65,11 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         super().__init__()
         if not isinstance(accumulator, Accumulator):
             kind = type(accumulator).__name__
-            raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+            raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
         if isinstance(data, Iterator):
-            raise InvalidInputError("`data` must be there after each epoch, got an iterator.")
+            raise InvalidInputError(
+                "must be there after each epoch, got an iterator", argument="data"
+            )
         self.accumulator: Any = accumulator.copy().reset()
         self._data: Any = data
         self._read = read

@@ -58,7 +58,9 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             given = dict.fromkeys(_STEPS, given)
         kinds = {isinstance(held, Accumulator) for held in given.values()}
         if kinds != {True} or not given.keys() <= _STEPS.keys():
-            raise InvalidInputError(f"`accumulators` must be for 'val' or 'test', got {given!r}.")
+            raise InvalidInputError(
+                f"must be for 'val' or 'test', got {given!r}", argument="accumulators"
+            )
         self.accumulators: dict[str, Any] = {}
         self._empty = {stage: held.copy().reset() for stage, held in given.items()}
         self._read = read
@@ -95,7 +97,9 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             if not isinstance(arrays, Mapping):
                 source = "read" if self._read else _STEPS[stage]
                 got = type(arrays).__name__
-                raise InvalidInputError(f"`{source}` must return the arrays by name, got {got}.")
+                raise InvalidInputError(
+                    f"must return the arrays by name, got {got}", argument=source
+                )
             name = "/".join([stage, *(f"dataloader_idx_{loader}" for loader in index[1:])])
             self.accumulators.setdefault(name, self._empty[stage].copy()).update(arrays)
 

@@ -61,7 +61,7 @@ class Evaluate:
     ) -> None:
         if not isinstance(accumulator, Accumulator):
             kind = type(accumulator).__name__
-            raise InvalidInputError(f"`accumulator` must be an accumulator, got {kind}.")
+            raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
         self.accumulator: Any = accumulator.copy().reset()
         self._read = read
         self._is_over = False
@@ -74,7 +74,9 @@ class Evaluate:
             self.accumulator.update(self._read(pred))
         elif isinstance(pred.predictions, (tuple, list, Mapping)):
             kind = type(pred.predictions).__name__
-            raise InvalidInputError(f"`read` must choose among several predictions, got a {kind}.")
+            raise InvalidInputError(
+                f"must choose among several predictions, got a {kind}", argument="read"
+            )
         else:
             self.accumulator.update(pred.label_ids, pred.predictions)
         self._is_over = bool(compute_result)

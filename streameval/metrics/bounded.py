@@ -52,7 +52,7 @@ class Bounded(float):
         ends = (number if low is None else low), (number if high is None else high)
         if not (ends[0] <= number <= ends[1] or math.isnan(number)):
             raise InvalidInputError(
-                f"`value` must lie in [low, high], got {value!r} and [{low!r}, {high!r}]."
+                f"must lie in [low, high], got {value!r} and [{low!r}, {high!r}]", argument="value"
             )
         for name, end in zip(("low", "high"), ends, strict=True):
             object.__setattr__(number, name, float(end))

@@ -186,14 +186,16 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
     if alpha is None:
         beta = real_number(beta, name="beta")
         if not beta >= 0.0:
-            raise InvalidInputError(f"`beta` must be at least 0, got {beta!r}.")
+            raise InvalidInputError(f"must be at least 0, got {beta!r}", argument="beta")
         square = beta * beta
     else:
         if beta != 1.0:
-            raise InvalidInputError("`alpha` and `beta` are two names of one choice: pass one.")
+            raise InvalidInputError(
+                "and `beta` are two names of one choice: pass one", argument="alpha"
+            )
         alpha = real_number(alpha, name="alpha")
         if not 0.0 <= alpha <= 1.0:
-            raise InvalidInputError(f"`alpha` must lie in [0, 1], got {alpha!r}.")
+            raise InvalidInputError(f"must lie in [0, 1], got {alpha!r}", argument="alpha")
         square = 1.0 / alpha - 1.0 if alpha > 0.0 else math.inf
     if math.isinf(square):
         return RECALL

@@ -87,15 +87,17 @@ class LabelCounts:
         if average == "default":
             return "binary" if self.config.is_binary else "macro"
         if average not in _AVERAGES:
-            raise InvalidInputError(f"`average` must be one of {_AVERAGES}, got {average!r}.")
+            raise InvalidInputError(
+                f"must be one of {_AVERAGES}, got {average!r}", argument="average"
+            )
         if average == "binary" and not self.config.is_binary:
-            raise InvalidInputError('`average` "binary" needs two listed classes.')
+            raise InvalidInputError('"binary" needs two listed classes', argument="average")
         return average
 
     def matrix_state(self, name: str) -> MatrixCounts | MetCounts:
         """Give the counts of one label an example; the metric `name` has no other meaning."""
         if isinstance(self.state, MultilabelCounts):
-            raise InvalidInputError(f"`{name}` is not defined for multilabel counts.")
+            raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
 
 
@@ -163,7 +165,9 @@ def ratio_value(
     """Compute a ratio, averaged over the classes or for each of them."""
     zero_division = real_number(zero_division, name="zero_division")
     if not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
-        raise InvalidInputError(f"`zero_division` must be 0.0, 1.0 or nan, got {zero_division!r}.")
+        raise InvalidInputError(
+            f"must be 0.0, 1.0 or nan, got {zero_division!r}", argument="zero_division"
+        )
     how = counts.resolve(average)
     if how is None:
         return ratio.of(counts.outcomes.to_floats(), zero_division)
@@ -352,7 +356,8 @@ def _is_binary(counts: LabelCounts) -> bool:
 def _metric(name: str, **row: Any) -> Metric:
     """Make the row of a metric, which has an interval unless examples are no draws."""
     why_none = "fractional weights and empty classes have none"
-    return Metric(name=name, why_none=why_none, **{"better": "higher"} | row)
+    defaults: dict[str, Any] = {"better": "higher", "why_none": why_none}
+    return Metric(name=name, **defaults | row)
 
 
 def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
@@ -365,7 +370,7 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, "zero_division"}:
             accepted = ", ".join([*own, "average and zero_division"])
-            raise InvalidInputError(f"`{name}` takes {accepted}.")
+            raise InvalidInputError(f"takes {accepted}", argument=name)
         average, undefined = given.pop("average", "default"), given.pop("zero_division", 0.0)
         return metric(**given), average, undefined
 

@@ -45,7 +45,7 @@ def normal_quantile(level: float) -> float:
     """Give z such that a standard normal lies within z of 0 with probability `level`."""
     level = real_number(level, name="level")
     if not 0.0 <= level < 1.0:
-        raise InvalidInputError(f"`level` must lie in [0, 1), got {level!r}.")
+        raise InvalidInputError(f"must lie in [0, 1), got {level!r}", argument="level")
     return -NormalDist().inv_cdf((1.0 - level) / 2.0)
 
 

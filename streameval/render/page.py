@@ -190,8 +190,6 @@ class _Section:
     def _reliability(self, blocks: Sequence[ReliabilityDiagram | None]) -> list[Html]:
         first = next(block for block in blocks if block is not None)
         diagrams = [None if block is None else block.reliability for block in blocks]
-        if not any(diagrams[:MOST_DRAWN]):
-            return []
         image, has_whiskers = pictures.reliability(diagrams, first.across, first.up, self.level)
         bars = " Bars: the share of the examples." if len(diagrams) == 1 else ""
         at = percent(self.level)

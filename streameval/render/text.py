@@ -195,7 +195,7 @@ def plural(count: float, one: str, many: str = "") -> str:
 def check_count(value: object, *, name: str) -> None:
     """Refuse what is no number of lines."""
     if not isinstance(value, int) or value < 0:
-        raise InvalidInputError(f"`{name}` must be an integer of at least 0, got {value!r}.")
+        raise InvalidInputError(f"must be an integer of at least 0, got {value!r}", argument=name)
 
 
 def printable(text: str) -> str:

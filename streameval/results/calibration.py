@@ -188,10 +188,6 @@ class Calibration(Result):
             axes.legend(loc="upper left")
         return axes
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - there are no intervals
-        """Lay the result out as a text table."""
-        return self.report()
-
     def described(self, level: float) -> Description:
         """Describe the result to a page: metrics, reliability, and what is known of each class."""
         readings, rows = self.readings(level), self.TABLE.by_class

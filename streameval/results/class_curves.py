@@ -109,7 +109,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         Where that passes 2**63 - 1, CountOverflowError is raised.
         """
         if not self._can_pool:
-            raise CountOverflowError("`micro` would pool weights past 2**63 - 1.")
+            raise CountOverflowError("would pool weights past 2**63 - 1", argument="micro")
         level = max(table.level for table in self._tables)
         pooled = Cells.none()
         for table in self._tables:
@@ -232,10 +232,6 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         hidden = len(self) - len(largest)
         axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
         return axes
-
-    def text(self, level: float) -> str:  # noqa: ARG002 - averages have no intervals
-        """Lay the result out as a text table."""
-        return self.report()
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
         """Draw one kind of curve."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.render import notebook
 from streameval.render.text import named_columns
 from streameval.results.ranking import Ranking
@@ -247,14 +247,16 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     for name, result in (("a", a), ("b", b)):
         if not isinstance(result, Ranking) or not result.has_queries:
             raise InvalidInputError(
-                f"`{name}` must be the Ranking of an accumulator made with per_query=True."
+                "must be the Ranking of an accumulator made with ",
+                Named("per_query", "True"),
+                argument=name,
             )
         columns.append(result.per_query())
     permutations = positive_integer(permutations, name="permutations")
     seed = natural_number(seed, name="seed")
     shared = [name for name in a if name in b]
     if not shared:
-        raise InvalidInputError("`b` must have a measure that `a` has too.")
+        raise InvalidInputError("must have a measure that `a` has too", argument="b")
     mine, theirs = _pairs(columns[0]["query"], columns[1]["query"])
     differences = {}
     for name in shared:
@@ -270,11 +272,11 @@ def _pairs(
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
     """Find the places of the queries that both have; each side is sorted."""
     if len(a) and len(b) and a.dtype != b.dtype:
-        raise InvalidInputError("`b` must have queries of the type of those of `a`.")
+        raise InvalidInputError("must have queries of the type of those of `a`", argument="b")
     places = {label: place for place, label in enumerate(b.tolist())}
     found = [(place, places[label]) for place, label in enumerate(a.tolist()) if label in places]
     if not found:
-        raise InvalidInputError("`b` must have a query that `a` has too.")
+        raise InvalidInputError("must have a query that `a` has too", argument="b")
     mine, theirs = np.array(found).T
     return mine, theirs
 

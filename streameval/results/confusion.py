@@ -297,12 +297,13 @@ class Confusion(Result):
             return number, number
         if not self._counts.has_whole_weights:
             raise InvalidInputError(
-                "`sample_weight` had fractions, and a fraction of an example is no draw: "
-                "there is no sampling interval."
+                "had fractions, and a fraction of an example is no draw: there is no sampling "
+                "interval",
+                argument="sample_weight",
             )
         sampling = self.TABLE[name].sampling
         if sampling is None:
-            raise InvalidInputError(f"`{name}` has no sampling interval.")
+            raise InvalidInputError("has no sampling interval", argument=name)
         ends: tuple[Any, Any] = sampling(self._counts, number, z, *args, **options)
         return ends
 
@@ -324,9 +325,9 @@ class Confusion(Result):
         row = self.TABLE.get(name)
         if row is None or row.is_count:
             names = ", ".join(row.name for row in self.TABLE.values() if not row.is_count)
-            raise InvalidInputError(f"`name` must be one of {names}, got {name!r}.")
+            raise InvalidInputError(f"must be one of {names}, got {name!r}", argument="name")
         if (args or options) and not (row.arguments or row.averages):
-            raise InvalidInputError(f"`{name}` takes no arguments.")
+            raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)
 
     def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
@@ -359,7 +360,9 @@ class Confusion(Result):
         matplotlib Axes
         """
         if self.matrix.ndim == 3:
-            raise InvalidInputError("`plot` draws one matrix; multilabel counts have one a label.")
+            raise InvalidInputError(
+                "draws one matrix; multilabel counts have one a label", argument="plot"
+            )
         title = f"accuracy {self.accuracy:.4f}"
         return plots.matrix(Matrix(self.labels, self.matrix), ax, title, normalize=normalize)
 

@@ -16,7 +16,7 @@ import numpy.typing as npt
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import finite_number, one_of, real_number
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, thresholds
@@ -306,8 +306,9 @@ class Curve(Result):
             is_above = above > table.hi[cell]  # no threshold is above a score of infinity
             nearest = f"ones are {below!r} and {above!r}" if is_above else f"one is {below!r}"
             raise InvalidInputError(
-                f"`threshold` must not divide a cell, got {threshold!r}. The nearest exact "
-                f'{nearest}; bound="low" and bound="high" give the ends.'
+                f"must not divide a cell, got {threshold!r}",
+                argument="threshold",
+                remedy=f'The nearest exact {nearest}; bound="low" and bound="high" give the ends.',
             )
         if bound == "high":
             return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
@@ -368,17 +369,20 @@ class Curve(Result):
         if row is None or row.sampling is None:
             names = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
             raise InvalidInputError(
-                f"`name` must be a metric with a sampling interval ({names}), got {name!r}."
+                f"must be a metric with a sampling interval ({names}), got {name!r}",
+                argument="name",
             )
         z = normal_quantile(level)
         if not self._table.is_whole:
             raise InvalidInputError(
-                "`sample_weight` had fractions, and a fraction of an example is no draw: "
-                f"`{name}` has no sampling interval."
+                f"had fractions, and a fraction of an example is no draw: `{name}` has no "
+                "sampling interval",
+                argument="sample_weight",
             )
         if len(args) != len(row.arguments):
             raise InvalidInputError(
-                f"`{name}` takes {len(row.arguments)} arguments beside its name, got {len(args)}."
+                f"takes {len(row.arguments)} arguments beside its name, got {len(args)}",
+                argument=name,
             )
         return row.sampling(self._table, z, *args)
 
@@ -452,7 +456,9 @@ class Curve(Result):
         if kind == "reliability":
             if self._table.scale != "probability":
                 raise InvalidInputError(
-                    '`kind` "reliability" needs probabilities, not scores="real".'
+                    '"reliability" needs probabilities, not ',
+                    Named("scores", '"real"'),
+                    argument="kind",
                 )
             return plots.reliability(
                 _reliability(self._table),
@@ -464,7 +470,7 @@ class Curve(Result):
                 bars={"alpha": 0.6},
             )
         if not (self.n_pos and self.n_neg):
-            raise InvalidInputError("`plot` needs examples of both classes.")
+            raise InvalidInputError("needs examples of both classes", argument="plot")
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
 
@@ -572,7 +578,9 @@ class Curve(Result):
 
     def _probabilities(self, name: str) -> CellTable:
         if self._table.scale != "probability":
-            raise InvalidInputError(f'`{name}` needs probabilities, and scores="real" are none.')
+            raise InvalidInputError(
+                "needs probabilities, and ", Named("scores", '"real"'), " are none", argument=name
+            )
         return self._table
 
 
@@ -806,7 +814,7 @@ def _threshold_value(value: Any) -> float:
     """Check a threshold: any number but nan."""
     number = real_number(value, name="threshold")
     if math.isnan(number):
-        raise InvalidInputError("`threshold` must be a number, got nan.")
+        raise InvalidInputError("must be a number, got nan", argument="threshold")
     return number
 
 
@@ -814,7 +822,7 @@ def _rate(value: Any, *, name: str) -> float:
     """Check a share in [0, 1]."""
     number = finite_number(value, name=name)
     if not 0.0 <= number <= 1.0:
-        raise InvalidInputError(f"`{name}` must lie in [0, 1], got {number!r}.")
+        raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
     return number
 
 
@@ -822,7 +830,7 @@ def _false_positive_rate(value: Any) -> float:
     """Check a rate above 0; of smaller ones than 2**-1000 the areas are no floats."""
     number = finite_number(value, name="max_fpr")
     if not 2.0**-1000 <= number <= 1.0:
-        raise InvalidInputError(f"`max_fpr` must lie in [2**-1000, 1], got {number!r}.")
+        raise InvalidInputError(f"must lie in [2**-1000, 1], got {number!r}", argument="max_fpr")
     return number
 
 
@@ -830,7 +838,7 @@ def _beta_value(value: Any) -> float:
     """Check a beta; from 2**100 on F is recall to the last bit, and its square stays finite."""
     number = real_number(value, name="beta")
     if not number >= 0:
-        raise InvalidInputError(f"`beta` must be at least 0, got {number!r}.")
+        raise InvalidInputError(f"must be at least 0, got {number!r}", argument="beta")
     return min(number, 2.0**100)
 
 

@@ -140,7 +140,7 @@ class GroupedCurves(Result):
         """
         held = self._areas.is_defined
         if not held.any():
-            raise InvalidInputError("`plot` needs a group with examples of both classes.")
+            raise InvalidInputError("needs a group with examples of both classes", argument="plot")
         weight = self._config.group_weight
         weights = self._areas.weights(weight)[held]
         return plots.spread(
@@ -151,10 +151,6 @@ class GroupedCurves(Result):
             title=f"{self.n_averaged:,} groups",
             label=label,
         )
-
-    def text(self, level: float) -> str:  # noqa: ARG002 - there are no sampling intervals
-        """Lay the result out as a text table."""
-        return self.report()
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the mean, how the AUCs are spread, the largest groups."""

@@ -239,7 +239,9 @@ class Ranking(Result, Mapping[str, Bounded]):
             When the accumulator was not made with ``per_query=True``.
         """
         if not self.has_queries:
-            raise InvalidInputError("`per_query` must be True when the accumulator is made.")
+            raise InvalidInputError(
+                "must be True when the accumulator is made", argument="per_query"
+            )
         ids = self._state.closed.values
         bits = self._state.values.values.reshape(len(ids), len(self))
         if "zero" not in self._missing:
@@ -309,7 +311,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             The name in a legend, where several share the axes.
         """
         if all(map(math.isnan, self.values())):
-            raise InvalidInputError("`plot` needs a query that was counted.")
+            raise InvalidInputError("needs a query that was counted", argument="plot")
         return plots.dots(
             self._measured(level),
             ax,
@@ -522,6 +524,6 @@ Ranking.TABLE = Table(
     *map(_of, MEASURES.values()),
 )
 
-if Ranking.__doc__:  # Python may be told to leave docstrings out
+if Ranking.__doc__:  # pragma: no branch (Python may be told to leave docstrings out)
     _LIST = "\n    ".join(f"* ``{row.name}``: {row.help}" for row in MEASURES.values())
     Ranking.__doc__ = Ranking.__doc__.replace("* {measures}", _LIST)

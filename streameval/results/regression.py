@@ -69,10 +69,6 @@ class Regression(Result):
         """Lay the metrics out as a text table."""
         return "\n".join(on_the_point(self._texts()))
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - there are no intervals
-        """Lay the result out as a text table."""
-        return self.report()
-
     def described(self, level: float) -> Description:
         """Describe the result to a page: the errors."""
         rows = {

@@ -120,13 +120,11 @@ class Result:
         """Say what metrics are of, where that was left open."""
         return ""
 
-    def text(self, level: float) -> str:
+    def text(self, level: float) -> str:  # noqa: ARG002 - for those with intervals
         """Lay the result out as a text table, with intervals of a level if it has some."""
-        raise NotImplementedError
-
-    def described(self, level: float) -> Description:
-        """Describe the result to a page."""
-        raise NotImplementedError
+        shown: Any = self
+        text: str = shown.report()
+        return text
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
         """Draw one of `PICTURES`; with a label, as one of several."""
@@ -140,7 +138,12 @@ class Result:
     def _repr_html_(self) -> str:
         return notebook.preformatted(str(self))
 
-    if not TYPE_CHECKING:  # to a type checker it would have any attribute
+    if TYPE_CHECKING:
+
+        def described(self, level: float) -> Description:
+            """Describe the result to a page; a collection is described by its members."""
+
+    else:  # to a type checker it would have any attribute
 
         def __getattr__(self, name: str) -> Any:
             """Compute a metric that has a row and no attribute."""

@@ -237,7 +237,9 @@ def from_state_dict(state_dict: Any) -> bytes:
     """Read the bytes that `to_state_dict` wrote."""
     if not isinstance(state_dict, Mapping):
         kind = type(state_dict).__name__
-        raise InvalidInputError(f"`state_dict` must be what `state_dict` gave, got {kind}.")
+        raise InvalidInputError(
+            f"must be what `state_dict` gave, got {kind}", argument="state_dict"
+        )
     require(state_dict.keys() == {"state"}, "a state dict has one entry, 'state'")
     text = state_dict["state"]
     require(isinstance(text, str), f"'state' must be text, got {type(text).__name__}")
@@ -367,13 +369,13 @@ def _take_numbers(
 
 def _view(data: Any) -> memoryview:
     if not isinstance(data, (bytes, bytearray, memoryview)):
-        raise InvalidInputError(f"`data` must be bytes, got {type(data).__name__}.")
+        raise InvalidInputError(f"must be bytes, got {type(data).__name__}", argument="data")
     try:
         view = memoryview(data)
     except ValueError:
-        raise InvalidInputError("`data` must be memory that is not released.") from None
+        raise InvalidInputError("must be memory that is not released", argument="data") from None
     if view.format not in ("B", "b", "c") or not view.contiguous:
-        raise InvalidInputError("`data` must be contiguous bytes.")
+        raise InvalidInputError("must be contiguous bytes", argument="data")
     return view.cast("B")
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import MAX_MET_LABELS, Label, canonical_label, check_lengths
 from streameval.states.state import State, check_numbers
@@ -393,8 +393,9 @@ def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -
 def _check_count(labels: tuple[Label, ...]) -> int:
     if len(labels) > MAX_MET_LABELS:
         raise InvalidInputError(
-            f'`classes="auto"` meets at most {MAX_MET_LABELS} labels, got {len(labels)}. '
-            "List them in `classes` if there really are more."
+            f"meets at most {MAX_MET_LABELS} labels, got {len(labels)}",
+            argument=Named("classes", '"auto"'),
+            remedy=("List them in ", Named("classes"), " if there really are more."),
         )
     check_lengths(labels)
     return len(labels)

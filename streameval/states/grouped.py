@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.grouped import GroupedConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct, union
@@ -123,11 +123,11 @@ class GroupTables(State):
         """Raise the level to the least that fits the budget; too many groups raise."""
         n_groups = len(self.groups)
         if n_groups > config.most_groups:
-            limit = f"max_groups={config.max_groups}"
+            limit: tuple[object, ...] = (Named("max_groups", f"{config.max_groups}"),)
             if config.most_groups != config.max_groups:
-                limit = f"budget={config.budget}, and each needs a cell"
+                limit = (Named("budget", f"{config.budget}"), ", and each needs a cell")
             raise InvalidInputError(
-                f"`group` would bring the number of groups to {n_groups}, past {limit}."
+                f"would bring the number of groups to {n_groups}, past ", *limit, argument="group"
             )
         if len(self.lo) <= config.budget:
             return self

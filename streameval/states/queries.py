@@ -334,14 +334,15 @@ class Queries:
         known = self.relevant[:, -1]  # a number is declared at the one level there is
         if largest > MOST_ROWS:
             raise CountOverflowError(
-                f"`query` would give a query {largest} rows, past {MOST_ROWS}."
+                f"would give a query {largest} rows, past {MOST_ROWS}", argument="query"
             )
         passed = (self.declared >= 0) & (self.declared < known)
         if passed.any():
             place = int(passed.argmax())
             raise InvalidInputError(
-                f"`num_relevant` must not be less than the relevant rows given, got "
-                f"{self.declared[place]} for {known[place]}."
+                f"must not be less than the relevant rows given, got {self.declared[place]} for "
+                f"{known[place]}",
+                argument="num_relevant",
             )
         if self.ranked.document is not None:
             each = self.ranked.count  # equal rows have become one cell
@@ -360,7 +361,9 @@ def check_documents(place: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
     (_, code), counts = distinct_rows([_column(place), (codes, len(known).bit_length())])
     if len(counts) < len(codes):
         twice = canonical_label(known[code[int((counts > 1).argmax())]], name="doc")
-        raise InvalidInputError(f"`doc` must be distinct in a query, got {twice!r} twice in one.")
+        raise InvalidInputError(
+            f"must be distinct in a query, got {twice!r} twice in one", argument="doc"
+        )
 
 
 def _declare(declared: Ints, side: Queries, place: Ints, ids: npt.NDArray[Any]) -> None:
@@ -370,8 +373,10 @@ def _declare(declared: Ints, side: Queries, place: Ints, ids: npt.NDArray[Any]) 
     if differ.any():
         first = int(differ.argmax())
         raise InvalidInputError(
-            f"`num_relevant` must be the same whenever a query goes on, got {before[first]} and "
-            f"{given[first]} for query {canonical_label(ids[place[first]], name='query')!r}."
+            f"must be the same whenever a query goes on, got {before[first]} and {given[first]} "
+            "for query "
+            f"{canonical_label(ids[place[first]], name='query')!r}",
+            argument="num_relevant",
         )
     declared[place] = np.maximum(before, given)
 

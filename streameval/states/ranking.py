@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.ranking import RankingConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.errors import IncompatibleStateError, InvalidInputError, Named
 from streameval.exact.cell_sums import cell_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
@@ -247,8 +247,10 @@ class RankingState(State):
         most = config.max_open_queries
         if most is not None and len(self.ids) > most:
             raise InvalidInputError(
-                f"`query` would bring the number of open queries to {len(self.ids)}, past "
-                f"max_open_queries={most}. Close those that are complete."
+                f"would bring the number of open queries to {len(self.ids)}, past ",
+                Named("max_open_queries", f"{most}"),
+                argument="query",
+                remedy="Close those that are complete.",
             )
         self.open.check_limits()
         return self._of_open(self.open.trimmed(config), **self._closed_fields())

@@ -82,7 +82,9 @@ def check_accumulator(
     """
     unknown = sorted(set(skip) - set(LAWS))
     if unknown:
-        raise se.InvalidInputError(f"`skip` must name laws, {', '.join(LAWS)}, got {unknown[0]!r}.")
+        raise se.InvalidInputError(
+            f"must name laws, {', '.join(LAWS)}, got {unknown[0]!r}", argument="skip"
+        )
     trial = Trial.of(make, batches, cut=cut, refused=refused, incompatible=incompatible)
     for name, law in LAWS.items():
         if name not in skip:

@@ -71,16 +71,20 @@ class Trial:
         """Check what is tried: if the batches changed nothing, every law would hold."""
         if not callable(make):
             kind = type(make).__name__
-            raise InvalidInputError(f"`make` must be callable and give an accumulator, got {kind}.")
+            raise InvalidInputError(
+                f"must be callable and give an accumulator, got {kind}", argument="make"
+            )
         made = make()
         if not isinstance(made, Accumulator):
             kind = type(made).__name__
-            raise InvalidInputError(f"`make` must give an accumulator, got {kind}.")
+            raise InvalidInputError(f"must give an accumulator, got {kind}", argument="make")
         if made is make():
-            raise InvalidInputError("`make` must give a new accumulator each time.")
+            raise InvalidInputError("must give a new accumulator each time", argument="make")
         trial = cls(make, [_as_batch(batch, type(made)._arrays) for batch in batches], **how)
         if not trial.batches or trial.whole().to_bytes() == made.to_bytes():
-            raise InvalidInputError("`batches` must hold one that changes an empty accumulator.")
+            raise InvalidInputError(
+                "must hold one that changes an empty accumulator", argument="batches"
+            )
         return trial
 
     def count(self, batches: Iterable[Any]) -> Any:
@@ -122,7 +126,7 @@ def _as_batch(value: Any, names: tuple[str, ...]) -> Any:
     if len(names) == 1 and isinstance(value, (list, np.ndarray)):
         return {names[0]: _as_array(value)}
     kind = type(value).__name__
-    raise InvalidInputError(f"`batches` must be mappings or tuples of arrays, got {kind}.")
+    raise InvalidInputError(f"must be mappings or tuples of arrays, got {kind}", argument="batches")
 
 
 def _as_array(value: Any) -> Any:

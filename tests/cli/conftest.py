@@ -11,8 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from streameval.cli import main
-from streameval.cli.counting import frequent, sources
 from streameval.io import lines
+from streameval.runs import slices, sources
 
 
 @attrs.frozen
@@ -38,7 +38,7 @@ def small_buffers(monkeypatch):
     """Read, count and hold a sixteenth or less at a time, so that a small file fills them all."""
     monkeypatch.setattr(lines, "PIECE_BYTES", 2**15)
     monkeypatch.setattr(sources, "_ROWS", 2**12)
-    monkeypatch.setattr(frequent.ValueCounts.__init__, "__defaults__", (2**12,))
+    monkeypatch.setattr(slices.ValueCounts.__init__, "__defaults__", (2**12,))
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ import os
 import pytest
 
 import streameval as se
-from streameval.cli.counting.count import MAYBE_PARTIAL
 from streameval.io import lines
 
 GOOD = '{"y_true": 1, "y_pred": 1}\n'
@@ -19,6 +18,7 @@ def error_of(done):
     return line.removeprefix("streameval: error: ")
 
 
+MAYBE_PARTIAL = " and may still be being written; --partial-last-line skip leaves it for next time"
 NO_NEWLINE = "the last line has no newline"
 
 
@@ -273,7 +273,7 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     def make(*arguments, **options):
         raise MemoryError
 
-    monkeypatch.setattr("streameval.cli.counting.classification.ConfusionAccumulator", make)
+    monkeypatch.setattr("streameval.cli.tasks.classification.ConfusionAccumulator", make)
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 
@@ -282,6 +282,6 @@ def _die(_):
 
 
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.cli.counting.workers._start", _die)
+    monkeypatch.setattr("streameval.runs.workers._start", _die)
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."

@@ -14,7 +14,7 @@ from cli.memory import peak_of
 from pyarrow import parquet
 
 import streameval as se
-from streameval.cli.counting.frequent import ValueCounts
+from streameval.runs.slices import ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
 

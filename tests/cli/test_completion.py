@@ -6,8 +6,7 @@ import pytest
 import shtab
 from shell import bash
 
-from streameval.cli.arguments import argument_parser
-from streameval.cli.state_arguments import SHELLS
+from streameval.cli.arguments import SHELLS, argument_parser
 from streameval.results.kinds import RESULTS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.

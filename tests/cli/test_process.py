@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from cli.memory import peak_of
 
-from streameval.cli.counting import workers
+from streameval.runs import workers
 
 SCRIPT = [sys.executable, "-m", "streameval"]
 FULL = Path("/dev/full")

@@ -11,8 +11,8 @@ import pytest
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
 import streameval as se
-from streameval.cli.counting import sources
 from streameval.io import lines
+from streameval.runs import sources
 
 RANKING = ("--task", "ranking")
 DATA = Path(__file__).parents[2] / "docs" / "data"

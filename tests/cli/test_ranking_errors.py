@@ -6,8 +6,8 @@ import json
 import pytest
 from cli.ranking_data import QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
-from streameval.cli.counting import sources
 from streameval.io import lines
+from streameval.runs import sources
 
 RANKING = ("--task", "ranking")
 ONE = {"query": "a", "relevance": 1, "score": 0.5}

@@ -10,9 +10,10 @@ from cli.memory import peak_of
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
 import streameval as se
-from streameval.cli.counting import sources, spool
+from streameval.cli import spool
 from streameval.configs.measures import trec_name
 from streameval.io import lines
+from streameval.runs import sources
 
 RANKING = ("--task", "ranking")
 QUERIES = ("--per-query", *RANKING)
@@ -156,7 +157,7 @@ def test_per_query_of_rows_is_sorted(name, call, write):
 
 
 def test_per_query_of_many_rows_comes_in_pieces(call, write, monkeypatch):
-    monkeypatch.setattr("streameval.cli.counting.ranking_counting._PIECE", 3)
+    monkeypatch.setattr("streameval.cli.tasks.ranking._PIECE", 3)
     log = write("a.csv", [{"query": n, "relevance": 1, "score": 1} for n in range(10)])
     done = call("eval", log, "--measures", "mrr", "--trec", *QUERIES)
     expected = [f"recip_rank            \t{query}\t1.0000" for query in (*range(10), "all")]

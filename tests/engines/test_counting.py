@@ -17,7 +17,6 @@ from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._batches import split
 from streameval.engines._counting import Counting, as_sources, merge_tree, merged
 
 ADAPTERS = {
@@ -97,12 +96,15 @@ def test_columns_that_are_not_counted_are_not_read(tmp_path):
 @pytest.mark.parametrize(
     ("name", "data", "message"),
     [
-        ("absent.csv", None, "no such file."),
-        ("log.txt", b"", "the name must end in .parquet, .csv, .tsv or .jsonl."),
-        ("log.parquet", b"y_true", "Error creating dataset."),
-        ("log.csv", b"y_true,y_score\n1,0.5\n0,7\n", "`y_score` must lie in [0, 1], got 7.0 at"),
-        ("log.csv", b"y_true\n1\n", "`y_score` is missing: the batch has the columns y_true."),
-        ("log.jsonl", b'{"y_true": 1, "y_score": 0.5}\n{"y_', "Error creating dataset."),
+        ("absent.csv", None, ": no such file or directory."),
+        ("log.parquet", b"y_true", ": not a sound Parquet file ("),
+        (
+            "log.csv",
+            b"y_true,y_score\n1,0.5\n0,7\n",
+            ', line 3: `y_score` must lie in [0, 1], got 7.0. Pass scores="real" for',
+        ),
+        ("log.csv", b"y_true\n1\n", ": `y_score` is missing: the batch has the columns y_true."),
+        ("log.jsonl", b'{"y_true": 1, "y_score": 0.5}\n{"y_', ", line 2: not JSON ("),
     ],
 )
 def test_file_that_cannot_be_counted_is_named(name, data, message, tmp_path):
@@ -111,7 +113,7 @@ def test_file_that_cannot_be_counted_is_named(name, data, message, tmp_path):
         path.write_bytes(data)
     with pytest.raises(se.BadDataError) as caught:
         Counting.of(se.PRCurveSketch).count(path)
-    assert str(caught.value).startswith(f"{path}: {message}")
+    assert str(caught.value).startswith(f"{path}{message}")
     assert str(caught.value).endswith(".")
 
 
@@ -140,6 +142,13 @@ def test_values_of_a_column_are_counted_apart(values, expected):
     }
 
 
+def test_fractions_are_counted_apart_by_their_text():
+    table = pa.table({"y_true": [1] * 4, "y_pred": [1] * 4, "slice": [0.5, 2.0, 0.5, float("nan")]})
+    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counted = counting.result(merged(counting.count(table), counting.count(table)))
+    assert {value: acc.n for value, acc in counted.items()} == {"0.5": 4, "2": 2, "nan": 2}
+
+
 def test_values_of_several_types_are_in_order():
     counting = Counting.of(se.ConfusionAccumulator, by="slice")
     tables = [pa.table({"y_true": [1], "y_pred": [1], "slice": [value]}) for value in ("b", 2, "a")]
@@ -165,8 +174,9 @@ def test_batches_of_any_kind_are_split():
 
 
 def test_empty_table_has_no_slices():
-    assert list(split(TABLE.slice(0, 0), "country")) == []
-    assert list(split(TABLE.schema.empty_table(), "country")) == []
+    counting = Counting.of(se.PRCurveSketch, by="country")
+    assert counting.count(TABLE.slice(0, 0)) == {}
+    assert counting.count(TABLE.schema.empty_table()) == {}
 
 
 def test_without_batches_nothing_is_counted():
@@ -226,9 +236,9 @@ def test_argument_that_breaks_a_rule_is_named(change, message):
         ({"y_true": [1], "y_score": [0.5]}, "day", "`day` is missing: the batch has the columns"),
         ({}, None, "`y_true` is missing: the batch has the columns none."),
         (
-            {"y_true": [1], "y_score": [0.5]},
-            "y_score",
-            "`by` must name a column without fractions, got double.",
+            {"y_true": [1, 0], "y_score": [0.5, 0.5], "tags": [["a"], ["b"]]},
+            "tags",
+            "`tags` must be a single value, got ['a'] at position 0.",
         ),
         ({"y_true": 1, "y_score": 0.5}, None, "`y_score` must have shape (n,), got a scalar"),
     ],
@@ -240,7 +250,7 @@ def test_batch_that_is_refused_is_explained(batch, by, message):
 
 
 def test_column_of_too_many_values_is_refused(monkeypatch):
-    monkeypatch.setattr("streameval.engines._batches._MOST_SLICES", 2)
+    monkeypatch.setattr("streameval.runs.slices.MOST_SLICES", 2)
     with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
         Counting.of(se.PRCurveSketch, by="country").count(TABLE)
 

@@ -153,10 +153,16 @@ def test_block_refuses_text_that_is_not_utf8(write):
         values(write(t=text), Labels(integers=False))
 
 
-def test_block_shows_rows_without_what_python_cannot_hold(write):
+def test_block_shows_rows_with_nanoseconds_as_text_and_without_bytes(write):
     nanosecond = pa.array([1], pa.timestamp("ns"))
     (block,) = write(t=[1], when=nanosecond, scores=[[0.5]], raw=[b"\0"], tags=[["a"]])
-    row = {"t": 1, "when": None, "scores": [0.5], "raw": None, "tags": ["a"]}
+    row = {
+        "t": 1,
+        "when": "1970-01-01 00:00:00.000000001",
+        "scores": [0.5],
+        "raw": None,
+        "tags": ["a"],
+    }
     assert list(block.rows()) == [row]
 
 

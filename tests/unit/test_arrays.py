@@ -22,7 +22,7 @@ from streameval.inputs.arrays import (
     as_weights,
     check_matrix,
     check_vector,
-    first_true,
+    first_index,
     shape_text,
 )
 
@@ -766,12 +766,12 @@ def test_as_array_refuses_complex_jax_arrays(jax: Any) -> None:
 
 
 @pytest.mark.parametrize(
-    ("mask", "place"),
-    [([False, True, True], "position 1"), ([[False, False], [False, True]], "position (1, 1)")],
+    ("mask", "index"),
+    [([False, True, True], 1), ([[False, False], [False, True]], (1, 1))],
     ids=["vector", "matrix"],
 )
-def test_first_true_names_the_place(mask: Any, place: str) -> None:
-    assert first_true(np.array(mask)) == place
+def test_first_index_finds_what_is_true(mask: Any, index: object) -> None:
+    assert first_index(np.array(mask)) == index
 
 
 @pytest.mark.parametrize(("shape", "text"), [((2, 3), "(2, 3)"), ((), "a scalar")])

@@ -130,6 +130,14 @@ def test_read_takes_the_names_of_the_command_line() -> None:
     assert result.read(MetricName("recall", "macro")).value == result.recall("macro")
 
 
+def test_read_of_scores_that_cannot_be_pooled_is_undefined() -> None:
+    sketch = se.PRCurveSketch(classes=2)
+    sketch.update([0, 1], [[0.3, 0.7], [0.4, 0.6]], sample_weight=[2**61, 2**61])
+    reading = sketch.compute().read("roc_auc_micro")
+    assert str(reading.value) == "nan"
+    assert sketch.compute().value("roc_auc") == 0.0
+
+
 def test_ranking_gives_measures_that_need_a_cutoff_by_cutoff() -> None:
     result = RESULT_OF["Ranking"].compute()
     assert result.p == result.precision == {1: 0.0}
@@ -182,6 +190,8 @@ def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute(
     assert result.right == result.value("right") == result.as_dict()["right"] == 1.0
     assert (result.power(), result.power(3), result.power.__doc__) == (4.0, 8.0, "A power of two.")
     assert "\nright" in result.report()
+    with pytest.raises(se.InvalidInputError, match="`right` has no sampling interval"):
+        result.confidence("right")
     assert result.entries(0.95)["metrics"]["right"] == 1.0
     assert result.described(0.95).rows["right"].heading == "Right"
     assert "right</th>" in result._repr_html_()

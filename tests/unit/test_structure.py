@@ -35,6 +35,7 @@ LAYERS = [
     {"io"},
     {"reports"},
     {"__init__"},
+    {"runs"},
     {"cli", "engines", "testing"},
     {"loops"},
     {"__main__"},

@@ -80,7 +80,7 @@ def _counted(accumulator: Any, result: Result, readings: dict[str, Reading]) -> 
     is_open = any(reading.is_open for reading in readings.values())
     parts = [f"{result.SIZE} = {getattr(result, result.SIZE):,}", _size(accumulator)]
     parts.append("estimates with certified intervals" if is_open else "every number exact")
-    held = result.values() if isinstance(result, ClassCurves) else [result]
+    held: list[Any] = [*result.values()] if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]
     return ", ".join([*parts, *([f"{sum(cells):,} cells"] if cells else [])])
 

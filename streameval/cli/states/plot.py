@@ -67,7 +67,7 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
             except InvalidInputError as error:
                 if label is None:
                     raise
-                raise InvalidInputError(f"{source.path}: {error}") from None
+                raise error.within(source.path) from None
 
     data, notes = _drawn(draw, Path(output).suffix.lower())
     save_picture(data, output)

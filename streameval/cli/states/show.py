@@ -1,4 +1,4 @@
-"""`streameval merge` and `streameval show`: states in."""
+"""`streameval show`: what a state holds."""
 
 from __future__ import annotations
 
@@ -6,31 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
 from streameval.cli.outcome import Findings, Outcome, reported
-from streameval.cli.state_files import (
-    check_state_output,
-    computed,
-    load_state,
-    merge_states,
-    save_state,
-)
+from streameval.cli.state_files import computed, load_state
 from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from streameval.cli.options import Reporting
 
-__all__ = ["merge", "show", "size_text"]
-
-
-def merge(states: Sequence[str], output: str) -> Outcome:
-    """Merge state files into one."""
-    check_state_output(output, ())
-    total = merge_states(states)
-    save_state(total, output)
-    return Outcome(
-        f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
-    )
+__all__ = ["show", "size_text"]
 
 
 def show(path: str, reporting: Reporting) -> Outcome:

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from contextlib import contextmanager
 from tempfile import SpooledTemporaryFile
 from typing import TYPE_CHECKING, Self
 
-from streameval.errors import BadDataError
+from streameval.io.streams import writing_temporary_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Spool", "writing_temporary_file"]
+__all__ = ["Spool"]
 
 _IN_MEMORY = 2**20
 _PIECE = 2**16
@@ -55,13 +54,3 @@ class Spool:
             file.seek(0)
             while piece := file.read(_PIECE):
                 yield piece
-
-
-@contextmanager
-def writing_temporary_file() -> Iterator[None]:
-    """Turn what can go wrong while a temporary file is written into one sentence."""
-    try:
-        yield
-    except OSError as error:
-        reason = str(error.strerror or error).lower()
-        raise BadDataError(f"a temporary file cannot be written: {reason}.") from None

@@ -1,8 +1,7 @@
 import pytest
 
-from streameval.cli.counting.count import Counted
-from streameval.cli.counting.plan import Plan
-from streameval.cli.counting.tally import Tally
+from streameval.runs.counting import Counted, Plan
+from streameval.runs.totals import Tally
 
 
 class Rows:

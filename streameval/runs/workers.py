@@ -12,15 +12,15 @@ from contextlib import contextmanager, nullcontext
 from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING
 
-from streameval.cli.counting.count import Counted, count
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, Named
+from streameval.runs.counting import Counted, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
     from multiprocessing.connection import Connection
 
-    from streameval.cli.counting.plan import Plan
     from streameval.io import Block
+    from streameval.runs.counting import Plan
 
 __all__ = ["count_all"]
 
@@ -49,7 +49,7 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[C
         pool.shutdown()
     except BrokenProcessPool:
         raise BadDataError(
-            "a worker process died, perhaps for lack of memory; try fewer --jobs."
+            "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
         ) from None
     finally:
         held.close()  # ends the workers that are in the middle of a block nobody waits for

@@ -9,38 +9,40 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 
-from streameval.cli.counting.first_rows import check_columns, look_ahead
-from streameval.cli.counting.frequent import check_can_be_read_twice, counting_plan
-from streameval.cli.counting.slices import sliced
-from streameval.cli.counting.sources import source_of
-from streameval.cli.counting.spool import Spool
-from streameval.cli.counting.tally import Tally
-from streameval.cli.counting.tasks import TASKS, task_asked_for
-from streameval.cli.counting.workers import count_all
 from streameval.cli.errors import UsageError
-from streameval.cli.options import option_text
+from streameval.cli.options import option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
+from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
+from streameval.cli.tasks import TASKS, task_asked_for
+from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, is_live
 from streameval.errors import BadDataError
-from streameval.io import Texts, name_of, size_of
+from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
+from streameval.io.streams import is_read_once
 from streameval.render.text import plural
+from streameval.runs.slices import counting_plan, sliced
+from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
+from streameval.runs.totals import Tally
+from streameval.runs.workers import count_all
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from streameval.cli.counting.first_rows import Row
-    from streameval.cli.counting.plan import Plan
-    from streameval.cli.counting.slices import Slices
-    from streameval.cli.counting.sources import Source
     from streameval.cli.options import By, Options, Reporting
     from streameval.io import Block
+    from streameval.runs.counting import Plan
+    from streameval.runs.slices import Slices
+    from streameval.runs.sources import Row, Source
+    from streameval.runs.totals import BadRows
 
 __all__ = ["evaluate"]
 
 _TOP = 20
+_PARTIAL = "; --partial-last-line skip leaves it for next time"
+_OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
 def evaluate(options: Options) -> Outcome:
@@ -54,7 +56,7 @@ def evaluate(options: Options) -> Outcome:
     task = task_asked_for(options)
     _check_by(options)
     _check_output(options)
-    with closing(source_of(options)) as source:
+    with closing(_source(options)) as source:
         try:
             return _evaluated(task, source, options)
         except ScatteredQueryError:
@@ -63,10 +65,10 @@ def evaluate(options: Options) -> Outcome:
 
 
 def _evaluated(task: str, source: Source, options: Options) -> Outcome:
-    rows, blocks = look_ahead(source.blocks(), options.max_bad)
+    rows, blocks = look_ahead(source.blocks(), options.max_bad, advice=_PARTIAL)
     if not rows:
         raise _no_rows(options, source.left())
-    plan = TASKS[task].plan(options, rows)
+    plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
     counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
     with Spool() as spool:
@@ -106,6 +108,33 @@ def _check_by(options: Options) -> None:
             raise UsageError(f"{option_text(name)} does not go with --by.")
 
 
+def _source(options: Options) -> Source:
+    """Choose by the options how files are read.
+
+    Raises
+    ------
+    UsageError
+        If an option was given that says how to read other files than those.
+    """
+    qrels = options.qrels
+    if qrels is None:
+        skips = options.partial_last_line == "skip"
+        return RowFiles(options.files, options.format, skips=skips, advice=_PARTIAL)
+    for name in _OF_COLUMNS:
+        if getattr(options, name) is not None:
+            text = option_text(name)
+            raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
+    if options.format is not None:
+        raise UsageError("--format does not go with --qrels: both are TREC files.")
+    if options.partial_last_line is not None:
+        raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
+    if options.max_bad:
+        raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
+    if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
+        raise UsageError("standard input cannot be the run and its --qrels.")
+    return JudgedRuns(options.files, qrels, count_missing=options.count_missing is None)
+
+
 def _check_output(options: Options) -> None:
     """Find out before the work whether the state, or the folder of states, can be put there."""
     if options.output is None:
@@ -129,12 +158,22 @@ def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: S
     check_columns([by.column], rows[0])
     if by.values is not None:
         return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
-    check_can_be_read_twice(options.files)
-    counting = counting_plan(by.column, options.max_bad)
+    _check_can_be_read_twice(options.files)
+    counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
     chosen = sliced(plan, by.column, values)
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.column)))
+
+
+def _check_can_be_read_twice(files: Iterable[str]) -> None:
+    """Raise UsageError if a file can be read only once, as a pipe can."""
+    for file in files:
+        if is_read_once(file):
+            raise UsageError(
+                f"{name_of(file)} can be read only once, but --by has to find the most frequent "
+                "values first; name them, as in --by COLUMN=A,B,C."
+            )
 
 
 def _unsure(column: str) -> str:
@@ -148,7 +187,7 @@ def _separated(held: Any, by: By | None) -> tuple[Any, Slices | None]:
     """Give the accumulator of all rows, and those of the slices."""
     if by is None:
         return held, None
-    return held.total(), held.slices(by.column)
+    return held.total(), held.slices()
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
@@ -191,9 +230,16 @@ def _told(
             Note("warning", f"{name}: is a file from before, and counted again.")
             for name in _twice(options)
         ),
-        *tally.bad.notes(),
+        *_bad_rows(tally.bad),
     )
     return heading, origin, notes
+
+
+def _bad_rows(bad: BadRows) -> list[Note]:
+    """Give a warning for each of the first bad rows, and one for the rest."""
+    notes = [Note("warning", str(row)) for row in bad.first]
+    more = bad.n - len(notes)
+    return [*notes, Note("warning", f"{more:,} more bad rows.")] if more else notes
 
 
 def _twice(options: Options) -> list[str]:

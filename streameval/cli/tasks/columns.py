@@ -6,20 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.counting.first_rows import Row, check_columns, typical_row
-from streameval.cli.errors import UsageError
+from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
-from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, integer_or_text
+from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, as_text, integer_or_text
+from streameval.runs.columns import class_kind, has_integer_labels, says_truth
+from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = [
     "Layout",
+    "check_columns",
     "check_one_column",
-    "has_integer_labels",
+    "given",
     "label_kind",
     "lay_out",
     "listed_classes",
@@ -83,11 +86,23 @@ def lay_out(
     return Layout(label, prediction, of_scores, bool(options.multilabel), row)
 
 
+def check_columns(names: Iterable[str], row: Row) -> None:
+    """Raise UsageError for a column that the first row does not have."""
+    for name in names:
+        if name not in row:
+            raise UsageError(f"no column {name!r} in the first row: {nearest(name, row)}")
+
+
 def check_one_column(options: Options, *names: str, unless: str = "") -> None:
     """Raise UsageError if one of these options was given several columns."""
     for name in names:
         if len(getattr(options, name) or ()) > 1:
             raise UsageError(f"{option_text(name)} takes one column{unless}.")
+
+
+def given(**options: Any) -> dict[str, Any]:
+    """Leave out the options that were left open; the accumulator has defaults of its own."""
+    return {name: value for name, value in options.items() if value is not None}
 
 
 def weight_columns(options: Options) -> list[Column]:
@@ -142,13 +157,6 @@ def n_classes(classes: Any) -> int:
     return classes if isinstance(classes, int) else len(classes)
 
 
-def has_integer_labels(classes: Any, layout: Layout) -> bool:
-    """Tell whether labels are integers: by the classes, else by the first label."""
-    if isinstance(classes, tuple):
-        return isinstance(classes[0], int)
-    return isinstance(classes, int) or not isinstance(layout.row[layout.label[0]], str)
-
-
 def read_label(text: str | None, option: str, *, integers: bool) -> int | str | None:
     """Read a label that was typed, as the labels of the file are."""
     label = integer_or_text(text) if text is not None and integers else text
@@ -161,19 +169,20 @@ def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
         return vector_kind(layout, names, classes, integers=True)
-    listed = classes != "auto"
-    integers = has_integer_labels(classes, layout)
     label = layout.row[layout.label[0]]
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
-    if listed and integers and _is_word_for_truth(label) and n_classes(classes) == 2:
-        return Flags()
-    if listed and integers and isinstance(label, str):
+    kind = class_kind(classes, label, _AS_THE_FIRST)
+    if (
+        classes != "auto"
+        and kind == Labels(integers=True)
+        and not has_integer_labels("auto", label)
+    ):
         raise UsageError(
-            f"`{layout.label[0]}` holds text, {label!r}, but the classes are numbers; "
+            f"`{layout.label[0]}` holds text, {as_text(label)!r}, but the classes are numbers; "
             "list the labels with --classes a,b,..."
         )
-    return Labels(integers, listed, "" if listed else _AS_THE_FIRST)
+    return kind
 
 
 def presence_kind(layout: Layout, advice: str) -> Kind:
@@ -188,16 +197,11 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
     label = layout.row[name]
     if isinstance(label, list):
         raise UsageError(f"`{name}` holds lists, but there is one score a row.")
-    if _is_word_for_truth(label):
+    if says_truth(label):
         return Flags()
-    if isinstance(label, str):
-        raise UsageError(f"`{name}` holds text, {label!r}; {advice}.")
+    if not has_integer_labels("auto", label):
+        raise UsageError(f"`{name}` holds text, {as_text(label)!r}; {advice}.")
     return Labels(integers=True)
-
-
-def _is_word_for_truth(label: Any) -> bool:
-    """Tell whether a label of a text table says true or false."""
-    return isinstance(label, str) and label.lower() in ("true", "false")
 
 
 def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool) -> Kind:

@@ -6,22 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.counting import (
-    binary,
-    calibration,
-    classification,
-    grouped,
-    ranking,
-    regression,
-)
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
+from streameval.cli.tasks import classification, curves, ranking, regression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from streameval.cli.counting.plan import Plan
     from streameval.cli.options import Options
+    from streameval.runs.counting import Plan
 
 __all__ = ["TASKS", "Task", "task_asked_for"]
 
@@ -56,17 +49,17 @@ TASKS = {
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),
             *("budget", "scores", "nan", "group"),
         ),
-        plan=binary.plan,
+        plan=curves.plan_of_curve,
     ),
     "grouped": Task(
         options=(
             *("label", "weight", "score", "budget", "scores"),
             *("group", "group_weight", "max_groups"),
         ),
-        plan=grouped.plan,
+        plan=curves.plan_of_groups,
     ),
     "calibration": Task(
-        options=("label", "weight", "score", "classes", "bins"), plan=calibration.plan
+        options=("label", "weight", "score", "classes", "bins"), plan=curves.plan_of_calibration
     ),
     "ranking": Task(options=ranking.OPTIONS, plan=ranking.plan),
 }

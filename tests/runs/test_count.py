@@ -2,10 +2,9 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.cli.counting.count import count
-from streameval.cli.counting.plan import Plan
 from streameval.io import Column, Labels
 from streameval.io.json_lines import JsonBlock
+from streameval.runs.counting import Plan, count
 
 LABELS = [Column(name, (name,), Labels(integers=True)) for name in ("y_true", "y_pred")]
 

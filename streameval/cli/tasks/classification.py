@@ -6,10 +6,11 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.confusion import ConfusionAccumulator
-from streameval.cli.counting.layout import (
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
-    has_integer_labels,
+    given,
     label_kind,
     lay_out,
     listed_classes,
@@ -19,15 +20,15 @@ from streameval.cli.counting.layout import (
     vector_kind,
     weight_columns,
 )
-from streameval.cli.counting.plan import Plan
-from streameval.cli.errors import UsageError
 from streameval.io import Column, Numbers
+from streameval.runs.columns import has_integer_labels
+from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.counting.first_rows import Row
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = ["plan"]
 
@@ -116,15 +117,14 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     `from_scores` too: the readers give scores as floats and labels as none, so that the state
     merges with those that a program makes.
     """
-    integers = layout.multilabel or has_integer_labels(classes, layout)
-    chosen = {
-        "multilabel": options.multilabel,
-        "threshold": options.threshold,
-        "pos_label": read_label(options.pos_label, "--pos-label", integers=integers),
-        "top_k": options.top_k,
-        "ignore_label": read_label(options.ignore_label, "--ignore-label", integers=integers),
-    }
-    return {name: value for name, value in chosen.items() if value is not None}
+    integers = layout.multilabel or has_integer_labels(classes, layout.row[layout.label[0]])
+    return given(
+        multilabel=options.multilabel,
+        threshold=options.threshold,
+        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
+        top_k=options.top_k,
+        ignore_label=read_label(options.ignore_label, "--ignore-label", integers=integers),
+    )
 
 
 def _positive_place(classes: Any, configuration: dict[str, Any]) -> int:

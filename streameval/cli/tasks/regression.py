@@ -5,15 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.regression import RegressionAccumulator
-from streameval.cli.counting.layout import check_one_column, lay_out, weight_columns
-from streameval.cli.counting.plan import Plan
+from streameval.cli.tasks.columns import check_one_column, lay_out, weight_columns
 from streameval.io import Column, Numbers
+from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.cli.counting.first_rows import Row
     from streameval.cli.options import Options
+    from streameval.runs.sources import Row
 
 __all__ = ["plan"]
 

@@ -1,0 +1,171 @@
+"""Curves of scores, AUC within groups, and calibration: from options and first rows to a plan."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from streameval.accumulators.calibration import CalibrationAccumulator
+from streameval.accumulators.curve import PRCurveSketch
+from streameval.accumulators.grouped import GroupedAUC
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import (
+    Layout,
+    check_one_column,
+    given,
+    label_kind,
+    lay_out,
+    note_of_classes,
+    presence_kind,
+    read_label,
+    score_classes,
+    vector_kind,
+    weight_columns,
+)
+from streameval.io import Column, Kind, Labels, Numbers
+from streameval.runs.columns import has_integer_labels, id_kind
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.options import Options
+    from streameval.runs.sources import Row
+
+__all__ = ["plan_of_calibration", "plan_of_curve", "plan_of_groups"]
+
+
+def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns, the classes and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    if not layout.multilabel:
+        check_one_column(options, "label", unless=", unless --multilabel is given")
+    if options.classes in (None, "auto") and layout.width(layout.prediction) == 2:
+        return _plan_of_two(options, layout)
+    classes = score_classes(options, layout)
+    names = layout.prediction
+    of_one = classes is None
+    truth = _truth_kind(options, layout) if of_one else label_kind(layout, layout.label, classes)
+    score = Numbers() if of_one else vector_kind(layout, names, classes, integers=False)
+    note = note_of_classes(options, classes, names)
+    return _plan(options, layout, truth, Column("y_score", names, score), note, classes=classes)
+
+
+def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or no group was named.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    if options.group is None:
+        raise UsageError("--task grouped needs --group, the column of the group.")
+    if options.budget == "none":
+        raise UsageError("--budget none is for curves; groups share a number of cells.")
+    check_one_column(options, "label", "score")
+    layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
+    of_groups = given(group_weight=options.group_weight, max_groups=options.max_groups)
+    make = partial(GroupedAUC, **of_groups, **_sketch_options(options))
+    make()  # what it refuses is a mistake in the options, to be told once
+    groups = [row[options.group] for row in rows if row.get(options.group) is not None]
+    group = id_kind(groups, " as the first groups are", longest=256)
+    columns = (
+        Column("y_true", layout.label, presence_kind(layout, "0 and 1 are needed")),
+        Column("y_score", layout.prediction, Numbers()),
+        Column("group", (options.group,), group),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad)
+
+
+def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns and the classes.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    check_one_column(options, "label")
+    usual = ("y_score",) if "y_prob" not in rows[0] and "y_score" in rows[0] else ("y_prob",)
+    layout = lay_out(options, rows, options.score or usual, of_scores=True)
+    classes = score_classes(options, layout)
+    make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
+    make()  # what it refuses is a mistake in the options, to be told once
+    names = layout.prediction
+    if classes is None:
+        truth = presence_kind(layout, "0 and 1 are needed, or a probability for each class")
+        probability: Kind = Numbers()
+    else:
+        truth = label_kind(layout, layout.label, classes)
+        probability = vector_kind(layout, names, classes, integers=False)
+    columns = (
+        Column("y_true", layout.label, truth),
+        Column("y_prob", names, probability),
+        *weight_columns(options),
+    )
+    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, names))
+
+
+def _sketch_options(options: Options) -> dict[str, Any]:
+    """Give the options that every sketch of scores takes, of those that were chosen."""
+    chosen = given(scores=options.scores, nan=options.nan, budget=options.budget)
+    return chosen | {"budget": None} if options.budget == "none" else chosen
+
+
+def _plan_of_two(options: Options, layout: Layout) -> Plan:
+    """Take the score of the positive one of two classes, by default the second."""
+    names = layout.prediction
+    truth = _truth_kind(options, layout)
+    positive = 1 if options.pos_label is None else options.pos_label
+    if str(positive) not in ("0", "1"):
+        raise UsageError(
+            f"`{','.join(names)}` holds 2 values a row, and which is of {positive!r} is not said; "
+            "name the column of its score, or list the classes of both with --classes."
+        )
+    place = int(positive)
+    score = Column("y_score", names, vector_kind(layout, names, 2, integers=False), place)
+    note = f"took the score of class {place} of the two in `{','.join(names)}`."
+    return _plan(options, layout, truth, score, (note,))
+
+
+def _plan(
+    options: Options,
+    layout: Layout,
+    truth: Kind,
+    score: Column,
+    notes: tuple[str, ...],
+    classes: Any = None,
+) -> Plan:
+    """Put the columns together with what the sketch is made of."""
+    integers = not isinstance(layout.row[layout.label[0]], str)
+    of_classes = given(
+        classes=classes,
+        multilabel=options.multilabel,
+        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
+    )
+    make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
+    make()  # what it refuses is a mistake in the options, to be told once
+    columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
+    return Plan(make, columns, options.max_bad, notes)
+
+
+def _truth_kind(options: Options, layout: Layout) -> Kind:
+    """Read 0 and 1, or any two labels of which the positive one was named."""
+    label = layout.row[layout.label[0]]
+    if options.pos_label is not None and not isinstance(label, list):
+        return Labels(integers=has_integer_labels("auto", label))
+    return presence_kind(layout, "name the positive one of two labels with --pos-label")

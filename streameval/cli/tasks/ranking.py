@@ -1,0 +1,328 @@
+"""Rankings: from options and the first rows to a plan, and how batches of queries are counted."""
+
+from __future__ import annotations
+
+import math
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.ranking import RankingAccumulator
+from streameval.cli.errors import UsageError
+from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
+from streameval.cli.tasks.columns import check_columns, check_one_column, given
+from streameval.errors import InvalidInputError, Named
+from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
+from streameval.runs.columns import id_kind
+from streameval.runs.counting import Plan
+from streameval.runs.sources import typical_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from streameval.cli.options import Options
+    from streameval.runs.sources import Row
+
+__all__ = ["OPTIONS", "plan"]
+
+Array = npt.NDArray[Any]
+
+_CONFIGURATION = (
+    *("measures", "relevance_level", "gain", "ties", "ap_norm", "unjudged", "negative", "nan"),
+    *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries"),
+)
+OPTIONS = (
+    *("qrels", "count_missing", "like", *_CONFIGURATION, "per_query", "trec"),
+    *("query", "relevance", "score", "doc", "retrieved", "num_relevant"),
+)
+"""The options that the task takes."""
+
+_REQUIRED = ("relevance", "score")
+_OPTIONAL = ("query", "doc", "retrieved", "num_relevant")
+_IN_LISTS = {
+    "relevance": "numbers",
+    "score": "numbers",
+    "doc": "integers or of text",
+    "retrieved": "true and false",
+}
+_LISTS = ("relevance", "score", "doc", "retrieved")
+# A row that says nothing: a query of which no document is known has to have a row.
+_BLANK = {"relevance": math.nan, "score": 0.0, "retrieved": False}
+_PIECE = 2**12
+
+
+def plan(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns and the configuration.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first row, or an option does not go with another.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    make, write = _maker(options), _writer(options)
+    make()  # what it refuses is a mistake in the options, to be told once
+    text = trec_totals if _is_trec(options) else None
+    whole = partial(_count_lists, write=write)
+    if options.qrels is not None:
+        columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
+        finish = partial(_count_missing, write=write)
+        return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
+    if options.count_missing is not None:
+        raise UsageError("--no-count-missing needs --qrels.")
+    names = _names(options, rows)
+    if _holds_lists(names["relevance"], names, rows):
+        columns = tuple(_column_of_lists(*pair, names, rows) for pair in names.items())
+        unique = "query" if "query" in names else None
+        chosen = Plan(make, columns, options.max_bad, update=whole, unique=unique, text=text)
+    else:
+        check_columns([options.query or "query"], rows[0])
+        columns = tuple(_column(*pair, names, rows) for pair in names.items())
+        finish = partial(_close_queries, write=write)
+        chosen = Plan(make, columns, options.max_bad, update=_count_rows, finish=finish, text=text)
+    _check_ids(options, names)
+    _try(chosen)
+    return chosen
+
+
+def _maker(options: Options) -> Callable[[], RankingAccumulator]:
+    make = RankingAccumulator if options.like is None else RankingAccumulator.like
+    chosen = {name: getattr(options, name) for name in _CONFIGURATION}
+    return partial(make, **given(name=options.like, **chosen))
+
+
+def _is_trec(options: Options) -> bool:
+    """Tell whether lines of trec_eval stand in place of the report."""
+    if options.trec and options.reporting.json:
+        raise UsageError("--trec does not go with --json.")
+    return bool(options.trec or (options.per_query and not options.reporting.json))
+
+
+def _writer(options: Options) -> Callable[[Mapping[str, Any]], str] | None:
+    """Choose how the values of queries are laid out, if they are asked for."""
+    if not options.per_query:
+        return None
+    return json_lines if options.reporting.json else trec_lines
+
+
+def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
+    """Find the column of each argument: that which was named, or one of the same name."""
+    check_one_column(options, "score")
+    named = {name: getattr(options, name) for name in (*_REQUIRED, *_OPTIONAL)}
+    named["score"] = options.score and options.score[0]
+    needed = [named[name] or name for name in _REQUIRED]
+    if needed[0] not in rows[0]:
+        _refuse_run(rows[0])
+    check_columns([*needed, *(name for name in named.values() if name)], rows[0])
+    return {
+        argument: name or argument
+        for argument, name in named.items()
+        if name or argument in _REQUIRED or any(argument in row for row in rows)
+    }
+
+
+def _refuse_run(row: Row) -> None:
+    """Say what is missing where a run was taken for a table."""
+    fields = " ".join(row).split()
+    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
+        raise UsageError("the file looks like a TREC run, which needs --qrels, its judgements.")
+
+
+def _holds_lists(name: str, names: Mapping[str, str], rows: Sequence[Row]) -> bool:
+    return isinstance(typical_row(rows, names.values())[name], list)
+
+
+def _check_ids(options: Options, names: Mapping[str, str]) -> None:
+    """Raise UsageError if queries have to be told apart, and have no names."""
+    for option in ("per_query", "track_queries"):
+        if getattr(options, option) and "query" not in names:
+            raise UsageError(
+                f"--{option.replace('_', '-')} needs the queries: a column `query`, or the one "
+                "that --query names."
+            )
+
+
+def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]) -> Column:
+    return Column(argument, (name,), _kind(argument, names, rows))
+
+
+def _column_of_lists(
+    argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]
+) -> Column:
+    kind = _kind(argument, names, rows)
+    noun = _IN_LISTS.get(argument)
+    return Column(argument, (name,), kind if noun is None else Lists(kind, noun))
+
+
+def _kind(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> Kind:
+    """Choose what one value is: that of a row, or of a list."""
+    if argument == "relevance":
+        return Numbers(gaps=True)  # not judged
+    if argument == "score":
+        return Numbers(gaps="retrieved" in names)  # a document not retrieved has none
+    if argument == "retrieved":
+        return Flags()
+    if argument == "num_relevant":
+        return Labels(integers=True)
+    return id_kind(_values(names[argument], rows))
+
+
+def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
+    """Give what a column holds, or the lists in it."""
+    for row in rows:
+        value = row.get(name)
+        yield from value if isinstance(value, list) else [] if value is None else [value]
+
+
+def _try(plan: Plan) -> None:
+    """Count a query of which nothing is known: what is refused now is a mistake in the options."""
+    batch = {column.argument: _blank(column) for column in plan.columns}
+    plan.update(plan.make(), batch)
+
+
+def _blank(column: Column) -> Any:
+    values: tuple[Any, ...] = ([], None, 0, "")
+    return column.kind.whole([next(item for item in values if column.kind.fault(item) is None)])
+
+
+def _count_lists(
+    accumulator: RankingAccumulator,
+    batch: Mapping[str, Array],
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> str:
+    """Count complete queries, each with lists of its documents.
+
+    Parameters
+    ----------
+    accumulator : RankingAccumulator
+        What counts.
+    batch : mapping from argument to array
+        An array of arrays for relevances, scores, documents, and whether they were retrieved;
+        the query and its number of relevant documents. Only the first two must be there.
+    write : callable, optional
+        Lays out the values of queries.
+
+    Returns
+    -------
+    str
+        The values of the queries, in their order.
+
+    Raises
+    ------
+    InvalidInputError
+        If lists differ in length, or the accumulator refuses something. Nothing is counted.
+    """
+    sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
+    queries = batch.get("query", np.arange(len(sizes)))
+    rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
+    places = np.repeat(np.arange(len(sizes)), sizes)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        rows, places = _with_blanks(rows, len(empty)), np.concatenate([places, empty])
+    numbers = batch.get("num_relevant")
+    held: list[Mapping[str, Array]] = []
+    accumulator.update(
+        {**rows, "query": queries[places]},
+        num_relevant=None if numbers is None else _by_query(queries, numbers),
+        on_queries=None if write is None else held.append,
+    )
+    return "" if write is None else write(_in_order(held[0], queries))
+
+
+def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:
+    """Count rows of queries that may go on; nothing of them is to be printed yet."""
+    arguments: dict[str, Any] = dict(batch)
+    if "num_relevant" in batch:
+        arguments["num_relevant"] = _by_query(batch["query"], batch["num_relevant"])
+    accumulator.update(arguments, partial=True)
+    return ""
+
+
+def _close_queries(
+    accumulator: RankingAccumulator,
+    missing: Sequence[str],  # noqa: ARG001 - rows have no judgements apart
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Iterator[str]:
+    """Evaluate the queries that were counted row by row; give their values in pieces."""
+    held: list[Mapping[str, Array]] = []
+    accumulator.close(on_queries=held.append)
+    return _written(held, write)
+
+
+def _count_missing(
+    accumulator: RankingAccumulator,
+    missing: Sequence[str],
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Iterator[str]:
+    """Count judged queries that no file has; give what they count, in their order, in pieces."""
+    held: list[Mapping[str, Array]] = []
+    accumulator.add_missing(missing, on_queries=held.append)
+    return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)
+
+
+def _written(
+    held: Sequence[Mapping[str, Array]], write: Callable[[Mapping[str, Any]], str] | None
+) -> Iterator[str]:
+    if write is None:
+        return
+    for columns in held:
+        for start in range(0, len(columns["query"]), _PIECE):
+            part = slice(start, start + _PIECE)
+            yield write({name: column[part] for name, column in columns.items()})
+
+
+def _sizes(lists: Mapping[str, Array]) -> Array:
+    """Count the documents of each query."""
+    sizes = {
+        name: np.fromiter(map(len, arrays), dtype=np.intp, count=len(arrays))
+        for name, arrays in lists.items()
+    }
+    wanted = sizes["relevance"]
+    for name, found in sizes.items():
+        differs = found != wanted
+        if differs.any():
+            place = int(differs.argmax())
+            raise InvalidInputError(
+                "must be as long as ",
+                Named("relevance"),
+                f", got a list of {found[place]} beside one of {wanted[place]}",
+                argument=name,
+            )
+    return wanted
+
+
+def _with_blanks(rows: Mapping[str, Array], number: int) -> dict[str, Array]:
+    """Add rows that say nothing."""
+    size = len(rows["relevance"])
+    whole = {"retrieved": np.ones(size, dtype=bool)} | dict(rows)
+    blank = {"doc": "" if "doc" in rows and rows["doc"].dtype == object else 0} | _BLANK
+    return {
+        name: np.concatenate([column, np.full(number, blank[name], dtype=column.dtype)])
+        for name, column in whole.items()
+    }
+
+
+def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
+    """Map each query to its number."""
+    pairs = list(zip(queries.tolist(), numbers.tolist(), strict=True))
+    known = dict(pairs)
+    for query, number in pairs:
+        if known[query] != number:
+            raise InvalidInputError(
+                f"must be one number for a query, got {number} and {known[query]} for {query!r}",
+                argument="num_relevant",
+            )
+    return known
+
+
+def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
+    """Sort the values of queries by the order of these."""
+    places = {query: place for place, query in enumerate(columns["query"].tolist())}
+    order = [places[query] for query in queries.tolist()]
+    return {name: column[order] for name, column in columns.items()}

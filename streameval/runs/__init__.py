@@ -1,0 +1,1 @@
+"""Runs: sources read in blocks, counted by one process or many, and merged into totals."""

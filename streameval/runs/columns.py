@@ -1,0 +1,132 @@
+"""Columns for arguments of `update`: what they hold, by configuration and first rows."""
+
+from __future__ import annotations
+
+from datetime import date, time
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from streameval.configs.regression import RegressionConfig
+from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+    from streameval.configs.collection import Member
+    from streameval.runs.sources import Row
+
+__all__ = ["class_kind", "columns_of", "has_integer_labels", "id_kind", "says_truth"]
+
+_NUMBERS = {"y_score", "y_prob", "sample_weight", "score", "relevance"}
+_IDS = {"group", "query", "doc"}
+
+
+def columns_of(
+    members: Iterable[Member], names: Mapping[str, str], rows: Sequence[Row]
+) -> tuple[Column, ...]:
+    """Choose how the columns of members are read.
+
+    Parameters
+    ----------
+    members : iterable of Member
+        What is counted.
+    names : mapping from argument to column
+        Where the arrays of a batch are.
+    rows : sequence of mapping
+        The first rows.
+    """
+    kinds: dict[str, list[Kind]] = {}
+    for member in members:
+        for argument, array in member.read.items():
+            if array in names:
+                values = _values(names[array], rows)
+                kind = _kind(argument, member.options, values)
+                if array == "score" and "retrieved" in names:
+                    kind = Numbers(gaps=True)  # a document that was not retrieved has none
+                kinds.setdefault(array, []).append(kind)
+    return tuple(Column(array, (names[array],), _common(found)) for array, found in kinds.items())
+
+
+def class_kind(classes: Any, first: Any, hint: str = "") -> Kind:
+    """Read labels of some classes: their number, the labels, or "auto" for those that are met.
+
+    Parameters
+    ----------
+    classes : int, tuple of int, tuple of str, or "auto"
+        The classes.
+    first : object
+        The first label.
+    hint : str
+        What the user can do about a label of another type than the first.
+    """
+    integers = has_integer_labels(classes, first)
+    listed = classes != "auto"
+    if listed and integers and says_truth(first):
+        n_classes = classes if isinstance(classes, int) else len(classes)
+        if n_classes == 2:
+            return Flags()
+    return Labels(integers, listed, "" if listed else hint)
+
+
+def has_integer_labels(classes: Any, first: Any) -> bool:
+    """Tell whether labels are integers: by the classes, else by the first label."""
+    if isinstance(classes, tuple):
+        return isinstance(classes[0], int)
+    return isinstance(classes, int) or not isinstance(first, (str, date, time))
+
+
+def says_truth(label: Any) -> bool:
+    """Tell whether a label of a text table says true or false."""
+    return isinstance(label, str) and label.lower() in ("true", "false")
+
+
+def id_kind(
+    values: Iterable[Any], hint: str = " as the first ones are", longest: int = 4096
+) -> Kind:
+    """Read identifiers: integers if the first ones are, else text.
+
+    Among identifiers of digits and letters are some of digits alone: those are text as well. Some
+    documents are named by their address.
+    """
+    numbers = (int, float, Decimal)
+    integers = all(isinstance(value, numbers) and value == value // 1 for value in values)
+    return Labels(integers, hint=hint, longest=longest)
+
+
+def _values(name: str, rows: Sequence[Row]) -> list[Any]:
+    return [row[name] for row in rows if row.get(name) is not None]
+
+
+def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
+    """Choose what one value of an argument is."""
+    first = values[0] if values else None
+    is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
+    may_be_list = argument.startswith("y_") and getattr(config, "classes", None) is not None
+    if isinstance(first, list) and may_be_list:
+        of_integers = not is_number and all(type(item) in (int, bool) for item in first)
+        return Vectors(len(first), of_integers)
+    if is_number or (argument == "y_pred" and _are_scores(config, values)):
+        return Numbers(gaps=argument == "relevance")
+    if argument in _IDS:
+        return id_kind(values)
+    return Flags() if argument == "retrieved" else _label_kind(config, first)
+
+
+def _label_kind(config: Any, first: Any) -> Kind:
+    classes = getattr(config, "classes", None)
+    if classes is not None:
+        return class_kind(classes, first, " as the first label is")
+    return Flags() if says_truth(first) else Labels(integers=has_integer_labels("auto", first))
+
+
+def _are_scores(config: Any, values: Sequence[Any]) -> bool:
+    """Tell scores from labels where both are numbers; 1.0 may be a label that was met."""
+    if config.from_scores is not None:
+        return bool(config.from_scores)
+    fractions = (value for value in values if isinstance(value, float))
+    return any(config.classes != "auto" or value != value // 1 for value in fractions)
+
+
+def _common(kinds: Sequence[Kind]) -> Kind:
+    """Choose the kind that suits all members: what is read as labels serves as numbers too."""
+    return next((kind for kind in kinds if not isinstance(kind, Numbers)), kinds[0])

@@ -1,0 +1,199 @@
+"""How blocks are counted: a plan, and one function for one process, for many, and on engines."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, StreamevalError
+from streameval.io import BadRow
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
+    from streameval.errors import Words
+    from streameval.io import Block, Column
+    from streameval.io.rows import Fault
+
+__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "bad_rows", "count"]
+
+MAYBE_PARTIAL = " and may still be being written"
+
+
+def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
+    accumulator.update(batch)
+    return ""
+
+
+def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa: ARG001 - all is done
+    return ()
+
+
+@attrs.frozen
+class Plan:
+    """How blocks are counted; it pickles, so that workers get it with each block.
+
+    Parameters
+    ----------
+    make : callable
+        Makes the empty accumulator.
+    columns : tuple of Column
+        The columns that make the arguments of its `update`.
+    max_bad : int
+        How many bad rows are tolerated in the whole run.
+    notes : tuple of str
+        What was chosen because the user left it open.
+    update : callable
+        From an accumulator and a batch: counts it, all or nothing, and gives what is to be
+        printed of its rows.
+    unique : str, optional
+        The argument in which no two rows of the whole run may be equal.
+    finish : callable
+        From the accumulator of everything, and the judged queries that no file has: counts what
+        is left to count, and gives what is to be printed of it.
+    text : callable, optional
+        From a result: what is printed in place of the report.
+    words : callable, optional
+        What messages call an argument that is made of no column.
+    advice : str
+        What can be done about a last line that may still be being written, as the end of a
+        sentence.
+    """
+
+    make: Callable[[], Any]
+    columns: tuple[Column, ...] = ()
+    max_bad: int = 0
+    notes: tuple[str, ...] = ()
+    update: Callable[[Any, Mapping[str, Any]], str] = _update
+    unique: str | None = None
+    finish: Callable[[Any, Sequence[str]], Iterable[str]] = _finish
+    text: Callable[[Any], str] | None = None
+    words: Words | None = None
+    advice: str = ""
+
+    def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
+        """Give the message of an error, its arguments called as the columns are."""
+        names = {column.argument: f"`{','.join(column.names)}`" for column in self.columns}
+        others = self.words
+        return error.told(
+            lambda named: names.get(named.name) or (None if others is None else others(named)),
+            with_position=with_position,
+        )
+
+
+@attrs.frozen
+class Counted:
+    """What one block comes to.
+
+    Parameters
+    ----------
+    source : str
+        The name of the file.
+    accumulator : accumulator
+        The good rows, counted.
+    n_good : int
+        How many there are.
+    bad : list of BadRow
+        The others, in order.
+    taken : int
+        How many bytes of the file the block covers.
+    text : str
+        What is to be printed of the rows.
+    unique : list
+        What no other row may hold.
+    """
+
+    source: str
+    accumulator: Any
+    n_good: int
+    bad: list[BadRow]
+    taken: int
+    text: str = ""
+    unique: list[Any] = attrs.field(factory=list)
+
+
+def count(block: Block, plan: Plan) -> Counted:
+    """Parse a block and count its good rows.
+
+    Raises
+    ------
+    BadDataError
+        If the block as a whole cannot be read, or its rows do not fit together.
+    """
+    parsed = block.parse(plan.columns)
+    accumulator = plan.make()
+    batch, places, text, refused = parsed.batch, parsed.places, "", []
+    if len(places):
+        try:
+            text = plan.update(accumulator, batch)
+        except (InvalidInputError, CountOverflowError):
+            refused = _refused(plan.make(), batch, places, plan.max_bad + 1, plan)
+            batch = _without(batch, places, {place for place, _ in refused})
+            text = "" if len(refused) > plan.max_bad else _rest(accumulator, batch, block, plan)
+    faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
+    return Counted(
+        block.source,
+        accumulator,
+        parsed.n_rows - len(refused),
+        bad_rows(block, sorted(parsed.faults + faults), plan.advice),
+        block.taken,
+        text,
+        [] if plan.unique is None else batch[plan.unique].tolist(),
+    )
+
+
+def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:
+    """Name the rows of a block that cannot be counted; one may still be being written."""
+    more = f"; {block.unended}{MAYBE_PARTIAL}{advice}" if block.unended else ""
+    return [BadRow(block.source, block.unit, place, f"{reason}{more}") for place, reason in faults]
+
+
+def _refused(
+    accumulator: Any, batch: Mapping[str, Any], places: Sequence[Any], limit: int, plan: Plan
+) -> list[tuple[Any, StreamevalError]]:
+    """Find the rows that an accumulator refuses, by bisection.
+
+    A failed update leaves no trace, so halves can be tried on the accumulator itself. The
+    search ends after `limit` of them, where the run is lost anyway.
+    """
+    try:
+        plan.update(accumulator, batch)
+    except (InvalidInputError, CountOverflowError) as error:
+        if len(places) == 1:
+            return [(places[0], error)]
+    else:
+        return []
+    refused: list[tuple[Any, StreamevalError]] = []
+    half = len(places) // 2
+    for part in (slice(half), slice(half, None)):
+        if len(refused) < limit:
+            rows = {name: array[part] for name, array in batch.items()}
+            refused += _refused(accumulator, rows, places[part], limit - len(refused), plan)
+    return refused
+
+
+def _without(batch: Mapping[str, Any], places: Sequence[Any], bad: set[Any]) -> Mapping[str, Any]:
+    good = [place not in bad for place in places]
+    return {name: array[good] for name, array in batch.items()}
+
+
+def _rest(accumulator: Any, batch: Mapping[str, Any], block: Block, plan: Plan) -> str:
+    """Count the rows that are good alone; they may not be so together."""
+    if not any(map(len, batch.values())):
+        return ""
+    try:
+        return plan.update(accumulator, batch)
+    except (InvalidInputError, CountOverflowError) as error:
+        raise BadDataError(f"{block.source}: {_reason(error, plan, block.unit)}.") from None
+
+
+def _reason(error: StreamevalError, plan: Plan, unit: str) -> str:
+    """Say what is wrong, as the end of a sentence.
+
+    The position in a batch of one row says nothing, and that of a document of a run not either:
+    it is from another file.
+    """
+    position = error.position
+    row = position[0] if isinstance(position, tuple) else position
+    return plan.told(error, with_position=unit != "query" and row != 0).removesuffix(".")

@@ -1,0 +1,258 @@
+"""Slices: rows counted by the values of a column, each value for itself."""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.merging import merge
+from streameval.errors import InvalidInputError
+from streameval.io import Column, Kind, Texts
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+
+__all__ = ["ARGUMENT", "Sliced", "Slices", "ValueCounts", "counting_plan", "sliced"]
+
+ARGUMENT = "slice"
+"""What the column of the values is called in a batch."""
+
+MOST_SLICES = 100_000
+_HELD = 2**16
+_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
+
+Value = Any
+"""What a slice is of: any single value, or None for a missing one."""
+
+
+@attrs.frozen(kw_only=True)
+class Slices:
+    """Results, or accumulators, by the values of a column.
+
+    Parameters
+    ----------
+    column : str
+        The name of the column.
+    by_value : dict from str or None
+        That of each value; None is a missing one.
+    other : object
+        That of the rows with any other value; None if there is no such row.
+    """
+
+    column: str
+    by_value: dict[Value, Any]
+    other: Any
+
+    def __iter__(self) -> Iterator[Any]:
+        """Give those of the values, and then that of the rest, if there is one."""
+        yield from self.by_value.values()
+        if self.other is not None:
+            yield self.other
+
+    def computed(self) -> Slices:
+        """Give the results of accumulators."""
+        return Slices(
+            column=self.column,
+            by_value={value: held.compute() for value, held in self.by_value.items()},
+            other=None if self.other is None else self.other.compute(),
+        )
+
+
+class Sliced:
+    """An accumulator for each value of a column that is met, and perhaps one for the rest.
+
+    Parameters
+    ----------
+    make : callable
+        Makes an empty accumulator.
+    column : str
+        The name of the column.
+    values : tuple, optional
+        The values that have one of their own, the others share one; by default every value has.
+    """
+
+    def __init__(
+        self, make: Callable[[], Any], column: str, values: tuple[Value, ...] | None = None
+    ) -> None:
+        self._make = make
+        self._column = column
+        self._codes = None if values is None else {value: code for code, value in enumerate(values)}
+        self._parts: dict[Value | type[_Other], Any] = {}
+
+    def update(
+        self,
+        values: Sequence[Value],
+        rows_of: Callable[[npt.NDArray[np.intp]], Any],
+        update: Callable[[Any, Any], object],
+    ) -> None:
+        """Count each row where it belongs, all or nothing.
+
+        Parameters
+        ----------
+        values : sequence
+            The value of each row.
+        rows_of : callable
+            Takes the rows at some positions.
+        update : callable
+            Counts rows with one accumulator.
+        """
+        changed = {}
+        for value, rows in self._groups(values):
+            part = self._parts.get(value)
+            changed[value] = self._make() if part is None else part._fork()
+            update(changed[value], rows_of(rows))
+        self._parts.update(changed)
+
+    def merge(self, other: Sliced) -> None:
+        """Add what another one has counted."""
+        self._check(other._parts)
+        for value, part in other._parts.items():
+            if value in self._parts:
+                self._parts[value].merge(part)
+            else:
+                self._parts[value] = part._fork()
+
+    def total(self) -> Any:
+        """Merge the parts: that is what all rows would have come to at once."""
+        return merge([self._make(), *self._parts.values()])
+
+    def slices(self) -> Slices:
+        """Give the accumulators of values, empty ones too if they were named, and of the rest."""
+        named = {value: self._make() for value in self._codes or ()}
+        met = {value: part for value, part in self._parts.items() if value is not _Other}
+        return Slices(column=self._column, by_value=named | met, other=self._parts.get(_Other))
+
+    def _groups(self, values: Sequence[Value]) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
+        """Give the values that are met, and for each the positions that have it, in order."""
+        if self._codes is None:
+            known: dict[Value, int] = {}
+            codes = [known.setdefault(value, len(known)) for value in values]
+            self._check(known)
+        else:
+            known, rest = self._codes, len(self._codes)
+            codes = [known.get(value, rest) for value in values]
+        names = [*known, _Other]
+        array = np.array(codes, dtype=np.uint16 if len(names) <= _SMALL else np.intp)
+        counts = np.bincount(array, minlength=len(names))
+        parts = np.split(np.argsort(array, kind="stable"), np.cumsum(counts)[:-1])
+        return ((names[code], parts[code]) for code in np.flatnonzero(counts).tolist())
+
+    def _check(self, values: Iterable[Value]) -> None:
+        if self._codes is None and len(self._parts.keys() | values) > MOST_SLICES:
+            raise InvalidInputError(
+                f"must name a column of at most {MOST_SLICES} values, got more of {self._column!r}",
+                argument="by",
+            )
+
+
+class _Other:
+    """The place of the rows with any other value."""
+
+
+def sliced(
+    plan: Plan, column: str, values: tuple[Value, ...] | None = None, kind: Kind | None = None
+) -> Plan:
+    """Change a plan into one that counts each value of a column for itself.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the rows of one slice are counted.
+    column : str
+        The column of the values.
+    values : tuple, optional
+        The values that have a slice of their own; by default all.
+    kind : Kind, optional
+        How the values are read, by default as text.
+    """
+    return attrs.evolve(
+        plan,
+        make=partial(Sliced, plan.make, column, values),
+        columns=(*plan.columns, _value_column(column, kind)),
+        update=partial(_update, update=plan.update),
+    )
+
+
+def _value_column(name: str, kind: Kind | None = None) -> Column:
+    return Column(ARGUMENT, (name,), kind or Texts())
+
+
+def _update(slices: Sliced, batch: Mapping[str, Any], *, update: Callable[[Any, Any], str]) -> str:
+    arrays = {name: array for name, array in batch.items() if name != ARGUMENT}
+    slices.update(
+        batch[ARGUMENT], lambda rows: {name: array[rows] for name, array in arrays.items()}, update
+    )
+    return ""
+
+
+class ValueCounts:
+    """Count values in bounded memory, after Misra and Gries.
+
+    While there are at most `held` different ones, every count is exact. Past that, those counted
+    least are forgotten, and every count is too low by at most `missed`.
+
+    Parameters
+    ----------
+    held : int
+        How many counts are kept.
+
+    References
+    ----------
+    P. K. Agarwal et al., "Mergeable summaries", PODS 2012, section 3.
+    """
+
+    def __init__(self, held: int = _HELD) -> None:
+        self._held = held
+        self._counts: Counter[str | None] = Counter()
+        self._missed = 0
+
+    def update(self, values: Iterable[str | None]) -> None:
+        """Count more values."""
+        self._counts.update(values)
+        self._forget()
+
+    def merge(self, other: ValueCounts) -> None:
+        """Add what another one has counted."""
+        self._counts.update(other._counts)
+        self._missed += other._missed
+        self._forget()
+
+    def _forget(self) -> None:
+        """Take the count of the first one too many from all, and leave out who has none left."""
+        if len(self._counts) > self._held:
+            too_many = sorted(self._counts.values(), reverse=True)[self._held]
+            self._missed += too_many
+            kept = {v: count - too_many for v, count in self._counts.items() if count > too_many}
+            self._counts = Counter(kept)
+
+    def top(self, number: int) -> tuple[tuple[str | None, ...], bool]:
+        """Give the most frequent values, the first first, and whether these are surely they.
+
+        Of equally frequent values, the one that comes first as text is taken.
+        """
+        ranked = sorted(self._counts.items(), key=_by_frequency)
+        chosen, rest = ranked[:number], ranked[number:]
+        highest_left = (rest[0][1] if rest else 0) + self._missed
+        is_sure = not self._missed or (len(chosen) == number and chosen[-1][1] > highest_left)
+        return tuple(value for value, _ in chosen), is_sure
+
+
+def counting_plan(column: str, max_bad: int) -> Plan:
+    """Plan to count how often each value of a column comes."""
+    return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
+
+
+def _by_frequency(item: tuple[str | None, int]) -> tuple[int, bool, str]:
+    value, count = item
+    return -count, value is not None, value or ""
+
+
+def _count_values(counts: ValueCounts, batch: Mapping[str, Any]) -> str:
+    counts.update(batch[ARGUMENT].tolist())
+    return ""

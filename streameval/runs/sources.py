@@ -1,0 +1,315 @@
+"""Sources: files of rows, TREC runs beside their judgements, and a look at their first rows."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from contextlib import ExitStack
+from itertools import chain, islice
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import BadDataError
+from streameval.io import name_of, read_blocks, read_qrels
+from streameval.io.formats import format_of
+from streameval.io.run_blocks import RunBlock
+from streameval.io.streams import (
+    CutShortError,
+    is_read_once,
+    opened,
+    reading,
+    store_of,
+    writing_temporary_file,
+)
+from streameval.io.trec import gathered_runs, is_scattered, sized_runs
+from streameval.runs.counting import MAYBE_PARTIAL, bad_rows
+from streameval.runs.totals import BadRows, Seen
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+    from typing import BinaryIO
+
+    from streameval.io import Block, Run
+
+__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
+
+Row = Mapping[str, Any]
+
+_ROWS = 2**16  # so many make a block worth a worker's while
+_COPIED = 2**20  # bytes at a time
+_FIRST_ROWS = 100
+
+
+class Source(ABC):
+    """What is read, and what is to be said about it once all has been read."""
+
+    @abstractmethod
+    def blocks(self) -> Iterator[Block]:
+        """Give everything, in order."""
+
+    def gather(self) -> None:  # noqa: B027 - rows of files may stand anywhere
+        """Get ready to give everything once more, after queries that do not stand together."""
+
+    def close(self) -> None:  # noqa: B027 - most sources keep nothing
+        """Forget what has been kept to be read again."""
+
+    def left(self) -> list[str]:
+        """Say what was left for next time."""
+        return []
+
+    def missing(self) -> list[str]:
+        """List what should have been there."""
+        return []
+
+    def remarks(self) -> list[str]:
+        """Give notes."""
+        return []
+
+    def origin(self) -> dict[str, Any]:
+        """Give entries of the JSON object."""
+        return {}
+
+
+class RowFiles(Source):
+    """Files of rows, each for itself.
+
+    Parameters
+    ----------
+    files : sequence of str
+        Their names.
+    form : str, optional
+        Their format, by default told by the name or the first bytes of each.
+    skips : bool
+        Whether a last line without its newline, or a gzip file cut short, is left for next time.
+    advice : str
+        What can be done about these, as the end of a sentence.
+    """
+
+    def __init__(
+        self,
+        files: Sequence[str],
+        form: str | None = None,
+        *,
+        skips: bool = False,
+        advice: str = "",
+    ) -> None:
+        self._files = files
+        self._form = form
+        self._skips = skips
+        self._advice = advice
+        self._left: dict[str, str] = {}  # by file, since two passes find the same
+
+    def blocks(self) -> Iterator[Block]:
+        """Cut the files into blocks.
+
+        Raises
+        ------
+        BadDataError
+            If a file cannot be read.
+        """
+        return chain.from_iterable(map(self._blocks, self._files))
+
+    def _blocks(self, file: str) -> Iterator[Block]:
+        try:
+            for block in read_blocks(file, self._form, may_be_cut=self._skips):
+                if block.unended and self._skips:
+                    self._left[block.source] = block.unended
+                else:
+                    yield block
+        except CutShortError as error:
+            raise BadDataError(
+                f"{str(error).removesuffix('.')}{MAYBE_PARTIAL}{self._advice}."
+            ) from None
+
+    def left(self) -> list[str]:
+        """Name the files whose last lines were left."""
+        return [f"{name}: {what}, and is left for next time." for name, what in self._left.items()]
+
+
+class JudgedRuns(Source):
+    """The parts of one TREC run, beside its judgements.
+
+    Parameters
+    ----------
+    files : sequence of str
+        The parts.
+    qrels : str
+        The judgements.
+    count_missing : bool
+        Whether judged queries that no part has are counted.
+
+    Raises
+    ------
+    BadDataError
+        If the judgements cannot be read, or there are none.
+    """
+
+    def __init__(self, files: Sequence[str], qrels: str, *, count_missing: bool) -> None:
+        self._files = files
+        self._path = qrels
+        self._count_missing = count_missing
+        self._qrels = read_qrels(qrels)
+        if not self._qrels:
+            raise BadDataError(f"{name_of(qrels)}: holds no rows.")
+        self._seen = Seen()
+        self._n_judged = self._n_unjudged = 0
+        self._gathers = False
+        self._scattered: list[str] = []
+        self._copies: dict[str, BinaryIO] = {}
+        self._open = ExitStack()
+
+    def blocks(self) -> Iterator[Block]:
+        """Cut the run between queries, and put its judgements to each part.
+
+        Raises
+        ------
+        ScatteredQueryError
+            If a query comes back after another; after `gather` it may.
+        BadDataError
+            If two files have the same query; the message names it.
+        """
+        self._seen = Seen()
+        self._n_judged = self._n_unjudged = 0
+        for file in self._files:
+            for run, taken in self._runs(file):
+                self._seen.add(run, name_of(file))
+                judged = {query: self._qrels[query] for query in run if query in self._qrels}
+                self._n_judged += len(judged)
+                self._n_unjudged += len(run) - len(judged)
+                yield RunBlock(name_of(file), run, judged, taken)
+
+    def _runs(self, file: str) -> Iterator[tuple[Run, int]]:
+        copy = self._copies.get(file)
+        if copy is None and is_read_once(file):
+            copy = self._copies[file] = self._open.enter_context(TemporaryFile())  # noqa: SIM115
+            _copy(file, copy)
+        if self._gathers and is_scattered(file, copy=copy):
+            self._scattered.append(name_of(file))
+            return gathered_runs(file, _ROWS, copy=copy)
+        return sized_runs(file, _ROWS, copy=copy)
+
+    def gather(self) -> None:
+        """Look from now on whether the queries of a file stand together; if not, hold it whole."""
+        self._gathers = True
+
+    def close(self) -> None:
+        """Delete the copies of what can be read only once."""
+        self._open.close()
+
+    def missing(self) -> list[str]:
+        """List the judged queries that no file has, unless other parts of the run may."""
+        if not self._count_missing:
+            return []
+        return [query for query in self._qrels if query not in self._seen]
+
+    def remarks(self) -> list[str]:
+        """Say how many queries have been left out.
+
+        Raises
+        ------
+        BadDataError
+            If no query is judged at all.
+        """
+        if not self._n_judged:
+            raise BadDataError(f"{name_of(self._path)}: none of the queries of the run is judged.")
+        remarks = [
+            f"{name}: was read again and held in memory, since its queries do not stand together."
+            for name in self._scattered
+        ]
+        if self._n_unjudged:
+            left_out = "1 query" if self._n_unjudged == 1 else f"{self._n_unjudged:,} queries"
+            remarks.append(f"left out {left_out} of the run without judgements.")
+        return remarks
+
+    def origin(self) -> dict[str, Any]:
+        """Say where the judgements come from, and how many queries have none."""
+        return {"qrels": self._path, "unjudged": self._n_unjudged}
+
+
+def _copy(file: str, copy: BinaryIO) -> None:
+    """Keep what can be read only once, should it have to be read again."""
+    with opened(file) as stream:
+        while piece := stream.read(_COPIED):
+            with writing_temporary_file():
+                copy.write(piece)
+
+
+def look_ahead(
+    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None, advice: str = ""
+) -> tuple[list[Row], Iterator[Block]]:
+    """Give the first rows that can be read, none if none can, and all of the blocks.
+
+    Parameters
+    ----------
+    blocks : iterator of Block
+        What is to be read.
+    max_bad : int
+        How many rows that cannot be read may come before them.
+    names : iterable of str, optional
+        The columns that are looked at; others may be left out as None.
+    advice : str
+        What can be done about a last line that may still be being written.
+
+    Raises
+    ------
+    BadDataError
+        If more than `max_bad` rows come before them that cannot be read.
+    """
+    bad = BadRows(max_bad)
+    seen: list[Block] = []
+    for block in blocks:
+        rows = list(islice(block.rows(names), _FIRST_ROWS))
+        if rows:
+            return rows, chain(seen, [block], blocks)
+        faults = block.parse(()).faults
+        bad.add(bad_rows(block, faults, advice))
+        if faults:
+            seen.append(block)
+    return [], iter(seen)
+
+
+def files_of(path: str) -> list[tuple[str, str | None]]:
+    """List the files of a folder, or the one file that a path is, each with its format.
+
+    The name of a folder may tell the format of its files, ``log.parquet``. Files whose names
+    begin with a dot or an underscore are left out, as engines leave marks in such.
+    """
+    found = store_of(path)
+    below = _below(Path(path)) if found is None else _stored(path, *found)
+    if below is None:
+        return [(path, None)]
+    root = path.rstrip("/")
+    form = format_of(root)
+    names = [f"{root}/{name}" for name in sorted(below) if not _is_hidden(name)]
+    return [(name, form or format_of(name)) for name in names]
+
+
+def _below(folder: Path) -> list[str] | None:
+    """List the files below a folder, relative to it; None if it is none."""
+    if not folder.is_dir():
+        return None
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+
+
+def _stored(address: str, store: Any, path: str) -> list[str] | None:
+    """List the same of a folder in a store."""
+    from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
+
+    with reading(address):
+        if store.get_file_info(path).type != fs.FileType.Directory:
+            return None
+        inside = store.get_file_info(fs.FileSelector(path, recursive=True))
+    files = (info.path for info in inside if info.type == fs.FileType.File)
+    return [file.removeprefix(path).lstrip("/") for file in files]
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) for part in Path(name).parts)
+
+
+def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
+    """Choose the first row in which none of the columns is missing, else the first one."""
+    needed = list(names)
+    whole = (row for row in rows if all(row.get(name) is not None for name in needed))
+    return next(whole, rows[0])

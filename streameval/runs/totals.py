@@ -1,0 +1,164 @@
+"""The total of a run: states merged in a tree, good rows counted, bad ones set apart."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from streameval.errors import (
+    BadDataError,
+    IncompatibleStateError,
+    InvalidInputError,
+    Named,
+)
+from streameval.io import BadRow
+from streameval.io.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from streameval.runs.counting import Counted, Plan
+
+__all__ = ["BadRows", "Seen", "Tally", "merge_tree"]
+
+_SHOWN = 5
+
+T = TypeVar("T")
+
+
+def merge_tree(parts: Sequence[T], merge_some: Callable[..., T], fan_in: int) -> T:
+    """Build a tree of merges of at most `fan_in` parts each, and give its root.
+
+    Examples
+    --------
+    >>> merge_tree("abcdefg", lambda *some: f"({''.join(some)})", fan_in=3)
+    '((abc)(def)g)'
+    """
+    if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
+        raise InvalidInputError(
+            f"must be an integer of at least 2, got {fan_in!r}", argument="fan_in"
+        )
+    level = list(parts)
+    while len(level) > 1:
+        chunks = (level[start : start + fan_in] for start in range(0, len(level), fan_in))
+        level = [merge_some(*chunk) if len(chunk) > 1 else chunk[0] for chunk in chunks]
+    return level[0]
+
+
+class Tally:
+    """Fold counted blocks, as they come, into one accumulator.
+
+    Parts of like size are merged, so that each block takes part in a merge log2(blocks) times:
+    states that grow with the data would make one merge after the other quadratic.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the blocks were counted.
+    """
+
+    def __init__(self, plan: Plan) -> None:
+        self._plan = plan
+        self._parts: list[tuple[int, Any]] = [(0, plan.make())]
+        self._source = ""
+        self._seen = Seen()
+        self.bad = BadRows(plan.max_bad)
+        self.n_good: Counter[str] = Counter()
+
+    def add(self, counted: Counted) -> None:
+        """Add one block.
+
+        Raises
+        ------
+        BadDataError
+            If there are more bad rows than are tolerated, or blocks that do not fit together, or
+            a row comes again that may not.
+        """
+        self.bad.add(counted.bad)
+        self._seen.add(counted.unique, counted.source)
+        self.n_good[counted.source] += counted.n_good
+        self._source = counted.source
+        self._parts.append((1, counted.accumulator))
+        while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
+            self._merge_last()
+
+    def total(self) -> Any:
+        """Merge what is left, and give the accumulator of all blocks.
+
+        Raises
+        ------
+        BadDataError
+            If there are blocks that do not fit together.
+        """
+        while len(self._parts) > 1:
+            self._merge_last()
+        return self._parts[0][1]
+
+    def _merge_last(self) -> None:
+        n_blocks, last = self._parts.pop()
+        n_before, total = self._parts.pop()
+        try:
+            total.merge(last)
+        except (InvalidInputError, IncompatibleStateError) as error:
+            raise BadDataError(f"{self._source}: {self._plan.told(error)}") from None
+        self._parts.append((n_before + n_blocks, total))
+
+
+class BadRows:
+    """Count bad rows, and keep the first few to show.
+
+    Parameters
+    ----------
+    limit : int
+        How many are tolerated.
+    """
+
+    def __init__(self, limit: int) -> None:
+        self._limit = limit
+        self.first: list[BadRow] = []
+        self.n = 0
+
+    def add(self, rows: Iterable[BadRow]) -> None:
+        """Count more of them.
+
+        Raises
+        ------
+        BadDataError
+            At the first one past the limit; the message names it.
+        """
+        for row in rows:
+            self.n += 1
+            if self.n > self._limit:
+                limit = (
+                    f" That is bad row {self.n:,}; ",
+                    Named("max_bad"),
+                    f" is {self._limit:,}.",
+                )
+                raise BadDataError(str(row), *(limit if self._limit else ()))
+            if self.n <= _SHOWN:
+                self.first.append(row)
+
+
+class Seen:
+    """The queries met so far, each with the file that it came from."""
+
+    def __init__(self) -> None:
+        self._sources: dict[Any, str] = {}
+
+    def add(self, queries: Iterable[Any], source: str) -> None:
+        """Meet more of them.
+
+        Raises
+        ------
+        BadDataError
+            If one has been met before; the message names it.
+        """
+        for query in queries:
+            if query in self._sources:
+                before = self._sources[query]
+                again = "comes twice" if before == source else f"is in {before} as well"
+                raise BadDataError(f"{source}: query {shown(query)} {again}.")
+            self._sources[query] = source
+
+    def __contains__(self, query: object) -> bool:
+        return query in self._sources

@@ -1,0 +1,203 @@
+"""Columns of every type, in every format: engines and the command line read them alike."""
+
+from __future__ import annotations
+
+import datetime
+import json
+from decimal import Decimal
+from pathlib import Path
+
+import pyarrow as pa
+import pytest
+from pyarrow import csv, parquet
+
+import streameval as se
+from streameval.cli import main
+from streameval.engines._counting import Counting
+from streameval.io import as_text
+
+DAY, LATER = datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)
+NOON = datetime.datetime(2026, 1, 1, 12, 30)
+MIDNIGHT = datetime.datetime(2026, 1, 1)
+NANOSECOND = pa.array([1, 2, 2], pa.timestamp("ns"))
+
+TYPES = {
+    "int": pa.array([1, 0, 1]),
+    "int8": pa.array([1, 0, 1], pa.int8()),
+    "uint64": pa.array([1, 0, 1], pa.uint64()),
+    "float": pa.array([0.5, 0.25, 1.0]),
+    "whole float": pa.array([1.0, 0.0, 1.0]),
+    "half": pa.array([0.5, 0.25, 1.0], pa.float16()),
+    "decimal": pa.array([Decimal("0.50"), Decimal("0.25"), Decimal("1.00")]),
+    "whole decimal": pa.array([Decimal("1.00"), Decimal("0.00"), Decimal("1.00")]),
+    "bool": pa.array([True, False, True]),
+    "text": pa.array(["a", "b", "a"]),
+    "large text": pa.array(["a", "b", "a"], pa.large_string()),
+    "categories": pa.array(["a", "b", "a"]).dictionary_encode(),
+    "integer categories": pa.array([1, 0, 1]).dictionary_encode(),
+    "dates": pa.array([DAY, LATER, DAY]),
+    "timestamps": pa.array([NOON, MIDNIGHT, NOON]),
+    "timestamps of a zone": pa.array([NOON, MIDNIGHT, NOON], pa.timestamp("us", "UTC")),
+    "nanoseconds": NANOSECOND,
+    "whole nanoseconds": pa.array([NOON, MIDNIGHT, NOON], pa.timestamp("ns")),
+    "times": pa.array([NOON.time(), MIDNIGHT.time(), NOON.time()]),
+    "time of nanoseconds": pa.array([1, 2, 2], pa.time64("ns")),
+    "integers and null": pa.array([1, None, 1]),
+    "text and null": pa.array(["a", None, "a"]),
+    "dates and null": pa.array([DAY, None, DAY]),
+    "categories and null": pa.array(["a", None, "a"]).dictionary_encode(),
+    "null": pa.array([None, None, None]),
+    "lists": pa.array([["a"], ["b"], ["a"]]),
+    "bytes": pa.array([b"a", b"b", b"a"]),
+    "durations": pa.array([1, 0, 1], pa.duration("s")),
+}
+IN_TEXT = set(TYPES) - {"half", "lists", "bytes", "durations", "nanoseconds", "time of nanoseconds"}
+"""What tables of text can hold."""
+
+ROLES = {
+    "label": (
+        ["--label", "c", "--pred", "c"],
+        lambda: Counting.of(se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "c"}),
+    ),
+    "truth": (
+        ["--task", "binary", "--label", "c", "--score", "s"],
+        lambda: Counting.of(se.PRCurveSketch, {"y_true": "c", "y_score": "s"}),
+    ),
+    "score": (
+        ["--task", "binary", "--label", "t", "--score", "c"],
+        lambda: Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "c"}),
+    ),
+    "number": (
+        ["--task", "regression", "--label", "c", "--pred", "s"],
+        lambda: Counting.of(se.RegressionAccumulator, {"y_true": "c", "y_pred": "s"}),
+    ),
+    "weight": (
+        ["--label", "t", "--pred", "t", "--weight", "c"],
+        lambda: Counting.of(
+            se.ConfusionAccumulator("auto").copy,
+            {"y_true": "t", "y_pred": "t", "sample_weight": "c"},
+        ),
+    ),
+    "group": (
+        ["--task", "binary", "--label", "t", "--score", "s", "--group", "c"],
+        lambda: Counting.of(se.GroupedAUC, {"y_true": "t", "y_score": "s", "group": "c"}),
+    ),
+}
+
+
+def json_item(value: object) -> object:
+    """Give what a writer of JSON lines makes of a value."""
+    if isinstance(value, Decimal):
+        return float(value)
+    return value if isinstance(value, (int, float, str, type(None))) else str(value)
+
+
+def written(column: pa.Array, form: str) -> str:
+    table = pa.table({"c": column, "t": [1, 0, 1], "s": [0.5, 0.25, 0.75]})
+    name = f"log.{form}"
+    if form == "parquet":
+        parquet.write_table(table, name)
+    elif form == "csv":
+        if pa.types.is_dictionary(column.type):
+            table = table.set_column(0, "c", column.cast(column.type.value_type))
+        csv.write_csv(table, name)
+    else:
+        rows = ({k: json_item(v) for k, v in row.items()} for row in table.to_pylist())
+        Path(name).write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    return name
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def told_by_the_command_line(options, name, capsys):
+    code = main(["eval", name, *options, "-o", "cli.state"])
+    if code == 0:
+        return se.load("cli.state").to_bytes()
+    return capsys.readouterr().err.removeprefix("streameval: error: ").rstrip("\n")
+
+
+def told_by_an_engine(counting, name):
+    try:
+        return counting.count(name)[None]
+    except se.BadDataError as error:
+        return str(error)
+
+
+def subject(told):
+    """Leave the advice out, which names options on one side and arguments on the other."""
+    if isinstance(told, bytes):
+        return told
+    return told.partition(" as the first")[0].partition(", got")[0]
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("role", ROLES)
+@pytest.mark.parametrize("name", TYPES)
+def test_column_is_counted_or_refused_alike(name, role, form, capsys):
+    if form != "parquet" and name not in IN_TEXT:
+        pytest.skip("text has no such type")
+    path = written(TYPES[name], form)
+    options, counting = ROLES[role]
+    by_hand, by_engine = (
+        told_by_the_command_line(options, path, capsys),
+        told_by_an_engine(counting(), path),
+    )
+    if isinstance(by_hand, str) and by_hand.startswith("`c` holds "):
+        assert isinstance(by_engine, str)  # the command line looks before it counts
+        assert by_engine.startswith(f"{path}, ")
+        assert ": `c` must " in by_engine
+    else:
+        assert subject(by_engine) == subject(by_hand)
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize("name", TYPES)
+def test_slices_of_a_column_are_alike(name, form, capsys):
+    if form != "parquet" and name not in IN_TEXT:
+        pytest.skip("text has no such type")
+    path = written(TYPES[name], form)
+    names = {"y_true": "t", "y_pred": "t"}
+    counting = Counting.of(se.ConfusionAccumulator("auto").copy, names, by="c")
+    code = main(["eval", path, "--label", "t", "--pred", "t", "--by", "c", "--json"])
+    done = capsys.readouterr()
+    if code:
+        with pytest.raises(se.BadDataError) as caught:
+            counting.count(path)
+        assert f"streameval: error: {caught.value}\n" == done.err
+    else:
+        by_hand = {part["value"]: part["n"] for part in json.loads(done.out)["slices"]}
+        by_engine = counting.result(counting.count(path))
+        assert {as_text(value): held.n for value, held in by_engine.items()} == by_hand
+
+
+@pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
+@pytest.mark.parametrize(
+    ("name", "values"),
+    [
+        ("dates", ["2026-01-01", "2026-01-02"]),
+        ("timestamps", ["2026-01-01 12:30:00", "2026-01-01"]),
+        ("whole decimal", ["0", "1"]),
+        ("categories", ["a", "b"]),
+        ("bool", ["true", "false"]),
+        ("dates and null", ["2026-01-01", None]),
+    ],
+)
+def test_slices_have_the_same_text_in_every_format(name, values, form):
+    if name == "timestamps" and form != "parquet":
+        values = None  # text holds them as their writer laid them out
+    path = written(TYPES[name], form)
+    counting = Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
+    found = {as_text(value) for value in counting.count(path)}
+    assert values is None or found == set(values)
+
+
+def test_parts_of_one_type_in_other_files_are_one_slice():
+    counting = Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
+    for name in ("int", "whole float", "whole decimal"):
+        forms = ("parquet", "csv", "jsonl")
+        values = [as_text(v) for form in forms for v in counting.count(written(TYPES[name], form))]
+        assert set(values) == {"0", "1"}
