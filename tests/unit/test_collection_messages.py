@@ -13,6 +13,7 @@ from unit.test_messages import Case, check_message, missed_raises
 import streameval as se
 from streameval.accumulators.members import SharedBatch
 from streameval.configs.collection import MAX_CHARACTERS, MAX_MEMBERS, Member
+from streameval.errors import UnknownMetricError
 
 MODULES = [
     "accumulators.collection",
@@ -193,6 +194,12 @@ CASES = [*OPTIONS, *COLUMNS, *BATCHES, *MERGES]
 OF_MAPPINGS = [
     Case("result", read_in_vain, "'curve' is not among the members cm, fit", KeyError),
     Case("member", lambda: se.Collection(CURVES)["a"], "'a' is not among the members", KeyError),
+    Case(
+        "metric",
+        lambda: se.Collection(CURVES).compute().read("recall"),
+        "no metric 'recall': .*cm/recall",
+        UnknownMetricError,
+    ),
 ]
 """What mappings raise by custom."""
 
