@@ -21,19 +21,21 @@ from streameval.errors import (
     IncompatibleStateError,
     InvalidInputError,
     StreamevalError,
+    UnknownTypeError,
     UnsupportedVersionError,
 )
 
 if TYPE_CHECKING:
     from streameval import io as io
     from streameval import reports as reports
-    from streameval.accumulators.base import merge
+    from streameval.accumulators.base import Accumulator
     from streameval.accumulators.calibration import CalibrationAccumulator
     from streameval.accumulators.checkpoint import from_bytes, load, save
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
     from streameval.accumulators.grouped import GroupedAUC
+    from streameval.accumulators.merging import merge
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.metrics.bounded import Bounded
@@ -50,6 +52,7 @@ if TYPE_CHECKING:
     __version__: str
 
 __all__ = [
+    "Accumulator",
     "BadDataError",
     "Bounded",
     "Calibration",
@@ -74,6 +77,7 @@ __all__ = [
     "Regression",
     "RegressionAccumulator",
     "StreamevalError",
+    "UnknownTypeError",
     "UnsupportedVersionError",
     "compare",
     "from_bytes",
@@ -109,8 +113,10 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.io as home
             case "reports":
                 import streameval.reports as home
-            case "merge":
+            case "Accumulator":
                 import streameval.accumulators.base as home
+            case "merge":
+                import streameval.accumulators.merging as home
             case "CalibrationAccumulator":
                 import streameval.accumulators.calibration as home
             case "from_bytes" | "load" | "save":

@@ -20,6 +20,7 @@ __all__ = [
     "Named",
     "StreamevalError",
     "UnknownMetricError",
+    "UnknownTypeError",
     "UnsupportedVersionError",
     "require",
 ]
@@ -171,6 +172,10 @@ class CorruptStateError(StreamevalError, ValueError):
 
 class UnsupportedVersionError(CorruptStateError):
     """Bytes were written in a version of the format that this release does not read."""
+
+
+class UnknownTypeError(CorruptStateError):
+    """Bytes hold an accumulator of a class that is not defined here; the message names it."""
 
 
 class CountOverflowError(StreamevalError, OverflowError):

@@ -93,7 +93,8 @@ def html_report(
     Raises
     ------
     InvalidInputError
-        When there is no state, one is no accumulator, or the level is none.
+        When there is no state, one is no accumulator or of a class of one's own, or the level
+        is none.
 
     Examples
     --------
@@ -144,7 +145,18 @@ def _read(states: Any) -> list[_State]:
             )
         n_bytes = len(accumulator.to_bytes())
         held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
+        _check_results(held[-1])
     return held
+
+
+def _check_results(state: _State) -> None:
+    """Refuse results that have no section, as those of a class of one's own."""
+    for _, result in state.leaves():
+        if not isinstance(result, RESULTS):
+            kind = type(result).__name__
+            raise InvalidInputError(
+                f"`states` must have results of this library, got {kind} for {short(state.name)!r}."
+            )
 
 
 def _head(title: str, style: str) -> list[Html]:

@@ -9,19 +9,15 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.errors import (
-    CorruptStateError,
-    IncompatibleStateError,
-    InvalidInputError,
-    StreamevalError,
-    require,
-)
+from streameval.accumulators.definition import Definition, fields_of
+from streameval.accumulators.registry import register
+from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
 from streameval.states.state import State
 
-__all__ = ["Accumulator", "merge"]
+__all__ = ["Accumulator"]
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
@@ -30,53 +26,121 @@ StateT = TypeVar("StateT", bound=State)
 class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The thin mutable shell around a frozen configuration and a frozen state.
 
-    A subclass is final. It gives its kind number and its configuration class, the state class
-    that belongs to a configuration, the names of its arrays, `update` and `compute`; everything
-    else follows from the sum of states. Each mutating verb ends in one assignment, so a failure
-    leaves no trace.
+    A subclass is final. It gives its type id, the classes of its configuration and its state,
+    the names of its arrays, and `compute`; everything else follows from the sum of states. Each
+    mutating verb ends in one assignment, so a failure leaves no trace.
+
+    Parameters
+    ----------
+    **options
+        The fields of the configuration.
+
+    Notes
+    -----
+    Class arguments of a class of one's own, as in ``class WinRate(Accumulator, type_id=0x8000,
+    state=Wins, arrays=("preference",))``:
+
+    type_id : int
+        From 0x8000 to 0xffff: what bytes carry. A class with the same one is refused.
+    state : type
+        A frozen attrs class under `streameval.states.State`.
+    arrays, optional : tuples of str
+        The arrays that `update` takes; by default the optional one is the weights.
+    config : type, optional
+        A frozen attrs class of the options, if there are any.
+    name : str, optional
+        What bytes carry besides; by default the name of the class.
     """
 
     __slots__ = ("_config", "_held")
 
-    kind: ClassVar[int]
-    _config_type: ClassVar[type[Any]]
-    _arrays: ClassVar[tuple[str, ...]]
+    type_id: ClassVar[int]
+    type_name: ClassVar[str]
+    _definition: ClassVar[Definition]
+    _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
     _config: ConfigT
     _held: Any
 
     def __init_subclass__(
-        cls, *, kind: int | None = None, config: type[Any] | None = None, **options: Any
+        cls,
+        *,
+        type_id: int | None = None,
+        config: type[Any] | None = None,
+        state: type[Any] | None = None,
+        arrays: tuple[str, ...] | None = None,
+        optional: tuple[str, ...] | None = None,
+        name: str | None = None,
+        **options: Any,
     ) -> None:
-        """Give the subclass the number that its bytes carry, unless it is a base of others."""
+        """Give the subclass the id that its bytes carry, unless it is a base of others."""
         super().__init_subclass__(**options)
-        if kind is None or config is None:
+        if arrays is not None:
+            cls._arrays = tuple(arrays)
+        if optional is not None:
+            cls._optional_arrays = tuple(optional)
+        if type_id is None:
+            if hasattr(cls, "_definition"):
+                raise TypeError(f"{cls.__name__} needs a `type_id`: not that of its base.")
             return
-        if codec.KINDS.get(kind) != cls.__name__:
-            raise TypeError(f"kind {kind} is not that of {cls.__name__}.")
-        cls.kind, cls._config_type = kind, config
+        cls._definition = Definition.of(
+            cls, type_id, cls.__name__ if name is None else name, config, state
+        )
+        cls.type_id, cls.type_name = type_id, cls._definition.name
+        register(cls)
 
-    def __init__(self, config: ConfigT) -> None:
-        self._config = config
+    def __init__(self, config: ConfigT | None = None, /, **options: Any) -> None:
+        if not hasattr(self, "_definition"):
+            raise TypeError(f"{type(self).__name__} is a base of others: it has no `type_id`.")
+        definition = self._definition
+        made: Any = definition.make_config(options) if config is None else config
+        self._config = made
+        definition.check_written(self._config)
         self.reset()
 
     @property
-    @abstractmethod
     def _state(self) -> StateT:
         """The state of everything counted. Reading it changes nothing that can be seen.
 
-        What is held is more: small batches wait to be counted together, and are added here.
+        A subclass may hold more: small batches wait to be counted together, and are added here.
         """
+        state: StateT = self._held
+        return state
 
     @_state.setter
-    @abstractmethod
     def _state(self, state: StateT) -> None:
         """Hold a state, and nothing that waits."""
+        self._held = state
 
-    @staticmethod
-    @abstractmethod
-    def _state_type(config: ConfigT) -> type[StateT]:
+    @classmethod
+    def _state_type(cls, config: ConfigT) -> type[StateT]:  # noqa: ARG003
         """Choose the class of the states that belong to a configuration."""
+        state_type: Any = cls._definition.state
+        chosen: type[StateT] = state_type
+        return chosen
+
+    def update(self, *args: Any, **kwargs: Any) -> Self:
+        """Count one batch: all of it, or nothing if it is refused.
+
+        Parameters
+        ----------
+        *args
+            The arrays, in the order of the class; or alone, a batch: a tuple of them, or a
+            mapping, data frame or Arrow table with columns of their names.
+        **kwargs
+            The optional arrays, such as `sample_weight`.
+
+        Returns
+        -------
+        The accumulator itself.
+        """
+        given = self._definition.signature.bind(*args, **kwargs)
+        given.apply_defaults()
+        first, *rest = (given.arguments[name] for name in self._arrays)
+        optional = tuple(given.arguments[name] for name in self._optional_arrays)
+        arrays = self._named(first, *rest, optional=optional)
+        state_type: Any = self._state_type(self._config)
+        return self._absorb(state_type.of(self._config, **arrays))
 
     @abstractmethod
     def compute(self) -> Any:
@@ -94,7 +158,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     def options(self) -> dict[str, Any]:
         """The options by name, in one canonical form; accumulators with equal ones can merge."""
-        return _fields(self._config)
+        return fields_of(self._config)
 
     @property
     def _total(self) -> FixedPoint:
@@ -170,7 +234,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         The format is versioned, checksummed and free of code; see `streameval.states.codec`.
         """
-        return codec.encode(self.kind, _fields(self._config), _fields(self._state))
+        state = self._state
+        self._definition.check_state(state)
+        config = fields_of(self._config)
+        return codec.encode(self.type_id, self.type_name, config, fields_of(state))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -217,13 +284,21 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     def __repr__(self) -> str:
         """Show the options that differ from their defaults, and the total."""
-        usual = _fields(type(self)()._config)  # type: ignore[call-arg] # subclasses have defaults
+        usual = self._usual_options()
         options = [
             f"{name}={value!r}"
-            for name, value in _fields(self._config).items()
-            if value is not None and value != usual[name]
+            for name, value in fields_of(self._config).items()
+            if value is not None and (name not in usual or value != usual[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
+
+    @classmethod
+    def _usual_options(cls) -> dict[str, Any]:
+        """Give the options of an accumulator made without any; none if some must be given."""
+        try:
+            return cls().options
+        except TypeError:
+            return {}
 
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
         """Name the arrays of one `update`, however they were handed over."""
@@ -276,47 +351,24 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @classmethod
     def _decode(cls, parts: codec.Parts) -> Self:
-        if parts.kind != cls.kind:
-            held = codec.KINDS[parts.kind]
-            raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.__name__}.")
+        if (parts.type_id, parts.type_name) != (cls.type_id, cls.type_name):
+            held = parts.type_name
+            raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.type_name}.")
         try:
             config, state = cls._decode_parts(parts)
         except CorruptStateError:
             raise
-        except (StreamevalError, TypeError, ValueError, OverflowError, RecursionError) as error:
-            reason = str(error).rstrip(".")
+        except cls._definition.errors as error:
+            reason = str(error).rstrip(".") or type(error).__name__
             raise CorruptStateError(f"state is corrupt: {reason}.") from error
         return cls._make(config, state)
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
-        config = cls._decode_config(parts.header["config"])
-        state = cls._decode_state(config, parts)
-        parts.check_header(_fields(config), _fields(state))
+        config = cls._definition.read_config(parts.header["config"])
+        state = cls._definition.read_state(cls._state_type(config), config, parts)
+        parts.check_header(fields_of(config), fields_of(state))
         return config, state
-
-    @classmethod
-    def _decode_config(cls, described: dict[str, Any]) -> ConfigT:
-        expected = {field.name for field in attrs.fields(cls._config_type)}
-        require(described.keys() == expected, "the options are not those of this version")
-        config: ConfigT = cls._config_type.of(
-            **{name: codec.from_json(value) for name, value in described.items()}
-        )
-        return config
-
-    @classmethod
-    def _decode_state(cls, config: ConfigT, parts: codec.Parts) -> StateT:
-        state_type = cls._state_type(config)
-        types = {field.name: field.type for field in attrs.fields(state_type)}
-        described = parts.header["state"]
-        require(described.keys() == types.keys(), "the fields are not those of this version")
-        ordered = {name: described[name] for name in types}
-        fields = codec.decode_fields(ordered, parts.payload)
-        for name, value in fields.items():
-            require(type(value).__name__ == str(types[name]).partition("[")[0], f"field {name}")
-        state = state_type(**fields)
-        state.check(config)
-        return state
 
     def _alike(self, other: Any) -> Any:
         """Check that another accumulator can be merged."""
@@ -337,60 +389,6 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _difference(cls, config: ConfigT, other: ConfigT) -> tuple[str, str]:
         """Name the first option in which two configurations differ, and say how."""
-        pairs = ((name, mine, getattr(other, name)) for name, mine in _fields(config).items())
+        pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
         option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
         return option, f"differs ({mine!r} and {theirs!r})"
-
-
-def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
-    """Merge any number of accumulators into a new one; the arguments are left untouched.
-
-    Any order and any grouping give the same bytes. An iterator is consumed one by one, so
-    that only the result and one argument need be in memory; a list or tuple, all of which are
-    in memory already, is merged at once, which is faster.
-
-    Parameters
-    ----------
-    accumulators : iterable of accumulators
-        Of one class and with equal options; at least one.
-
-    Raises
-    ------
-    InvalidInputError
-        When there is nothing to merge.
-    IncompatibleStateError
-        When class or options differ.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> parts = [se.ConfusionAccumulator().update([1, 0], [1, y]) for y in (0, 1)]
-    >>> se.merge(parts).compute().accuracy
-    0.75
-    """
-    if isinstance(accumulators, Accumulator):
-        raise InvalidInputError(
-            "must be an iterable of accumulators, got one", argument="accumulators"
-        )
-    given = map(_checked, accumulators)
-    first = next(given, None)
-    if first is None:
-        raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
-    if isinstance(accumulators, (list, tuple)):
-        return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
-    total = first.copy()
-    for accumulator in given:
-        total.merge(accumulator)
-    return total
-
-
-def _checked(value: Any) -> Accumulator[Any, Any]:
-    if not isinstance(value, Accumulator):
-        raise InvalidInputError(
-            f"must hold accumulators, got {type(value).__name__}", argument="accumulators"
-        )
-    return value
-
-
-def _fields(value: attrs.AttrsInstance) -> dict[str, Any]:
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}

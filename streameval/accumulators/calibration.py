@@ -43,7 +43,10 @@ _LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 @final
 class CalibrationAccumulator(
-    WaitingAccumulator[CalibrationConfig, CalibrationSums], kind=4, config=CalibrationConfig
+    WaitingAccumulator[CalibrationConfig, CalibrationSums],
+    type_id=4,
+    config=CalibrationConfig,
+    state=CalibrationSums,
 ):
     """Sum how good probabilities are and whether they mean what they say, batch by batch.
 
@@ -148,10 +151,6 @@ class CalibrationAccumulator(
     def _sum_rows(self, columns: tuple[Any, ...]) -> CalibrationSums:
         truth, probability = columns
         return _sum(truth, probability, None, self._config)
-
-    @staticmethod
-    def _state_type(config: CalibrationConfig) -> type[CalibrationSums]:  # noqa: ARG004
-        return CalibrationSums
 
 
 def _sum(

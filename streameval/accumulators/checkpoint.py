@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.accumulators.kinds import single_class
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
@@ -31,7 +31,10 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     Raises
     ------
     CorruptStateError
-        When the bytes are damaged or of no known kind.
+        When the bytes are damaged.
+    UnknownTypeError
+        When they hold an accumulator of a class of one's own that is not defined here: import
+        its module first. Nothing in the bytes makes this function import any.
     UnsupportedVersionError
         When a newer release wrote them.
 
@@ -43,9 +46,9 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     ConfusionAccumulator(n=2)
     """
     parts = codec.split(data)
-    if parts.kind == Collection.kind:
+    if parts.type_id == Collection.type_id:
         return Collection._decode(parts)
-    return SINGLE_KINDS[parts.kind]._decode(parts)
+    return single_class(parts)._decode(parts)
 
 
 def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, Self, final
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.accumulators.kinds import single_class
 from streameval.accumulators.members import Members, SharedBatch, read_members
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require
@@ -17,7 +17,9 @@ __all__ = ["Collection"]
 
 
 @final
-class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionConfig):
+class Collection(
+    Accumulator[CollectionConfig, Any], type_id=7, config=CollectionConfig, state=Members
+):
     """Count one batch with many accumulators, all of them or none.
 
     One `update`, one `merge`, one file. Members that would count the same, of one class with
@@ -169,9 +171,8 @@ class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionCo
     def to_bytes(self) -> bytes:
         """Write names, columns and members; equal collections give equal bytes."""
         encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
-        return codec.encode(
-            self.kind, _described(self._config), {"members": codec.Nested(tuple(encoded))}
-        )
+        fields = {"members": codec.Nested(tuple(encoded))}
+        return codec.encode(self.type_id, self.type_name, _described(self._config), fields)
 
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
@@ -235,10 +236,6 @@ class Collection(Accumulator[CollectionConfig, Any], kind=7, config=CollectionCo
         name, mine, theirs = next(triple for triple in triples if triple[1] != triple[2])
         return "members", f"differs: for {name!r} {_member_difference(mine, theirs)}"
 
-    @staticmethod
-    def _state_type(config: CollectionConfig) -> type[Members]:  # noqa: ARG004
-        return Members
-
 
 def _member_difference(mine: Member, theirs: Member) -> str:
     if mine.kind is not theirs.kind:
@@ -257,8 +254,8 @@ def _described(config: CollectionConfig) -> dict[str, Any]:
 
 def _decode_member(data: memoryview) -> Accumulator[Any, Any]:
     parts = codec.split(data)
-    require(parts.kind != Collection.kind, "a collection in a collection")
-    return SINGLE_KINDS[parts.kind]._decode(parts)
+    require(parts.type_id != Collection.type_id, "a collection in a collection")
+    return single_class(parts)._decode(parts)
 
 
 def _read_pairs(pairs: Any) -> dict[str, str]:

@@ -48,7 +48,7 @@ _SMALL_TALLY = 2**10  # numbers: to add so few to a state takes far longer than 
 
 @final
 class ConfusionAccumulator(
-    Accumulator[ConfusionConfig, ConfusionCounts], kind=1, config=ConfusionConfig
+    Accumulator[ConfusionConfig, ConfusionCounts], type_id=1, config=ConfusionConfig
 ):
     """Count truth against prediction, batch by batch.
 
@@ -268,8 +268,8 @@ class ConfusionAccumulator(
         self._held = _settled(*counted), waiting, used, scratch
         return True
 
-    @staticmethod
-    def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
+    @classmethod
+    def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return MultilabelCounts
         return MetCounts if config.is_open else MatrixCounts

@@ -20,7 +20,9 @@ __all__ = ["PRCurveSketch"]
 
 
 @final
-class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveConfig):
+class PRCurveSketch(
+    Accumulator[CurveConfig, ScoreTables], type_id=3, config=CurveConfig, state=ScoreTables
+):
     """Keep a curve of scores against truth in bounded memory, batch by batch.
 
     Exact while the distinct scores fit the budget: every number is scikit-learn's then. Past
@@ -176,7 +178,3 @@ class PRCurveSketch(Accumulator[CurveConfig, ScoreTables], kind=3, config=CurveC
                 argument="y_true",
             ) from None
         return self
-
-    @staticmethod
-    def _state_type(config: CurveConfig) -> type[ScoreTables]:  # noqa: ARG004
-        return ScoreTables

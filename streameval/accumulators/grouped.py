@@ -47,7 +47,9 @@ class _Waiting:
 
 
 @final
-class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=GroupedConfig):
+class GroupedAUC(
+    Accumulator[GroupedConfig, GroupTables], type_id=5, config=GroupedConfig, state=GroupTables
+):
     """Keep the scores of every group apart, and average the AUC within groups.
 
     GAUC asks how well a model ranks within a user, a query or a session, where comparing
@@ -194,7 +196,3 @@ class GroupedAUC(Accumulator[GroupedConfig, GroupTables], kind=5, config=Grouped
             and n_rows + len(state.groups) <= self._config.most_groups
             and waiting.most + rows.rows.most < MAX_TOTAL - int(state.n.whole)
         )
-
-    @staticmethod
-    def _state_type(config: GroupedConfig) -> type[GroupTables]:  # noqa: ARG004
-        return GroupTables

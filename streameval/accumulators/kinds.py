@@ -1,4 +1,4 @@
-"""The classes of the kinds whose numbers bytes carry, but for collections, which hold these."""
+"""The class that belongs to a type id, but for that of collections, which hold the others."""
 
 from typing import Any
 
@@ -8,12 +8,14 @@ from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
 from streameval.accumulators.ranking import RankingAccumulator
+from streameval.accumulators.registry import open_class
 from streameval.accumulators.regression import RegressionAccumulator
+from streameval.states.codec import Parts
 
-__all__ = ["SINGLE_KINDS"]
+__all__ = ["SINGLE_KINDS", "single_class"]
 
 SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
-    kind.kind: kind
+    kind.type_id: kind
     for kind in (
         ConfusionAccumulator,
         RegressionAccumulator,
@@ -23,3 +25,8 @@ SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
         RankingAccumulator,
     )
 }
+
+
+def single_class(parts: Parts) -> type[Accumulator[Any, Any]]:
+    """Find the class of bytes that hold no collection."""
+    return SINGLE_KINDS.get(parts.type_id) or open_class(parts)

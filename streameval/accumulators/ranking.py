@@ -29,7 +29,9 @@ Policy = str | Mapping[str, str]
 
 
 @final
-class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, config=RankingConfig):
+class RankingAccumulator(
+    Accumulator[RankingConfig, RankingState], type_id=6, config=RankingConfig, state=RankingState
+):
     """Measure rankings of documents, query by query, and keep the sums.
 
     Search results, recommendations, any list ordered by a score. A batch holds complete
@@ -380,7 +382,3 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
     def _absorb(self, batch: RankingState) -> Self:
         self._held = self._held.with_batch(batch, self._config)
         return self
-
-    @staticmethod
-    def _state_type(config: RankingConfig) -> type[RankingState]:  # noqa: ARG004
-        return RankingState

@@ -16,7 +16,10 @@ __all__ = ["RegressionAccumulator"]
 
 @final
 class RegressionAccumulator(
-    WaitingAccumulator[RegressionConfig, RegressionSums], kind=2, config=RegressionConfig
+    WaitingAccumulator[RegressionConfig, RegressionSums],
+    type_id=2,
+    config=RegressionConfig,
+    state=RegressionSums,
 ):
     """Sum the errors of predicted numbers, batch by batch, exactly.
 
@@ -102,7 +105,3 @@ class RegressionAccumulator(
 
     def _sum_all(self, states: Iterable[RegressionSums]) -> RegressionSums:
         return RegressionSums.sum_of(states)
-
-    @staticmethod
-    def _state_type(config: RegressionConfig) -> type[RegressionSums]:  # noqa: ARG004
-        return RegressionSums

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import Accumulator, merge
+from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
+from streameval.accumulators.merging import merge
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping
 from itertools import chain
 from typing import Any
 
-from streameval.accumulators.base import merge
+from streameval.accumulators.merging import merge
 from streameval.engines._counting import Counting, Make
 
 try:

@@ -8,8 +8,8 @@ from collections.abc import Iterator, Mapping
 from functools import partial
 from typing import Any
 
-from streameval.accumulators.base import merge
 from streameval.accumulators.checkpoint import from_bytes
+from streameval.accumulators.merging import merge
 from streameval.engines._counting import Counting, Make
 
 try:

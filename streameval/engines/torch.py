@@ -7,8 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from typing import Any, TypeVar
 
-from streameval.accumulators.base import Accumulator, merge
+from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
+from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
 
 try:

@@ -54,7 +54,7 @@ def arguments(
     ----------
     first, *rest
         The positional arguments of `update`; when all of `rest` are None, `first` is a batch
-        that holds every array.
+        that holds every array. If only one is required, it may be that array itself.
     names : tuple of str
         The required arrays, in signature order.
     optional : mapping of str to array or None
@@ -85,19 +85,22 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
     if table is not None:
         found = [name for name in optional if name in table.names]
         return {name: table.column(name) for name in (*names, *found)}
+    if len(names) == 1 and not isinstance(batch, tuple):
+        return {names[0]: batch}
     wanted = ", ".join(names)
+    first_missing = (names[1:] or names)[0]
     if not isinstance(batch, (tuple, list)):
         raise InvalidInputError(
             f"is missing: pass {wanted}, or one batch that holds them (tuple, mapping or table), "
             f"got {type(batch).__name__}",
-            argument=names[1],
+            argument=first_missing,
         )
     most = len(names) + len(optional)
     if not len(names) <= len(batch) <= most:
         raise InvalidInputError(
             f"is missing, or the batch must hold {wanted} in this order ({len(names)} to {most} "
             f"arrays), got {len(batch)} items",
-            argument=names[1],
+            argument=first_missing,
         )
     return dict(zip(names + optional, batch, strict=False))
 

@@ -62,12 +62,20 @@ class CollectionResult(Result, Mapping[str, Any]):
         return dict(zip(self._members, self._results, strict=True))
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger, named ``member/metric``."""
-        return {
-            f"{name}{SEPARATOR}{metric}": value
-            for name, result in self.leaves().items()
-            for metric, value in result.as_dict().items()
-        }
+        """Flatten to plain numbers for a logger, named ``member/metric``.
+
+        A result that is a number itself, as one of a class of one's own may be, is named as its
+        member.
+        """
+        flat: dict[str, int | float] = {}
+        for name, result in self.leaves().items():
+            numbers = result.as_dict() if hasattr(result, "as_dict") else result
+            if isinstance(numbers, Mapping):
+                items = numbers.items()
+                flat |= {f"{name}{SEPARATOR}{metric}": value for metric, value in items}
+            else:
+                flat[name] = numbers
+        return flat
 
     def titled(self) -> Iterator[tuple[str, Any]]:
         """Give each result once, after the names of the members that share it."""
@@ -85,7 +93,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def text(self, level: float) -> str:
         """Lay the reports of the members out, those of equal ones once."""
         return "\n\n".join(
-            f"{printable(title)}\n{textwrap.indent(result.text(level), '  ')}"
+            f"{printable(title)}\n{textwrap.indent(_text(result, level), '  ')}"
             for title, result in self.titled()
         )
 
@@ -113,8 +121,7 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     def _repr_html_(self) -> str:
         parts = (
-            f"<h4>{escaping.escape(title)}</h4>{result._repr_html_()}"
-            for title, result in self.titled()
+            f"<h4>{escaping.escape(title)}</h4>{_html(result)}" for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
 
@@ -136,3 +143,14 @@ class CollectionResult(Result, Mapping[str, Any]):
         if match is None or match[1] not in leaves:
             raise unknown(metric, self._names())
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
+
+
+def _text(result: Any, level: float) -> str:
+    """Lay a result out; one of a class of one's own may be anything."""
+    return result.text(level) if isinstance(result, Result) else printable(str(result))
+
+
+def _html(result: Any) -> str:
+    if isinstance(result, Result):
+        return result._repr_html_()
+    return f"<pre>{escaping.escape(str(result))}</pre>"

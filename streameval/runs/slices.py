@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import merge
+from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
 from streameval.io import Column, Kind, Texts
 from streameval.runs.counting import Plan

@@ -5,7 +5,7 @@ offset size    meaning
 ====== ======= =============================================
 0      8       magic ``89 53 45 56 4C 0D 0A 1A``
 8      2       u16 version
-10     2       u16 kind of accumulator
+10     2       u16 type id of the accumulator
 12     4       u32 header length
 16     8       u64 payload length
 24     4       u32 CRC-32 of everything else
@@ -40,9 +40,9 @@ from streameval.errors import (
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
+from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 __all__ = [
-    "KINDS",
     "MAGIC",
     "PREFIX",
     "VERSION",
@@ -62,29 +62,20 @@ __all__ = [
 MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 1
 PREFIX = struct.Struct("<8sHHIQI")
-KINDS = {
-    1: "ConfusionAccumulator",
-    2: "RegressionAccumulator",
-    3: "PRCurveSketch",
-    4: "CalibrationAccumulator",
-    5: "GroupedAUC",
-    6: "RankingAccumulator",
-    7: "Collection",
-}
-"""The class that each kind belongs to; a number is never given twice."""
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
+_IN_THE_HEADER = {"exact_sum", "float64"}
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
 
 @attrs.frozen
 class Prefix:
-    """The first 28 bytes; magic, version and lengths are checked, kind and checksum are not."""
+    """The first 28 bytes; magic, version and lengths are checked, type id and checksum are not."""
 
-    kind: int
+    type_id: int
     header_size: int
     payload_size: int
     checksum: int
@@ -97,16 +88,22 @@ class Prefix:
 
 @attrs.frozen
 class Parts:
-    """The checked parts of encoded bytes; the kind is one of `KINDS`."""
+    """The checked parts of encoded bytes; the type is one of ours, or has a name in the header."""
 
-    kind: int
+    type_id: int
     header_bytes: bytes
     header: dict[str, Any]
     payload: memoryview
 
+    @property
+    def type_name(self) -> str:
+        """The name of the type: that of one of our classes, or the one in the header."""
+        name: str = OWN_TYPES.get(self.type_id) or self.header["type"]
+        return name
+
     def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
         """Check that the header is the one that would be written of what was read."""
-        expected = encode_header(config, fields)
+        expected = encode_header(self.type_id, self.type_name, config, fields)
         require(expected == self.header_bytes, "the header is not in canonical form")
 
 
@@ -117,34 +114,38 @@ class Nested:
     items: tuple[bytes | memoryview, ...]
 
 
-def encode(kind: int, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
     """Write one state.
 
     Parameters
     ----------
-    kind : int
-        The number of the kind of accumulator.
+    type_id, name : int and str
+        Those of the class of the accumulator; the name is written for ids open to others.
     config : mapping
         The configuration: booleans, integers, floats, strings, None and tuples of these.
     fields : mapping
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
         and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
-    header = encode_header(config, fields)
+    header = encode_header(type_id, name, config, fields)
     payload = [part for value in fields.values() for part in _payload(value)]
     size = sum(memoryview(part).nbytes for part in payload)
-    prefix = PREFIX.pack(MAGIC, VERSION, kind, len(header), size, 0)[:-4]
+    prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
     checksum = zlib.crc32(header, zlib.crc32(prefix))
     for part in payload:
         checksum = zlib.crc32(part, checksum)
     return b"".join((prefix, struct.pack("<I", checksum), header, *payload))
 
 
-def encode_header(config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
+def encode_header(
+    type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[str, Any]
+) -> bytes:
     """Write the header: equal configurations and shapes give equal bytes."""
     described = {name: _describe(value) for name, value in fields.items()}
     settings = {name: _to_json(value) for name, value in config.items()}
-    header = {"config": settings, "state": described}
+    header: dict[str, Any] = {"config": settings, "state": described}
+    if type_id >= FIRST_OPEN_ID:
+        header["type"] = name
     return _CANONICAL_JSON.encode(header).encode("ascii")
 
 
@@ -167,14 +168,14 @@ def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefi
     """
     require(size is None or size <= MAX_SIZE, f"{size} bytes are more than any state has")
     require(len(head) >= PREFIX.size, f"prefix (expected {PREFIX.size} bytes, got {len(head)})")
-    magic, version, kind, header_size, payload_size, checksum = PREFIX.unpack_from(head)
+    magic, version, type_id, header_size, payload_size, checksum = PREFIX.unpack_from(head)
     require(magic == MAGIC, "these are not the bytes of an accumulator")
     if version != VERSION:
         raise UnsupportedVersionError(
             f"state has format version {version}, this release reads version {VERSION}."
         )
     require(header_size <= MAX_HEADER, f"header length {header_size}")
-    prefix = Prefix(kind, header_size, payload_size, checksum)
+    prefix = Prefix(type_id, header_size, payload_size, checksum)
     require(size in (None, prefix.size), f"length (expected {prefix.size} bytes, got {size})")
     return prefix
 
@@ -194,10 +195,11 @@ def split(data: Any) -> Parts:
     expected = prefix.checksum
     actual = zlib.crc32(view[PREFIX.size :], zlib.crc32(view[: PREFIX.size - 4]))
     require(actual == expected, f"checksum (expected {expected:08x}, got {actual:08x})")
-    require(prefix.kind in KINDS, f"unknown kind {prefix.kind}")
+    type_id = prefix.type_id
+    require(type_id in OWN_TYPES or type_id >= FIRST_OPEN_ID, f"unknown type id {type_id}")
     start = PREFIX.size + prefix.header_size
     header_bytes = bytes(view[PREFIX.size : start])
-    return Parts(prefix.kind, header_bytes, _parse(header_bytes), view[start:])
+    return Parts(type_id, header_bytes, _parse(header_bytes, type_id), view[start:])
 
 
 def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str, Any]:
@@ -209,7 +211,7 @@ def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str
     for name, description in described.items():
         if isinstance(description, dict) and "column" in description:
             fields[name], payload = _take_column(description, payload, name)
-        elif isinstance(description, dict) and "exact_sum" not in description:
+        elif isinstance(description, dict) and not description.keys() & _IN_THE_HEADER:
             fields[name], payload = _take_numbers(description, payload, name)
         else:
             fields[name] = from_json(description)
@@ -377,15 +379,18 @@ def _view(data: Any) -> memoryview:
     return view.cast("B")
 
 
-def _parse(header: bytes) -> dict[str, Any]:
+def _parse(header: bytes, type_id: int) -> dict[str, Any]:
     try:
         parsed = json.loads(header.decode("ascii"))
     except (ValueError, RecursionError):
         raise CorruptStateError("state is corrupt: the header is not JSON.") from None
+    parts = {"config", "state"} | ({"type"} if type_id >= FIRST_OPEN_ID else set())
     well_formed = (
         isinstance(parsed, dict)
-        and parsed.keys() == {"config", "state"}
-        and all(isinstance(part, dict) for part in parsed.values())
+        and parsed.keys() == parts
+        and all(isinstance(parsed[part], dict) for part in ("config", "state"))
     )
-    require(well_formed, "the header has other parts than config and state")
+    require(well_formed, f"the header has other parts than {', '.join(sorted(parts))}")
+    if "type" in parts:
+        require(is_type_name(parsed["type"]), "the name of the type")
     return dict(parsed)

@@ -17,9 +17,14 @@ __all__ = ["State", "check_numbers"]
 class State(ABC):
     """A frozen summary of a multiset of examples.
 
-    Fields are `FixedPoint` arrays, `ExactSum` numbers, `Column`s, or tuples of labels or sums.
+    A field is a `FixedPoint` array, an `ExactSum`, a `Column`, or a tuple of labels or sums.
     Adding states adds examples, so the sum is associative and commutative, with the zero of
     the configuration as its identity.
+
+    Parameters
+    ----------
+    n : FixedPoint, shape ()
+        The sum of the weights.
     """
 
     n: FixedPoint
@@ -38,9 +43,12 @@ class State(ABC):
     def __add__(self, other: Any) -> Self:
         """Sum two states of one configuration."""
 
-    @abstractmethod
-    def check(self, config: Any) -> None:
-        """Raise `CorruptStateError` unless examples could have built this state."""
+    def check(self, config: Any) -> None:  # noqa: B027 - not every state has more to check
+        """Raise `CorruptStateError` unless examples could have built this state.
+
+        It is called of what was read from bytes: the fields have their types, and numbers are
+        not negative. What they must be together is for the class to say.
+        """
 
 
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> None:

@@ -37,7 +37,12 @@ class Case:
 
     def add(self, accumulator: Any, index: Any) -> Any:
         """Count the rows of an index in one update of an accumulator."""
-        batch = {name: column[index] for name, column in self.rows.items()}
+        return self.update(accumulator, self.batch(index))
+
+    def batch(self, index: Any) -> dict[str, np.ndarray]:
+        return {name: column[index] for name, column in self.rows.items()}
+
+    def update(self, accumulator: Any, batch: Any) -> Any:
         return accumulator.update(batch, **self.settings)
 
     def weighted(self, weights: np.ndarray) -> Case:

@@ -322,8 +322,3 @@ def test_the_total_is_that_of_the_state(name: str) -> None:
 def test_accumulator_without_its_methods_cannot_be_made() -> None:
     with pytest.raises(TypeError, match="abstract"):
         Accumulator(None)
-
-
-def test_a_kind_number_belongs_to_one_class() -> None:
-    with pytest.raises(TypeError, match=r"^kind 1 is not that of Other\.$"):
-        type("Other", (Accumulator,), {}, kind=1, config=object)

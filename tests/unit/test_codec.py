@@ -19,6 +19,7 @@ import streameval as se
 from streameval.accumulators.kinds import SINGLE_KINDS
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
+from streameval.states.type_ids import OWN_TYPES
 
 every_state = pytest.mark.parametrize("name", EVERY)
 readers = pytest.mark.parametrize(
@@ -146,11 +147,11 @@ def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int)
 
 
 @readers
-@pytest.mark.parametrize("kind", [0, 4_320, 65_535])
-def test_unknown_kind_is_refused(kind: int, read: Callable[[bytes], Any]) -> None:
+@pytest.mark.parametrize("type_id", [0, 8, 0x7FFF])
+def test_unknown_type_id_of_our_own_is_refused(type_id: int, read: Callable[[bytes], Any]) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
-    with pytest.raises(se.CorruptStateError, match=f"unknown kind {kind}"):
-        read(seal(parsed.header, parsed.payload, kind=kind))
+    with pytest.raises(se.CorruptStateError, match=f"unknown type id {type_id}"):
+        read(seal(parsed.header, parsed.payload, kind=type_id))
 
 
 def test_more_bytes_than_any_state_has_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -173,10 +174,10 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
         se.ConfusionAccumulator.from_bytes(se.RegressionAccumulator().to_bytes())
 
 
-def test_every_kind_number_is_that_of_its_class() -> None:
-    classes = {**SINGLE_KINDS, se.Collection.kind: se.Collection}
-    assert {number: kind.__name__ for number, kind in classes.items()} == codec.KINDS
-    assert {number: kind.__name__ for kind, number in KINDS.items()} == codec.KINDS
+def test_every_type_id_is_that_of_its_class() -> None:
+    classes = {**SINGLE_KINDS, se.Collection.type_id: se.Collection}
+    assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
+    assert {number: kind.__name__ for kind, number in KINDS.items()} == OWN_TYPES
 
 
 @pytest.mark.slow
@@ -274,7 +275,7 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
 def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarray) -> None:
     words = b"".join(number.to_bytes(8, "little") for number in array.ravel().tolist())
     for numbers in (FixedPoint(array), FixedPoint(array, array)):
-        written = codec.encode(1, {}, {"numbers": numbers})
+        written = codec.encode(1, "", {}, {"numbers": numbers})
         parts = codec.split(written)
         assert bytes(parts.payload) == words * (1 if numbers.fraction is None else 2)
         read = codec.decode_fields(parts.header["state"], parts.payload)["numbers"]

@@ -499,7 +499,7 @@ def items_of(name: str) -> dict[str, list[Any]]:
     return {field: getattr(state, field).values.tolist() for field in columns}
 
 
-@pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().kind == 6])
+@pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().type_id == 6])
 @given(data=st.data())
 @fuzzed
 def test_hostile_columns_are_refused_or_harmless(name: str, data: st.DataObject) -> None:

@@ -1,0 +1,199 @@
+"""What defines a class of accumulators, and how its options and states are read from bytes."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import json
+from typing import Any, get_origin
+
+import attrs
+
+from streameval.accumulators.registry import check_type
+from streameval.errors import InvalidInputError, StreamevalError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.state import State, check_numbers
+from streameval.states.type_ids import FIRST_OPEN_ID
+
+__all__ = [
+    "Definition",
+    "NoOptions",
+    "fields_of",
+]
+
+_FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
+_OWN_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
+_COLUMN_KINDS = ("int64", "uint64", "text")
+
+
+@attrs.frozen(kw_only=True)
+class NoOptions:
+    """The configuration of a class whose accumulators all count the same."""
+
+
+@attrs.frozen
+class Definition:
+    """The parts of a class of accumulators.
+
+    Parameters
+    ----------
+    type_id, name : int and str
+        What bytes carry.
+    config : type
+        The attrs class of the options.
+    state : type or None
+        The class of the states; None if it depends on the options.
+    signature : Signature
+        That of an `update` that reads the arrays of the class.
+    """
+
+    type_id: int
+    name: str
+    config: type[Any]
+    state: type[Any] | None
+    signature: inspect.Signature
+
+    @property
+    def is_open(self) -> bool:
+        """Whether the class is not one of this library."""
+        return self.type_id >= FIRST_OPEN_ID
+
+    @classmethod
+    def of(
+        cls, owner: Any, type_id: int, name: str, config: type[Any] | None, state: type[Any] | None
+    ) -> Definition:
+        """Check what a class says of itself; it raises TypeError."""
+        check_type(owner, type_id, name)
+        signature = _signature(owner._arrays, owner._optional_arrays)
+        made = cls(type_id, name, NoOptions if config is None else config, state, signature)
+        if made.is_open:
+            made._check_config()
+            made._check_state()
+            if not owner._arrays:
+                raise TypeError("`arrays` must name what `update` takes, got nothing.")
+        return made
+
+    @property
+    def errors(self) -> tuple[type[Exception], ...]:
+        """What reading bytes may raise of what is in them; the code of others, anything."""
+        return (Exception,) if self.is_open else _OWN_ERRORS
+
+    def make_config(self, options: dict[str, Any]) -> Any:
+        """Make a configuration of checked options."""
+        return self.config(**options) if self.is_open else self.config.of(**options)
+
+    def check_written(self, config: Any) -> None:
+        """Raise InvalidInputError unless options of an open class are read as they are written."""
+        if not self.is_open:
+            return
+        for name, value in fields_of(config).items():
+            try:
+                header = json.loads(codec.encode_header(self.type_id, self.name, {name: value}, {}))
+                is_same = codec.from_json(header["config"][name]) == value
+            except (TypeError, ValueError):
+                is_same = False
+            if not is_same:
+                raise InvalidInputError(
+                    f"must be a number, text, True, False, None or a tuple of these, got {value!r}",
+                    argument=name,
+                )
+
+    def check_state(self, state: Any) -> None:
+        """Raise TypeError unless a state of an open class can be read once it is written."""
+        if not self.is_open:
+            return
+        expected: Any = self.state
+        types = _field_types(expected)
+        if type(state) is not expected:
+            got = type(state).__name__
+            raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
+        for name, value in fields_of(state).items():
+            kind = type(value).__name__
+            if kind != types[name]:
+                raise TypeError(
+                    f"`{name}` of a {type(state).__name__} must be {types[name]}, got {kind}."
+                )
+        _check_values(fields_of(state))
+
+    def read_config(self, described: dict[str, Any]) -> Any:
+        """Make the configuration that a header describes."""
+        expected = {field.name for field in attrs.fields(self.config)}
+        require(described.keys() == expected, "the options are not those of this version")
+        return self.make_config({name: codec.from_json(item) for name, item in described.items()})
+
+    def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
+        """Make the state that bytes hold, and check it: fields first, then what they say."""
+        types = _field_types(state_type)
+        described = parts.header["state"]
+        require(described.keys() == types.keys(), "the fields are not those of this version")
+        ordered = {name: described[name] for name in types}
+        fields = codec.decode_fields(ordered, parts.payload)
+        for name, value in fields.items():
+            require(type(value).__name__ == types[name], f"field {name}")
+        if self.is_open:
+            _check_values(fields)
+        state = state_type(**fields)
+        state.check(config)
+        return state
+
+    def _check_config(self) -> None:
+        if not _is_frozen(self.config):
+            raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
+
+    def _check_state(self) -> None:
+        state: Any = self.state
+        if not _is_frozen(state) or not issubclass(state, State):
+            raise TypeError(
+                "`state` must be a frozen attrs class under streameval.states.State, "
+                f"got {state!r}."
+            )
+        for name, kind in _field_types(state).items():
+            if kind not in _FIELD_TYPES:
+                raise TypeError(
+                    f"`state` must have fields of {', '.join(_FIELD_TYPES)}, got {kind} for {name}."
+                )
+
+
+def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
+    """Give the fields of a configuration or a state by name."""
+    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+
+
+def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:
+    """Give the signature of an `update` whose first argument may be a batch of all the others."""
+    kind = inspect.Parameter
+    parameters = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arrays[:1]]
+    parameters += [kind(name, kind.POSITIONAL_OR_KEYWORD, default=None) for name in arrays[1:]]
+    parameters += [kind(name, kind.KEYWORD_ONLY, default=None) for name in optional]
+    return inspect.Signature(parameters)
+
+
+def _is_frozen(cls: Any) -> bool:
+    """Tell whether a class is itself one of attrs, whose fields do not change."""
+    return isinstance(cls, type) and "__attrs_attrs__" in vars(cls) and cls.__hash__ is not None
+
+
+@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
+def _field_types(state_type: type[Any]) -> dict[str, str]:
+    """Name the type of each field, however its annotation is written."""
+    return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
+
+
+def _type_name(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2]
+    return getattr(get_origin(annotation) or annotation, "__name__", str(annotation))
+
+
+def _check_values(fields: dict[str, Any]) -> None:
+    """Raise `CorruptStateError` unless numbers and columns are what these types can hold."""
+    check_numbers(fields["n"], (), "n")
+    for name, value in fields.items():
+        if isinstance(value, FixedPoint):
+            check_numbers(value, value.shape, name)
+        elif isinstance(value, Column):
+            require(value.kind in _COLUMN_KINDS, f"{name} is a column of {value.kind}")
+        elif isinstance(value, float):
+            require(value == value, f"{name} is nan")  # noqa: PLR0124

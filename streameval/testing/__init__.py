@@ -1,0 +1,6 @@
+"""Checks for accumulators of one's own: `check_accumulator` runs every law on them."""
+
+from streameval.testing.check import LAWS, check_accumulator
+from streameval.testing.trial import Trial
+
+__all__ = ["LAWS", "Trial", "check_accumulator"]

@@ -1,0 +1,366 @@
+"""The laws of accumulators, and `check_accumulator`, which tries them all."""
+
+from __future__ import annotations
+
+import copy
+import functools
+from collections.abc import Callable, Collection, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+import streameval as se
+from streameval.testing.claims import Broken, claim, same, same_numbers, shown, unchanged
+from streameval.testing.trial import (
+    Make,
+    Trial,
+    arrays_of,
+    broken,
+    by_rows,
+    copied,
+    result_text,
+    scribble,
+)
+
+__all__ = ["LAWS", "check_accumulator"]
+
+Law = Callable[[Trial], None]
+
+LAWS: dict[str, Law] = {}
+"""Every law by name, in the order in which they are tried: what others rest on comes first."""
+
+_PARTS = 4
+
+
+def check_accumulator(
+    make: Make,
+    batches: Iterable[Any],
+    *,
+    cut: Callable[[Any, int], Sequence[Any]] | None = by_rows,
+    refused: Sequence[Any] = (),
+    incompatible: Sequence[Make] = (),
+    skip: Collection[str] = (),
+) -> None:
+    """Check that an accumulator keeps every law.
+
+    Bytes and numbers do not depend on how the examples are cut, spread and merged; a failed
+    update leaves no trace; no argument is kept or written to; what is read from bytes, copied
+    or pickled is equal and independent. The laws and what they say are in
+    `streameval.testing.LAWS`. Each finds nothing that the batches do not show: give several, of
+    the sizes and values that matter, with weights if the class takes them.
+
+    Parameters
+    ----------
+    make : callable
+        Gives an accumulator that has counted nothing, a new one each time.
+    batches : iterable
+        What `update` takes: mappings or tuples of arrays.
+    cut : callable or None, optional
+        From a batch and a number: so many batches that hold the same examples together. By
+        default rows are dealt out in turn; None if batches cannot be cut.
+    refused : sequence, optional
+        Batches that `update` must refuse. Others, with an array missing, short or of nonsense,
+        are tried in any case: they may be refused, and then leave no trace.
+    incompatible : sequence of callables, optional
+        Each gives an accumulator of other options, with which one of `make` must not merge.
+    skip : collection of str, optional
+        The names of laws that are not tried.
+
+    Raises
+    ------
+    AssertionError
+        When a law does not hold; it names the law, and says what differs.
+    InvalidInputError
+        When there is nothing to check: no accumulator, or no batch that counts.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> from streameval.testing import check_accumulator
+    >>> batches = [([3.0, -0.5], [2.5, 0.0]), ([2.0, 7.0, 1.0], [2.0, 8.0, 0.1])]
+    >>> check_accumulator(se.RegressionAccumulator, batches)
+    """
+    unknown = sorted(set(skip) - set(LAWS))
+    if unknown:
+        raise se.InvalidInputError(
+            f"must name laws, {', '.join(LAWS)}, got {unknown[0]!r}", argument="skip"
+        )
+    trial = Trial.of(make, batches, cut=cut, refused=refused, incompatible=incompatible)
+    for name, law in LAWS.items():
+        if name not in skip:
+            law(trial)
+
+
+def _law(check: Law) -> Law:
+    """List a law, and let it say its name when it does not hold, or when anything is raised."""
+
+    @functools.wraps(check)
+    def law(trial: Trial) -> None:
+        try:
+            check(trial)
+        except Broken as error:
+            said, cause = str(error), None
+        except Exception as error:
+            said, cause = f"{type(error).__name__} was raised: {error}", error
+        else:
+            return
+        kind = type(trial.make()).__name__
+        raise AssertionError(f"{kind} breaks the law {check.__name__}: {said}") from cause
+
+    LAWS[check.__name__] = law
+    return law
+
+
+@_law
+def update_returns_the_accumulator(trial: Trial) -> None:
+    """`update` returns the accumulator itself."""
+    accumulator = trial.make()
+    returned = trial.update(accumulator, copied(trial.batches[0]))
+    claim(returned is accumulator, f"update returned {shown(returned)}")
+
+
+@_law
+def arguments_are_not_kept(trial: Trial) -> None:
+    """Writing over the arrays that were passed changes nothing that was counted."""
+    accumulator, passed = trial.make(), []
+    for batch in trial.batches:
+        given = copied(batch)
+        trial.update(accumulator, given)
+        passed += arrays_of(given)
+    for array in passed:
+        scribble(array)
+    same("with its arguments written over", accumulator, "without", trial.whole())
+
+
+@_law
+def arguments_are_not_written_to(trial: Trial) -> None:
+    """`update` leaves the arrays that it is given as they are."""
+    for batch in trial.batches:
+        given = copied(batch)
+        trial.update(trial.make(), given)
+        for was, now in zip(arrays_of(batch), arrays_of(given), strict=True):
+            claim(_are_equal(was, now), f"update wrote to an array of {shown(batch)}")
+
+
+@_law
+def an_empty_batch_changes_nothing(trial: Trial) -> None:
+    """A batch without rows changes nothing."""
+    for batch in [] if trial.cut is None else trial.empty_batches():
+        for accumulator in (trial.make(), trial.whole()):
+            with unchanged(accumulator, "the accumulator", "an empty batch"):
+                trial.update(accumulator, batch)
+
+
+@_law
+def a_failed_update_leaves_no_trace(trial: Trial) -> None:
+    """An update that raises leaves everything as it was."""
+    for batch in trial.refused:
+        accumulator = trial.whole()
+        with unchanged(accumulator, "the accumulator", f"refusing {shown(batch)}"):
+            if _takes(trial, accumulator, batch):
+                raise Broken(f"update took what it must refuse, {shown(batch)}.")
+    for batch in trial.batches:
+        for spoilt in broken(batch):
+            accumulator = trial.whole()
+            before = accumulator.to_bytes()
+            if not _takes(trial, accumulator, spoilt):
+                is_same = accumulator.to_bytes() == before
+                claim(is_same, f"refusing {shown(spoilt)} changed the accumulator")
+
+
+@_law
+def copies_are_independent(trial: Trial) -> None:
+    """Neither a copy nor what was copied sees an update, merge or reset of the other."""
+    first, second = trial.dealt(2)
+    for is_original in (True, False):
+        original = trial.count(first)
+        pair = original, original.copy()
+        changed, kept = pair if is_original else pair[::-1]
+        with unchanged(kept, "the one", "an update, merge and reset of the other"):
+            trial.add(changed, second).merge(trial.make()).reset()
+
+
+@_law
+def compute_changes_nothing(trial: Trial) -> None:
+    """`compute` gives the same again and leaves the state alone; updates leave its result alone."""
+    first, second = trial.dealt(2)
+    accumulator = trial.count(first)
+    with unchanged(accumulator, "the accumulator", "compute"):
+        numbers = trial.numbers(accumulator)
+        claim(trial.numbers(accumulator) == numbers, "compute gave other numbers again")
+        result = accumulator.compute()
+    text = result_text(result)
+    trial.add(accumulator, second)
+    claim(result_text(result) == text, "an update changed a result that compute had given")
+
+
+@_law
+def reset_forgets_everything(trial: Trial) -> None:
+    """After `reset` an accumulator is as a new one, and counts as one."""
+    accumulator = trial.whole()
+    claim(accumulator.reset() is accumulator, "reset must return the accumulator itself")
+    same("after reset", accumulator, "a new one", trial.make())
+    trial.add(accumulator, trial.batches)
+    same("counted after reset", accumulator, "counted by a new one", trial.whole())
+
+
+@_law
+def bytes_are_read_back(trial: Trial) -> None:
+    """What is read from bytes is equal to what was written, and has the same bytes and numbers."""
+    for accumulator in (trial.make(), trial.whole()):
+        data = accumulator.to_bytes()
+        claim(accumulator.to_bytes() == data, "to_bytes gave other bytes again")
+        readers = {"from_bytes": type(accumulator).from_bytes, "se.from_bytes": se.from_bytes}
+        for name, read in readers.items():
+            found = read(data)
+            claim(type(found) is type(accumulator), f"{name} gave a {type(found).__name__}")
+            same(f"what {name} read", found, "what was written", accumulator)
+            claim(found == accumulator, f"what {name} read is not equal to what was written")
+            same_numbers(trial, f"what {name} read", found, "what was written", accumulator)
+
+
+@_law
+def damaged_bytes_are_refused(trial: Trial) -> None:
+    """Bytes that are cut short or changed raise CorruptStateError."""
+    data = trial.whole().to_bytes()
+    for place in range(0, len(data), max(len(data) // 32, 1)):
+        flipped = bytearray(data)
+        flipped[place] ^= 1
+        for damaged in (data[:place], bytes(flipped)):
+            try:
+                se.from_bytes(damaged)
+            except se.CorruptStateError:
+                continue
+            raise Broken(f"bytes with damage at {place} were read.")
+
+
+@_law
+def equality_is_that_of_the_bytes(trial: Trial) -> None:
+    """Accumulators are equal if their bytes are, however they came about."""
+    whole, a, b = trial.whole(), *trial.parts(2)
+    claim(whole == trial.whole(), "two that have counted the same are not equal")
+    for one, other in [(whole, a), (whole, b), (a, b), (whole, trial.make()), (whole, a + b)]:
+        are_same = one.to_bytes() == other.to_bytes()
+        claim((one == other) is are_same, f"{one!r} == {other!r} is not what their bytes say")
+        claim((one != other) is not are_same, f"{one!r} != {other!r} is not what their bytes say")
+
+
+@_law
+def stopping_and_going_on_equals_never_stopping(trial: Trial) -> None:
+    """What is copied, pickled, or written and read between batches goes on as if it were not."""
+    ways: list[Callable[[Any], Any]] = [
+        lambda one: one.copy(),
+        lambda one: se.from_bytes(one.to_bytes()),
+        copy.deepcopy,  # by __reduce__, as pickle
+        lambda one: _loaded(trial.make(), one.state_dict()),
+    ]
+    whole = trial.whole()
+    for way in ways:
+        accumulator = way(trial.make())
+        for batch in trial.batches:
+            accumulator = way(trial.add(accumulator, [batch]))
+        same("stopped and gone on", accumulator, "never stopped", whole)
+
+
+@_law
+def merging_leaves_its_arguments_alone(trial: Trial) -> None:
+    """`+`, `merge` and `se.merge` change nothing but the accumulator that is merged into."""
+    first, second, third = trial.dealt(3)
+    a, b = trial.count(first), trial.count(second)
+    with unchanged(a, "a", "a merge of a and b"), unchanged(b, "b", "a merge of a and b"):
+        for merged in (a + b, se.merge([a, b]), trial.make().merge(a, b)):
+            trial.add(merged, third)
+    with unchanged(b, "b", "a.merge(b)"):
+        claim(a.merge(b) is a, "merge must return the accumulator itself")
+        trial.add(a, third)
+
+
+@_law
+def merge_has_an_identity(trial: Trial) -> None:
+    """Merging with an accumulator that has counted nothing changes nothing."""
+    whole = trial.whole()
+    same("a + empty", whole + trial.make(), "a", whole)
+    same("empty + a", trial.make() + whole, "a", whole)
+
+
+@_law
+def merge_is_associative(trial: Trial) -> None:
+    """(a + b) + c and a + (b + c) are the same bytes."""
+    a, b, c = trial.parts(3)
+    same("(a + b) + c", (a + b) + c, "a + (b + c)", a + (b + c))
+
+
+@_law
+def merge_is_commutative(trial: Trial) -> None:
+    """a + b and b + a are the same bytes."""
+    a, b = trial.parts(2)
+    same("a + b", a + b, "b + a", b + a)
+
+
+@_law
+def merging_with_itself_doubles(trial: Trial) -> None:
+    """a.merge(a) and a + a are all batches counted twice."""
+    whole = trial.whole()
+    twice = trial.count([*trial.batches, *trial.batches])
+    same("a + a", whole + whole, "all batches counted twice", twice)
+    same("a.merge(a)", whole.merge(whole), "all batches counted twice", twice)
+
+
+@_law
+def any_cut_gives_the_same_bytes_and_numbers(trial: Trial) -> None:
+    """However the examples are spread and merged, bytes and numbers are the same."""
+    whole, parts = trial.whole(), trial.parts(_PARTS)
+    merged = se.merge(parts)
+    everything = "one accumulator of all batches"
+    same("the merge of parts", merged, everything, whole)
+    same("their merge one by one", se.merge(iter(parts[::-1])), everything, whole)
+    tree = (parts[3] + parts[1]) + (parts[0] + parts[2])
+    same("their merge as a tree", tree, everything, whole)
+    same_numbers(trial, "the merge of parts", merged, everything, whole)
+
+
+@_law
+def any_order_of_updates_gives_the_same_bytes(trial: Trial) -> None:
+    """Pieces of the batches give the same bytes, in whatever order they are counted."""
+    pieces = [piece for part in trial.dealt(_PARTS) for piece in part]
+    whole = trial.whole()
+    same("pieces", trial.count(pieces), "whole batches", whole)
+    same("the pieces backwards", trial.count(pieces[::-1]), "whole batches", whole)
+
+
+@_law
+def others_are_refused(trial: Trial) -> None:
+    """Merging with another class or other options raises, and changes neither."""
+    for other in [_of_another_class(trial.make()), *(make() for make in trial.incompatible)]:
+        for a, b in [(trial.whole(), other), (other, trial.whole())]:
+            with unchanged(a, "a", "a merge that failed"), unchanged(b, "b", "a failed merge"):
+                try:
+                    a.merge(a, b)
+                except se.IncompatibleStateError:
+                    continue
+                raise Broken(f"{a!r} was merged with {b!r}.")
+
+
+def _takes(trial: Trial, accumulator: Any, batch: Any) -> bool:
+    """Tell whether an update takes a batch; any error is a refusal."""
+    try:
+        trial.update(accumulator, batch)
+    except Exception:
+        return False
+    return True
+
+
+def _are_equal(one: Any, other: Any) -> bool:
+    a, b = np.asarray(one), np.asarray(other)
+    return np.array_equal(a, b, equal_nan=a.dtype.kind == b.dtype.kind == "f")
+
+
+def _loaded(accumulator: Any, state_dict: dict[str, str]) -> Any:
+    accumulator.load_state_dict(state_dict)
+    return accumulator
+
+
+def _of_another_class(accumulator: Any) -> Any:
+    if isinstance(accumulator, se.RegressionAccumulator):
+        return se.ConfusionAccumulator()
+    return se.RegressionAccumulator()
