@@ -1,0 +1,233 @@
+"""Pending rows: checked, copied into a block of columns, and counted together later.
+
+A small batch costs a copy so, not a count. Nothing here knows what the rows mean.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, Generic, Literal, Self, TypeVar
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+
+__all__ = ["Block", "Held", "Rows"]
+
+Array = npt.NDArray[Any]
+StateT = TypeVar("StateT")
+
+_MAX_WHOLE = 2**53  # up to here float64 holds every integer
+
+
+@attrs.frozen(eq=False)
+class Rows:
+    """Rows that have been checked, column by column.
+
+    Parameters
+    ----------
+    columns : tuple of arrays, shapes (n, ...)
+        One at least.
+    weights : float64 or int64 array, shape (n,), optional
+        As `read_weights` gives them; by default every row counts once.
+    """
+
+    columns: tuple[Array, ...]
+    weights: Array | None = None
+
+    def __len__(self) -> int:
+        """Give the number of rows."""
+        return len(self.columns[0])
+
+    @property
+    def fixed_weights(self) -> FixedPoint | None:
+        """The weights; None if all of them are 1, which counts the same in less time."""
+        if self.weights is None or (self.weights == 1).all():
+            return None
+        return FixedPoint.of_numbers(self.weights)
+
+    @property
+    def n(self) -> FixedPoint:
+        """The sum of the weights."""
+        weights = self.fixed_weights
+        return FixedPoint(np.array(len(self))) if weights is None else weights.total()
+
+    @property
+    def max_total(self) -> int:
+        """A whole number that the sum of the weights does not pass.
+
+        That is all there may be if a weight is an integer that no block of floats can hold.
+        """
+        if self.weights is None or not len(self):
+            return len(self)
+        largest = self.weights.item(self.weights.argmax())
+        if type(largest) is int and largest > _MAX_WHOLE:
+            return MAX_TOTAL
+        return len(self) * (int(largest) + 1)
+
+    @classmethod
+    def joined(cls, parts: Sequence[Self]) -> Self:
+        """Put rows of several blocks end to end."""
+        columns = tuple(map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+        if all(part.weights is None for part in parts):
+            return cls(columns)
+        ones = (np.ones(len(part)) if part.weights is None else part.weights for part in parts)
+        return cls(columns, np.concatenate(list(ones)))
+
+    @classmethod
+    def in_batches(cls, parts: Iterable[Self], size: int) -> Iterator[Self]:
+        """Join rows of many blocks until there are about so many: a few cost as much."""
+        together: list[Self] = []
+        for part in parts:
+            together.append(part)
+            if sum(map(len, together)) >= size:
+                yield cls.joined(together)
+                together = []
+        if together:
+            yield cls.joined(together)
+
+
+class Block:
+    """Preallocated columns, which fill up with rows.
+
+    Rows in use never change: those of later batches are written behind them. How many are in
+    use is known to `Held` alone, so that a reader never sees half a batch.
+
+    Parameters
+    ----------
+    columns : tuple of arrays, shapes (capacity or more, ...)
+    capacity : int
+        How many rows may be pending. What is behind them is for the owner to work in.
+
+    Attributes
+    ----------
+    weights : float64 array, optional
+        Allocated when the first weight comes; the rows before it count once.
+    """
+
+    __slots__ = ("capacity", "columns", "weights")
+
+    columns: tuple[Array, ...]
+    capacity: int
+    weights: Array | None
+
+    def __init__(self, columns: tuple[Array, ...], capacity: int) -> None:
+        self.columns, self.capacity, self.weights = columns, capacity, None
+
+    @classmethod
+    def like(
+        cls, columns: tuple[Array, ...], capacity: int, *, order: Literal["C", "F"] = "C"
+    ) -> Self:
+        """Make an empty block for rows like these; memory that is not written to is not taken."""
+        empty = (np.empty((capacity, *part.shape[1:]), part.dtype, order) for part in columns)
+        return cls(tuple(empty), capacity)
+
+    def wide_enough(self, columns: tuple[Array, ...], used: int) -> Block:
+        """Give a block whose items are as wide as those of a batch, with the rows in use."""
+        pairs = list(zip(self.columns, columns, strict=True))
+        if all(part.itemsize <= own.itemsize for own, part in pairs):
+            return self
+        wide = []
+        for own, part in pairs:
+            if part.itemsize > own.itemsize:
+                kept, own = own, np.empty_like(own, part.dtype)
+                own[:used] = kept[:used]
+            wide.append(own)
+        block = Block(tuple(wide), self.capacity)
+        block.weights = self.weights
+        return block
+
+    def put(self, start: int, rows: Rows) -> int:
+        """Write a batch from a row on, and tell where it ends."""
+        end = start + len(rows)
+        for own, part in zip(self.columns, rows.columns, strict=True):
+            own[start:end] = part
+        self.put_weights(start, end, rows.weights)
+        return end
+
+    def put_weights(self, start: int, end: int, weights: Array | None) -> None:
+        """Write the weights of a batch, the columns of which are written."""
+        own = self.weights
+        if own is None:
+            if weights is None:
+                return
+            own = np.empty(len(self.columns[0]))
+            own[:start] = 1.0
+        own[start:end] = 1.0 if weights is None else weights
+        self.weights = own
+
+    def rows(self, end: int) -> Rows:
+        """Give the rows up to an end; they are views."""
+        weights = None if self.weights is None else self.weights[:end]
+        return Rows(tuple(column[:end] for column in self.columns), weights)
+
+
+_NO_BLOCK = Block((), 0)
+
+
+class Held(Generic[StateT]):
+    """A state, and the rows in use of a block, which are pending to be counted into it.
+
+    Each update replaces it as a whole, the last thing it does. Rows are only written where the
+    total of the weights stays within 2**63 - 1, so that counting them cannot fail.
+
+    Parameters
+    ----------
+    state : State
+        What has been counted.
+    block : Block
+    used : int
+        How many rows of the block are in use.
+    spare : int
+        How much weight may still come as pending rows.
+
+    Attributes
+    ----------
+    read : State, optional
+        The state of everything, where whoever read it first left it for the next.
+    """
+
+    __slots__ = ("block", "read", "spare", "state", "used")
+
+    state: StateT
+    block: Block
+    used: int
+    spare: int
+    read: StateT | None
+
+    def __init__(self, state: StateT, block: Block, used: int, spare: int) -> None:
+        self.state, self.block, self.used, self.spare, self.read = state, block, used, spare, None
+
+    @classmethod
+    def of(cls, state: Any, block: Block = _NO_BLOCK) -> Held[Any]:
+        """Hold a state, and an empty block; without one no row can be pending."""
+        spare = MAX_TOTAL - 1 - int(state.n.whole) if block.capacity else 0
+        return cls(state, block, 0, spare)
+
+    @property
+    def rows(self) -> Rows:
+        """The pending rows; they are views."""
+        return self.block.rows(self.used)
+
+    @property
+    def n(self) -> FixedPoint:
+        """The sum of the weights of everything."""
+        state: Any = self.state
+        total: FixedPoint = state.n
+        return total + self.rows.n if self.used else total
+
+    def has_capacity_for(self, n_rows: int, max_total: int) -> bool:
+        """Tell whether so many rows may be written, whose weights sum to no more than a total.
+
+        What has been read is not to be counted again, so that nothing is written behind it.
+        """
+        is_free = self.used + n_rows <= self.block.capacity and max_total <= self.spare
+        return is_free and self.read is None
+
+    def extended(self, rows: Rows, max_total: int) -> Held[StateT]:
+        """Write a batch, for which there is capacity, behind the rows in use."""
+        block = self.block.wide_enough(rows.columns, self.used)
+        end = block.put(self.used, rows)
+        return Held(self.state, block, end, self.spare - max_total)
