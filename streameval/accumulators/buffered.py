@@ -62,13 +62,13 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         return self
 
     def _extended(self, held: Held[StateT], rows: Rows) -> Held[StateT]:
-        size, max_total = len(rows), rows.max_total
-        if not size:
+        if not rows.size:
             return held
-        is_free = held.has_capacity_for(size, max_total)  # asked once: a reader may change it
+        max_total = rows.max_total
+        is_free = held.has_capacity_for(rows, max_total)  # asked once: a reader may change it
         if not is_free:
             held = self._next(held, rows)
-        if is_free or held.has_capacity_for(size, max_total):
+        if is_free or held.has_capacity_for(rows, max_total):
             return held.extended(rows, max_total)
         return Held.of(self._with_rows(self._counted(held), rows))
 
@@ -76,9 +76,9 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         """Count what is pending, and make an empty block for rows like these if they fit it."""
         state = self._counted(held)
         capacity = self._capacity(state, rows)
-        if len(rows) > capacity:
+        if rows.size > capacity:
             return Held.of(state)
-        return Held.of(state, Block.like(rows.columns, capacity, order=self._order))
+        return Held.of(state, Block.like(rows, capacity, order=self._order))
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count the pending rows of all together: a few cost as much as thousands."""

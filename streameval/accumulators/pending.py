@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, Self, TypeVar
 
-import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.inputs.texts import Texts
 
 __all__ = ["Block", "Held", "Rows"]
 
@@ -22,7 +22,6 @@ StateT = TypeVar("StateT")
 _MAX_WHOLE = 2**53  # up to here float64 holds every integer
 
 
-@attrs.frozen(eq=False)
 class Rows:
     """Rows that have been checked, column by column.
 
@@ -32,14 +31,26 @@ class Rows:
         One at least.
     weights : float64 or int64 array, shape (n,), optional
         As `read_weights` gives them; by default every row counts once.
+    texts : Texts, optional
+        What the codes in a column stand for. A block holds the codes of one dictionary, which
+        goes with it.
+
+    Attributes
+    ----------
+    size : int
+        The number of rows.
     """
 
-    columns: tuple[Array, ...]
-    weights: Array | None = None
+    __slots__ = ("columns", "size", "texts", "weights")  # made by each update: attrs takes longer
 
-    def __len__(self) -> int:
-        """Give the number of rows."""
-        return len(self.columns[0])
+    def __init__(
+        self,
+        columns: tuple[Array, ...],
+        weights: Array | None = None,
+        texts: Texts | None = None,
+    ) -> None:
+        self.columns, self.weights, self.texts = columns, weights, texts
+        self.size = len(columns[0])
 
     @property
     def fixed_weights(self) -> FixedPoint | None:
@@ -52,7 +63,7 @@ class Rows:
     def n(self) -> FixedPoint:
         """The sum of the weights."""
         weights = self.fixed_weights
-        return FixedPoint(np.array(len(self))) if weights is None else weights.total()
+        return FixedPoint(np.array(self.size)) if weights is None else weights.total()
 
     @property
     def max_total(self) -> int:
@@ -60,31 +71,36 @@ class Rows:
 
         That is all there may be if a weight is an integer that no block of floats can hold.
         """
-        if self.weights is None or not len(self):
-            return len(self)
+        if self.weights is None:
+            return self.size
         largest = self.weights.item(self.weights.argmax())
         if type(largest) is int and largest > _MAX_WHOLE:
             return MAX_TOTAL
-        return len(self) * (int(largest) + 1)
+        return self.size * (int(largest) + 1)
 
     @classmethod
     def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put rows of several blocks end to end."""
+        """Put rows of several blocks, whose codes are of one dictionary, end to end."""
+        if len(parts) == 1:
+            return parts[0]
         columns = tuple(map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
+        texts = parts[0].texts
         if all(part.weights is None for part in parts):
-            return cls(columns)
-        ones = (np.ones(len(part)) if part.weights is None else part.weights for part in parts)
-        return cls(columns, np.concatenate(list(ones)))
+            return cls(columns, None, texts)
+        ones = (np.ones(part.size) if part.weights is None else part.weights for part in parts)
+        return cls(columns, np.concatenate(list(ones)), texts)
 
     @classmethod
     def in_batches(cls, parts: Iterable[Self], size: int) -> Iterator[Self]:
         """Join rows of many blocks until there are about so many: a few cost as much."""
         together: list[Self] = []
+        n_rows = 0
         for part in parts:
-            together.append(part)
-            if sum(map(len, together)) >= size:
+            if together and (n_rows >= size or part.texts is not together[0].texts):
                 yield cls.joined(together)
-                together = []
+                together, n_rows = [], 0
+            together.append(part)
+            n_rows += part.size
         if together:
             yield cls.joined(together)
 
@@ -100,6 +116,7 @@ class Block:
     columns : tuple of arrays, shapes (capacity or more, ...)
     capacity : int
         How many rows may be pending. What is behind them is for the owner to work in.
+    texts : Texts, optional
 
     Attributes
     ----------
@@ -107,52 +124,61 @@ class Block:
         Allocated when the first weight comes; the rows before it count once.
     """
 
-    __slots__ = ("capacity", "columns", "weights")
+    __slots__ = ("capacity", "columns", "texts", "weights")
 
     columns: tuple[Array, ...]
     capacity: int
+    texts: Texts | None
     weights: Array | None
 
-    def __init__(self, columns: tuple[Array, ...], capacity: int) -> None:
-        self.columns, self.capacity, self.weights = columns, capacity, None
+    def __init__(
+        self, columns: tuple[Array, ...], capacity: int, texts: Texts | None = None
+    ) -> None:
+        self.columns, self.capacity, self.texts, self.weights = columns, capacity, texts, None
 
     @classmethod
-    def like(
-        cls, columns: tuple[Array, ...], capacity: int, *, order: Literal["C", "F"] = "C"
-    ) -> Self:
+    def like(cls, rows: Rows, capacity: int, *, order: Literal["C", "F"] = "C") -> Self:
         """Make an empty block for rows like these; memory that is not written to is not taken."""
-        empty = (np.empty((capacity, *part.shape[1:]), part.dtype, order) for part in columns)
-        return cls(tuple(empty), capacity)
+        shapes = ((capacity, *part.shape[1:]) for part in rows.columns)
+        pairs = zip(shapes, rows.columns, strict=True)
+        return cls(
+            tuple(np.empty(shape, part.dtype, order) for shape, part in pairs),
+            capacity,
+            rows.texts,
+        )
 
     def wide_enough(self, columns: tuple[Array, ...], used: int) -> Block:
         """Give a block whose items are as wide as those of a batch, with the rows in use."""
-        pairs = list(zip(self.columns, columns, strict=True))
-        if all(part.itemsize <= own.itemsize for own, part in pairs):
-            return self
-        wide = []
-        for own, part in pairs:
+        for own, part in zip(self.columns, columns, strict=True):
             if part.itemsize > own.itemsize:
-                kept, own = own, np.empty_like(own, part.dtype)
-                own[:used] = kept[:used]
-            wide.append(own)
-        block = Block(tuple(wide), self.capacity)
+                return self._widened(columns, used)
+        return self
+
+    def _widened(self, columns: tuple[Array, ...], used: int) -> Block:
+        wide = []
+        for own, part in zip(self.columns, columns, strict=True):
+            wider = own
+            if part.itemsize > own.itemsize:
+                wider = np.empty_like(own, part.dtype)
+                wider[:used] = own[:used]
+            wide.append(wider)
+        block = Block(tuple(wide), self.capacity, self.texts)
         block.weights = self.weights
         return block
 
     def put(self, start: int, rows: Rows) -> int:
         """Write a batch from a row on, and tell where it ends."""
-        end = start + len(rows)
+        end = start + rows.size
         for own, part in zip(self.columns, rows.columns, strict=True):
             own[start:end] = part
-        self.put_weights(start, end, rows.weights)
+        if rows.weights is not None or self.weights is not None:
+            self.put_weights(start, end, rows.weights)
         return end
 
     def put_weights(self, start: int, end: int, weights: Array | None) -> None:
-        """Write the weights of a batch, the columns of which are written."""
+        """Write the weights of a batch, the columns of which are written; None is 1 for each."""
         own = self.weights
         if own is None:
-            if weights is None:
-                return
             own = np.empty(len(self.columns[0]))
             own[:start] = 1.0
         own[start:end] = 1.0 if weights is None else weights
@@ -161,7 +187,7 @@ class Block:
     def rows(self, end: int) -> Rows:
         """Give the rows up to an end; they are views."""
         weights = None if self.weights is None else self.weights[:end]
-        return Rows(tuple(column[:end] for column in self.columns), weights)
+        return Rows(tuple(column[:end] for column in self.columns), weights, self.texts)
 
 
 _NO_BLOCK = Block((), 0)
@@ -218,13 +244,14 @@ class Held(Generic[StateT]):
         total: FixedPoint = state.n
         return total + self.rows.n if self.used else total
 
-    def has_capacity_for(self, n_rows: int, max_total: int) -> bool:
-        """Tell whether so many rows may be written, whose weights sum to no more than a total.
+    def has_capacity_for(self, rows: Rows, max_total: int) -> bool:
+        """Tell whether a batch may be written, whose weights sum to no more than a total.
 
         What has been read is not to be counted again, so that nothing is written behind it.
         """
-        is_free = self.used + n_rows <= self.block.capacity and max_total <= self.spare
-        return is_free and self.read is None
+        block = self.block
+        is_free = self.used + rows.size <= block.capacity and max_total <= self.spare
+        return is_free and self.read is None and rows.texts is block.texts
 
     def extended(self, rows: Rows, max_total: int) -> Held[StateT]:
         """Write a batch, for which there is capacity, behind the rows in use."""

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS
 
+import streameval.accumulators.curve
 import streameval.accumulators.grouped
-import streameval.accumulators.waiting_rows
 import streameval.metrics.ranking
 
 
@@ -16,10 +16,10 @@ import streameval.metrics.ranking
 def small_blocks() -> Iterator[None]:
     """Let a block of waiting rows fill up after a few of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streameval.accumulators.waiting_rows, "_ENTRIES", 12)
-        patch.setattr(streameval.accumulators.waiting_rows, "_LEAST_ROWS", 4)
-        patch.setattr(streameval.accumulators.waiting_rows, "_MOST_ENTRIES", 30)
-        patch.setattr(streameval.accumulators.grouped, "_WAITING_ROWS", 12)
+        patch.setattr(streameval.accumulators.curve, "_ENTRIES", 12)
+        patch.setattr(streameval.accumulators.curve, "_MIN_ROWS", 4)
+        patch.setattr(streameval.accumulators.curve, "_MAX_ENTRIES", 30)
+        patch.setattr(streameval.accumulators.grouped, "_CAPACITY", 12)
         for module, name, size in RANKING_BLOCKS:
             patch.setattr(module, name, size)
         yield

@@ -45,7 +45,7 @@ MODULES = [
         "accumulators.curve",
         "accumulators.grouped",
         "accumulators.scored_rows",
-        "accumulators.waiting_rows",
+        "inputs.texts",
         "configs.curve",
         "configs.grouped",
     ),

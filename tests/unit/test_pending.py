@@ -17,6 +17,7 @@ LAST = 2**63 - 1
 random = np.random.default_rng(0)
 BINARY, SCORES = random.integers(0, 2, ROWS), random.random(ROWS)
 OF_FIVE, SHARES = random.integers(0, 5, ROWS), random.dirichlet(np.ones(5), ROWS)
+NAMES = np.array(["no", "yes", "", "z", "10", "9"], dtype=object)
 WEIGHTS = random.integers(0, 5, ROWS) / 4
 
 
@@ -35,6 +36,17 @@ class Case:
 CASES = {
     "regression": Case(se.RegressionAccumulator, (random.normal(size=ROWS), SCORES)),
     "calibration": Case(se.CalibrationAccumulator, (BINARY, SCORES)),
+    "curve": Case(se.PRCurveSketch, (BINARY, SCORES)),
+    "curve of real scores": Case(
+        lambda: se.PRCurveSketch(scores="real"), (BINARY, SCORES.astype(np.float32))
+    ),
+    "exact curve": Case(lambda: se.PRCurveSketch(None), (BINARY, SCORES)),
+    "coarse curve": Case(lambda: se.PRCurveSketch(4), (BINARY, SCORES)),
+    "curves of 5": Case(lambda: se.PRCurveSketch(classes=5), (OF_FIVE, SHARES)),
+    "named curve": Case(lambda: se.PRCurveSketch(pos_label="yes"), (NAMES[BINARY], SCORES)),
+    "grouped": Case(se.GroupedAUC, (BINARY, SCORES, OF_FIVE * 7)),
+    "coarse grouped": Case(lambda: se.GroupedAUC(100), (BINARY, SCORES, OF_FIVE * 7)),
+    "grouped by text": Case(se.GroupedAUC, (BINARY, SCORES, NAMES[OF_FIVE])),
     "calibration of 5": Case(lambda: se.CalibrationAccumulator(classes=5), (OF_FIVE, SHARES)),
 }
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
@@ -161,7 +173,7 @@ def test_a_block_holds_few_numbers_however_wide_the_rows() -> None:
 
 def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
     narrow, wide = np.array([0.25, 0.5], np.float32), np.array([1 / 3])
-    block = Block.like((narrow, np.ones(2, bool)), 8)
+    block = Block.like(Rows((narrow, np.ones(2, bool))), 8)
     state = se.RegressionAccumulator()._state
     first = Held.of(state, block).extended(Rows((narrow, np.ones(2, bool))), 2)
     second = first.extended(Rows((wide, np.zeros(1, bool)), np.array([0.5])), 1)
