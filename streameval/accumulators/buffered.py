@@ -52,6 +52,11 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     def _total(self) -> FixedPoint:
         return self._held.n
 
+    def _fork(self) -> Self:
+        made = super()._fork()
+        made._held = self._held.fixed()
+        return made
+
     def _counted(self, held: Held[StateT]) -> StateT:
         """Count the pending rows."""
         return self._with_rows(held.state, held.rows) if held.used else held.state
@@ -64,12 +69,12 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     def _extended(self, held: Held[StateT], rows: Rows) -> Held[StateT]:
         if not rows.size:
             return held
-        max_total = rows.max_total
-        is_free = held.has_capacity_for(rows, max_total)  # asked once: a reader may change it
+        needed = rows.needed
+        is_free = held.has_capacity_for(rows, needed)  # asked once: a reader may change it
         if not is_free:
             held = self._next(held, rows)
-        if is_free or held.has_capacity_for(rows, max_total):
-            return held.extended(rows, max_total)
+        if is_free or held.has_capacity_for(rows, needed):
+            return held.extended(rows, needed)
         return Held.of(self._with_rows(self._counted(held), rows))
 
     def _next(self, held: Held[StateT], rows: Rows) -> Held[StateT]:
@@ -78,7 +83,11 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         capacity = self._capacity(state, rows)
         if rows.size > capacity:
             return Held.of(state)
-        return Held.of(state, Block.like(rows, capacity, order=self._order))
+        return Held.of(state, self._block(rows, capacity))
+
+    def _block(self, rows: Rows, capacity: int) -> Block:
+        """Make an empty block for rows like these."""
+        return Block.like(rows, capacity, order=self._order)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count the pending rows of all together: a few cost as much as thousands."""

@@ -211,7 +211,7 @@ class PRCurveSketch(BufferedAccumulator[CurveConfig, ScoreTables], kind=3, confi
             return super()._next(held, rows)
         block = Block.like(rows, _MAX_ENTRIES // self._config.n_curves, order=self._order)
         empty: Held[ScoreTables] = Held.of(held.state, block)
-        return empty.extended(held.rows, held.used) if held.used else empty
+        return empty.extended(held.rows, 0) if held.used else empty
 
     def _capacity(self, state: ScoreTables, rows: Rows) -> int:
         # it grows with the cells, so that a row costs the same however many there are

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, final
 
+import numpy as np
+
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Held, Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
+from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import distinct
-from streameval.inputs.texts import Texts
 from streameval.results.grouped import GroupedCurves
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
@@ -106,10 +108,10 @@ class GroupedAUC(BufferedAccumulator[GroupedConfig, GroupTables], kind=5, config
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_score, group, optional=(sample_weight,))
-        texts = self._held.block.texts
-        if texts is None or len(texts) > _MAX_TEXTS:
-            texts = Texts()
-        rows = read_grouped(**given, config=self._config, texts=texts)
+        dictionary = self._held.block.dictionary
+        if dictionary is None or len(dictionary) > _MAX_TEXTS:
+            dictionary = Dictionary()
+        rows = read_grouped(**given, config=self._config, dictionary=dictionary)
         return self._append(rows)
 
     def compute(self) -> GroupedCurves:
@@ -129,9 +131,9 @@ class GroupedAUC(BufferedAccumulator[GroupedConfig, GroupTables], kind=5, config
 
     def _check_type(self, held: Held[GroupTables], rows: Rows) -> None:
         """Refuse groups of another type than those before."""
-        are_texts = rows.texts is not None
+        are_texts = rows.dictionary is not None
         if held.used:
-            were_texts = held.block.texts is not None
+            were_texts = held.block.dictionary is not None
         elif len(held.state.groups):
             were_texts = held.state.groups.kind == "text"
         else:
@@ -143,9 +145,9 @@ class GroupedAUC(BufferedAccumulator[GroupedConfig, GroupTables], kind=5, config
     def _count(self, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
         groups, places = distinct(codes, name="group")
-        if rows.texts is not None:
-            texts = rows.texts.decode(groups)
-            groups, rank = distinct(texts, name="group")
+        if rows.dictionary is not None:
+            texts = rows.dictionary.decode(groups)
+            groups, rank = distinct(np.array(texts, dtype=object), name="group")
             places = rank[places]
         scored = ScoredRows(scores[None], self._config.scores, positive[None], rows.fixed_weights)
         return GroupTables.of(groups, places, scored)

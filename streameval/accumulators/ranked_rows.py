@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.decisions import present
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import JUDGED, RankingConfig
 from streameval.errors import InvalidInputError
@@ -23,7 +22,7 @@ from streameval.inputs.arrays import (
     first_true,
     shape_text,
 )
-from streameval.inputs.labels import canonical_label, distinct
+from streameval.inputs.labels import canonical_label, distinct, present
 from streameval.states.queries import MOST_ROWS, check_documents
 from streameval.states.ranking_rows import Rows
 

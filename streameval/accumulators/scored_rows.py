@@ -9,7 +9,6 @@ from typing import Any, Self
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.decisions import present
 from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig
 from streameval.configs.grouped import GroupedConfig
@@ -25,8 +24,8 @@ from streameval.inputs.arrays import (
     first_true,
     read_weights,
 )
-from streameval.inputs.labels import Label, canonical_label, encode
-from streameval.inputs.texts import Texts
+from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.labels import Label, canonical_label, encode, present
 
 __all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 
@@ -100,7 +99,7 @@ def read_grouped(
     group: Any,
     sample_weight: Any,
     config: GroupedConfig,
-    texts: Texts,
+    dictionary: Dictionary,
 ) -> Rows:
     """Read one batch of examples in groups, all of it or nothing.
 
@@ -119,11 +118,11 @@ def read_grouped(
     rows, counted = batch.rows, batch.counted
     check_vector(groups, rows=rows.size if counted is None else len(counted), name="group")
     are_texts = groups.dtype == object
-    codes = texts.encode(groups.tolist(), name="group") if are_texts else groups
+    codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
     if counted is not None:
         codes = codes[counted]
     columns = *(column[:, 0] for column in rows.columns), codes
-    return Rows(columns, rows.weights, texts if are_texts else None)
+    return Rows(columns, rows.weights, dictionary if are_texts else None)
 
 
 def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:

@@ -117,6 +117,11 @@ class FixedPoint:
             return chosen
         return FixedPoint(chosen.whole)
 
+    def repeat(self, times: int) -> FixedPoint:
+        """Give each item of a vector some times in a row."""
+        fraction = None if self.fraction is None else self.fraction.repeat(times)
+        return FixedPoint(self.whole.repeat(times), fraction)
+
     def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
         """Put 0 in place of some items."""
         fraction = None if self.fraction is None else self.fraction * kept

@@ -27,7 +27,6 @@ MODULES = [
         "accumulators.decisions",
     ),
     *(
-        "accumulators.plain_batches",
         "accumulators.highest_scores",
         "accumulators.confusion",
         "states.confusion",
@@ -45,7 +44,7 @@ MODULES = [
         "accumulators.curve",
         "accumulators.grouped",
         "accumulators.scored_rows",
-        "inputs.texts",
+        "inputs.dictionary",
         "configs.curve",
         "configs.grouped",
     ),

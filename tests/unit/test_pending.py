@@ -34,6 +34,27 @@ class Case:
 
 
 CASES = {
+    "labels": Case(se.ConfusionAccumulator, (BINARY, BINARY[::-1])),
+    "thresholded": Case(se.ConfusionAccumulator, (BINARY, SCORES.astype(np.float32))),
+    "classes": Case(lambda: se.ConfusionAccumulator(5), (OF_FIVE, OF_FIVE[::-1])),
+    "highest of 5": Case(lambda: se.ConfusionAccumulator(5), (OF_FIVE, SHARES)),
+    "many classes": Case(lambda: se.ConfusionAccumulator(300), (OF_FIVE * 70, OF_FIVE[::-1])),
+    "numbers as classes": Case(
+        lambda: se.ConfusionAccumulator([4, 3, 2, 1, 0]), (OF_FIVE, OF_FIVE[::-1])
+    ),
+    "texts as classes": Case(
+        lambda: se.ConfusionAccumulator(NAMES.tolist()), (NAMES[OF_FIVE], NAMES[OF_FIVE[::-1]])
+    ),
+    "ignored label": Case(
+        lambda: se.ConfusionAccumulator(6, ignore_label=5), (OF_FIVE, OF_FIVE[::-1])
+    ),
+    "observed texts": Case(
+        lambda: se.ConfusionAccumulator("auto"), (NAMES[OF_FIVE], NAMES[BINARY])
+    ),
+    "observed numbers": Case(lambda: se.ConfusionAccumulator("auto"), (OF_FIVE - 2, BINARY * 7)),
+    "multilabel": Case(
+        lambda: se.ConfusionAccumulator(5, multilabel=True), (SHARES > 0.2, SHARES[::-1])
+    ),
     "regression": Case(se.RegressionAccumulator, (random.normal(size=ROWS), SCORES)),
     "calibration": Case(se.CalibrationAccumulator, (BINARY, SCORES)),
     "curve": Case(se.PRCurveSketch, (BINARY, SCORES)),
