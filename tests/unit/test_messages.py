@@ -660,6 +660,7 @@ TWICE = pa.table([[1], [1], [1]], names=["y_true", "y_true", "y_pred"])
 OVERFLOW = "`sample_weight` would bring the total past 2**63 - 1."
 TOTALS = [
     Case("total", add(1), OVERFLOW, se.CountOverflowError),
+    Case("total-weight", add(2), OVERFLOW, se.CountOverflowError),
     Case("total-half", add_halves, OVERFLOW, se.CountOverflowError),
     Case(
         "total-pooled",
