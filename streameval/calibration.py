@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1 look for `CalibrationAccumulator`."""
+"""Where pickles of release 0.1.0 look for `CalibrationAccumulator`."""
 
 from streameval.accumulators.calibration import CalibrationAccumulator
 

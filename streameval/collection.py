@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1 look for `Collection`."""
+"""Where pickles of release 0.1.0 look for `Collection`."""
 
 from streameval.accumulators.collection import Collection
 

@@ -1,4 +1,4 @@
-"""Where pickles of release 0.1 look for `GroupedAUC`."""
+"""Where pickles of release 0.1.0 look for `GroupedAUC`."""
 
 from streameval.accumulators.grouped import GroupedAUC
 

@@ -15,8 +15,10 @@ from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
+    are_empty,
     as_array,
     as_labels,
+    as_labels_or_scores,
     as_scores,
     check_matrix,
     check_vector,
@@ -120,9 +122,9 @@ class CalibrationAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_prob, optional=(sample_weight,))
-        truth = as_array(given["y_true"], name="y_true")
+        truth = as_labels_or_scores(given["y_true"], name="y_true")
         probability = as_array(given["y_prob"], name="y_prob")
-        if not len(np.atleast_1d(truth)) and not len(np.atleast_1d(probability)):
+        if are_empty(truth, probability):
             read_weights(given["sample_weight"], rows=0)
             return self
         labels = as_labels(truth, name="y_true")

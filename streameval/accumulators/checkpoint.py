@@ -7,7 +7,7 @@ import os
 import secrets
 import stat
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
@@ -17,8 +17,10 @@ from streameval.states import codec
 
 __all__ = ["from_bytes", "load", "replace_file", "save"]
 
+_PIECE = 2**20
 
-def from_bytes(data: bytes) -> Any:
+
+def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     """Read any accumulator from its bytes.
 
     Parameters
@@ -85,6 +87,8 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
 def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
     """Put bytes into a file, all or nothing, as `save` does."""
     target = Path(os.path.realpath(path))  # a link stays, and its file is replaced
+    if target.is_symlink():  # one that leads back to itself
+        raise OSError(errno.ELOOP, os.strerror(errno.ELOOP), os.fspath(path))
     if target.is_dir():
         raise IsADirectoryError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     if target.exists() and not target.is_file():
@@ -99,8 +103,10 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         new.replace(target)
-    except BaseException:
+    except BaseException as error:
         new.unlink(missing_ok=True)
+        if isinstance(error, OSError):  # it may name the new file, which is nobody's business
+            raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise
     _flush_folder(target.parent)
 
@@ -116,11 +122,25 @@ def load(path: str | os.PathLike[str]) -> Any:
     Raises
     ------
     CorruptStateError, UnsupportedVersionError
-        As `from_bytes`.
+        As `from_bytes`. A file that begins otherwise than a state, or is shorter or longer than it
+        declares to be, is refused before it is read.
     OSError
         When the file cannot be read.
     """
-    return from_bytes(Path(path).read_bytes())
+    with Path(path).open("rb") as file:
+        return from_bytes(_read(file))
+
+
+def _read(file: BinaryIO) -> bytearray:
+    """Read a state; what cannot be one is refused at its first bytes, however long it is."""
+    status = os.fstat(file.fileno())
+    # Pipes have no size, and some file systems give 0 for what they make up while it is read.
+    size = (status.st_size or None) if stat.S_ISREG(status.st_mode) else None
+    data = bytearray(file.read(codec.PREFIX.size))
+    end = codec.read_prefix(data, size).size + 1  # one byte past the end shows that there are more
+    while piece := file.read(min(end - len(data), _PIECE)):
+        data += piece
+    return data
 
 
 def _flush_folder(folder: Path) -> None:

@@ -19,7 +19,7 @@ from streameval.states.ranking import QueryValues, RankingState
 from streameval.states.ranking_parts import Parts, summed, with_batch
 from streameval.states.ranking_rows import Rows, complete_queries
 
-__all__ = ["HeldQueries", "OnQueries", "completed"]
+__all__ = ["HeldQueries", "OnQueries", "completed", "missed"]
 
 OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
 
@@ -87,6 +87,21 @@ def completed(
         if queries.ids is None:
             raise InvalidInputError("`query` is missing: `on_queries` needs ids.")
         kept = attrs.evolve(config, per_query=True)
-        state = RankingState.of_complete(values, queries.ids, kept)
-        on_queries(Ranking.of(state, kept, empty=None, missing=None).per_query())
+        _tell(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
     return RankingState.of_complete(values, queries.ids, config)
+
+
+def missed(
+    ids: npt.NDArray[Any], config: RankingConfig, on_queries: OnQueries | None
+) -> RankingState:
+    """Count judged queries that are absent; `on_queries` gets what they count, if they do."""
+    if on_queries is not None and len(ids):
+        kept = attrs.evolve(config, per_query=True)
+        _tell(RankingState.of_missing(ids, kept), kept, on_queries)
+    return RankingState.of_missing(ids, config)
+
+
+def _tell(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:
+    columns = Ranking.of(state, config, empty=None, missing=None).per_query()
+    if len(columns["query"]):
+        on_queries(columns)

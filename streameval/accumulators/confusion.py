@@ -20,7 +20,14 @@ from streameval.accumulators.pending import Block, Held, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.arrays import as_array, as_labels, check_vector, read_weights
+from streameval.inputs.arrays import (
+    are_empty,
+    as_array,
+    as_labels,
+    as_labels_or_scores,
+    check_vector,
+    read_weights,
+)
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import (
     Classes,
@@ -158,7 +165,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
-            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+            y_true = as_labels_or_scores(y_true, name="y_true")
+            y_pred = as_labels_or_scores(y_pred, name="y_pred")
         held = self._held
         block = held.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
@@ -237,7 +245,7 @@ class ConfusionAccumulator(
         return Held(state, block, held.used, held.spare - rows)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
-        if not len(np.atleast_1d(y_true)) and not len(np.atleast_1d(y_pred)):
+        if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
         if self._config.is_open:

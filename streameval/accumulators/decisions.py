@@ -29,7 +29,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
-from streameval.inputs.labels import Label, code_of, encode, present
+from streameval.inputs.labels import Label, code_of, encode, equal, present
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
 __all__ = ["CodeBlock", "Decided", "FastReader", "code_capacity", "read_decided"]
@@ -109,7 +109,7 @@ def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
     """Mark the rows or entries whose truth does not count; None if all do."""
     if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
         return None
-    ignored = np.asarray(labels == ignore_label)
+    ignored = equal(labels, ignore_label)
     return ignored if ignored.any() else None
 
 

@@ -14,6 +14,7 @@ from streameval.configs.ranking import JUDGED, RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.row_order import grouped
 from streameval.inputs.arrays import (
+    are_empty,
     as_array,
     as_comparable,
     as_labels,
@@ -57,7 +58,10 @@ def read_rows(
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    levels, scores = as_array(relevance, name="relevance"), as_array(score, name="score")
+    levels = as_array(relevance, name="relevance", allow_missing=True)
+    scores = as_array(score, name="score", allow_missing=True)
+    if are_empty(levels, scores):
+        return _no_rows(query=query, mask=mask, retrieved=retrieved, doc=doc, total=num_relevant)
     shape = _shape(levels, scores, query, config)
     real = None if mask is None else _flags(mask, shape, "mask")
     rows, order = _rows(levels, scores, query, real, retrieved, doc, config)
@@ -68,6 +72,20 @@ def read_rows(
     if config.unjudged == "drop" and rows.relevance.dtype.kind == "f":
         rows = rows.select(~np.isnan(rows.relevance))
     return rows
+
+
+def _no_rows(*, total: Any, **optional: Any) -> Rows:
+    """Read an empty batch, whose arrays may have any shape and type."""
+    if not isinstance(total, Mapping):
+        optional["num_relevant"] = total
+    for name, value in optional.items():
+        array = np.zeros(0) if value is None else as_array(value, name=name)
+        if not are_empty(array):
+            raise InvalidInputError(
+                f"`{name}` must have no rows, as `relevance` has none, got {shape_text(array)}."
+            )
+    nothing = np.zeros(0, dtype=np.int64)
+    return Rows(None, nothing, nothing, nothing, np.zeros(0), None, None)
 
 
 def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> tuple[int, ...]:
@@ -287,7 +305,7 @@ def _declared(
         numbers = as_labels(value, name="num_relevant")
         check_vector(numbers, rows=len(rows), name="num_relevant")
         _check_numbers(numbers)
-        return numbers if order is None else numbers[order]
+        return numbers.copy() if order is None else numbers[order]
     numbers = _looked_up(value, rows)
     _check_numbers(numbers)
     return numbers

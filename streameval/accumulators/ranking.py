@@ -8,7 +8,7 @@ from typing import Any, Literal, Self, final
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.completed_queries import HeldQueries, OnQueries, completed
+from streameval.accumulators.completed_queries import HeldQueries, OnQueries, completed, missed
 from streameval.accumulators.query_ids import check_new, open_places, read_ids
 from streameval.accumulators.ranked_rows import read_rows
 from streameval.configs.measures import DEFAULT_MEASURES
@@ -262,7 +262,8 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
             Count the judged queries that the run lacks as missing. A worker with a part of the
             run passes False, and one caller adds `add_missing`.
         on_queries : callable, optional
-            As in `update`; called for each block of queries.
+            As in `update`; called for each block of queries, and with the missing ones where
+            a measure counts them.
 
         Returns
         -------
@@ -291,7 +292,7 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
             check_new(names, self._held.parts, name="qrels")
-            state = self._sum(state, RankingState.of_missing(names, self._config))
+            state = self._sum(state, missed(names, self._config, on_queries))
         return self._absorb(state)
 
     def close(self, ids: Any = None, *, on_queries: OnQueries | None = None) -> Self:
@@ -324,13 +325,15 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
             self._state = self._sum(state.without_open(left), complete)
         return self
 
-    def add_missing(self, ids: Any) -> Self:
+    def add_missing(self, ids: Any, *, on_queries: OnQueries | None = None) -> Self:
         """Count judged queries that are absent from the run.
 
         Parameters
         ----------
         ids : array of shape (n,)
             The queries: integers or strings, each once.
+        on_queries : callable, optional
+            As in `update`; not called where no measure counts missing queries.
 
         Returns
         -------
@@ -343,7 +346,7 @@ class RankingAccumulator(Accumulator[RankingConfig, RankingState], kind=6, confi
         """
         names = read_ids(ids, name="ids")
         check_new(names, self._held.parts, name="ids")
-        return self._absorb(RankingState.of_missing(names, self._config))
+        return self._absorb(missed(names, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
         """Compute the means over the queries that are complete.

@@ -8,7 +8,7 @@ from typing import Any, Self, final
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Rows
 from streameval.configs.regression import RegressionConfig
-from streameval.inputs.arrays import as_numbers, check_vector, read_weights
+from streameval.inputs.arrays import are_empty, as_numbers, check_vector, read_weights
 from streameval.results.regression import Regression
 from streameval.states.regression import RegressionSums
 
@@ -78,8 +78,11 @@ class RegressionAccumulator(
         """
         given = self._named(y_true, y_pred, optional=(sample_weight,))
         truth = as_numbers(given["y_true"], name="y_true")
-        check_vector(truth, rows=None, name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")
+        if are_empty(truth, prediction):
+            read_weights(given["sample_weight"], rows=0)
+            return self
+        check_vector(truth, rows=None, name="y_true")
         check_vector(prediction, rows=len(truth), name="y_pred")
         weights = read_weights(given["sample_weight"], rows=len(truth))
         return self._append(Rows((truth, prediction), weights))

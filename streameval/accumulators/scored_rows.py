@@ -16,8 +16,10 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
+    are_empty,
     as_array,
     as_labels,
+    as_labels_or_scores,
     as_scores,
     check_matrix,
     check_vector,
@@ -25,7 +27,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import Label, canonical_label, encode, present
+from streameval.inputs.labels import Label, canonical_label, encode, equal, present
 
 __all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 
@@ -88,7 +90,8 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
     hint = " Pass pos_label= to name the positive one of two other labels."
     return _read(labels, given, sample_weight, config, hint)
 
@@ -110,9 +113,10 @@ def read_grouped(
     InvalidInputError
         When an array has the wrong shape, type or values.
     """
-    labels, given = as_array(y_true, name="y_true"), as_array(y_score, name="y_score")
+    labels = as_labels_or_scores(y_true, name="y_true")
+    given = as_array(y_score, name="y_score")
     groups = as_labels(group, name="group")
-    if _is_empty(groups):
+    if are_empty(groups):
         groups = np.zeros(0, dtype=np.int64)
     batch = _read(labels, given, sample_weight, _one_curve(config.scores), hint="")
     rows, counted = batch.rows, batch.counted
@@ -160,7 +164,7 @@ def _read(
         if weights is None or weights.item(weights.argmin()) > 0:
             columns = given[:, None], labels.astype(bool)[:, None]
             return ScoredBatch(Rows(columns, weights))
-    if _is_empty(labels) and _is_empty(given):
+    if are_empty(labels, given):
         read_weights(sample_weight, rows=0)
         return ScoredBatch.none(config.n_curves)
     return _read_general(labels, given, sample_weight, config, hint)
@@ -223,11 +227,11 @@ def _positives(labels: Array, pos_label: Label | None, hint: str) -> tuple[Mask,
     if isinstance(pos_label, str) != (labels.dtype == object):
         held = "strings" if labels.dtype == object else "numbers"
         raise InvalidInputError(f"`y_true` holds {held}, but pos_label is {pos_label!r}.")
-    positive = np.asarray(labels == pos_label)
+    positive = equal(labels, pos_label)
     others = labels[~positive]
     if not len(others):
         return positive, ()
-    different = (labels != others[0]) & ~positive
+    different = ~equal(labels, others[0]) & ~positive
     negative = canonical_label(others[0], name="y_true")
     if different.any():
         third = canonical_label(labels[int(different.argmax())], name="y_true")
@@ -260,10 +264,6 @@ def _one_curve(scale: Scale) -> CurveConfig:
     return CurveConfig.of(
         budget=None, scores=scale, classes=None, multilabel=False, pos_label=None, nan="raise"
     )
-
-
-def _is_empty(array: Array) -> bool:
-    return array.size == 0 and not len(np.atleast_1d(array))
 
 
 def _zeros_and_ones(labels: Array, hint: str) -> Mask:

@@ -3,14 +3,23 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TextIO, cast
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
 from streameval.cli.counting.evaluate import evaluate
-from streameval.cli.errors import BAD_DATA, INTERRUPTED, OK, USAGE, exit_code
+from streameval.cli.errors import (
+    BAD_DATA,
+    INTERRUPTED,
+    OK,
+    SIGNALLED,
+    USAGE,
+    Terminated,
+    exit_code,
+)
 from streameval.cli.options import Options, Reporting
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
@@ -18,7 +27,7 @@ from streameval.cli.states.explain import explain
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import merge, show
-from streameval.cli.terminal import Note, line_of
+from streameval.cli.terminal import Note, line_of, printable_lines
 from streameval.cli.wording import in_words_of_the_user
 from streameval.errors import InvalidInputError, StreamevalError
 
@@ -55,7 +64,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
         return INTERRUPTED
-    trouble = _write(sys.stdout, chain(outcome.before, [outcome.text]))
+    texts = chain(outcome.before, [outcome.text])
+    trouble = _write(sys.stdout, map(printable_lines, texts))
     notes = (*outcome.notes, *trouble)
     _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
     return BAD_DATA if trouble else outcome.code
@@ -82,6 +92,9 @@ _COMMANDS: dict[str, Callable[..., Outcome]] = {
 }
 """The commands that take their arguments as they are."""
 
+_ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
+"""The signals that ask a process to end; Windows has one of them."""
+
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
     """Write and flush; a reader that has left is no error, a full disk is one."""
@@ -103,4 +116,17 @@ def run() -> None:
     for stream in (sys.stdout, sys.stderr):
         # A label that the terminal cannot show is no reason to fail.
         cast("io.TextIOWrapper", stream).reconfigure(errors="backslashreplace")
-    sys.exit(main())
+    for number in _ENDING:
+        if signal.getsignal(number) is signal.SIG_DFL:  # nohup ignores one
+            signal.signal(number, _terminate)
+    try:
+        code = main()
+    except Terminated as ended:
+        code = SIGNALLED + ended.number
+    sys.exit(code)
+
+
+def _terminate(number: int, _: object) -> NoReturn:
+    """Unwind, so that temporary files and workers go; the second signal ends at once."""
+    signal.signal(number, signal.SIG_DFL)
+    raise Terminated(number)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import signal
 from typing import TYPE_CHECKING
 
 from streameval.errors import (
@@ -22,7 +23,9 @@ __all__ = [
     "GATE_FAILED",
     "INTERRUPTED",
     "OK",
+    "SIGNALLED",
     "USAGE",
+    "Terminated",
     "UsageError",
     "exit_code",
     "nearest",
@@ -33,10 +36,19 @@ GATE_FAILED = 1
 USAGE = 2
 BAD_DATA = 3
 INCOMPATIBLE = 4
-INTERRUPTED = 130
+SIGNALLED = 128  # and the number of the signal, as shells have it
+INTERRUPTED = SIGNALLED + signal.SIGINT
 
 # How many names a message lists.
 _LISTED = 20
+
+
+class Terminated(BaseException):
+    """A signal asks the process to end; like KeyboardInterrupt, it is no Exception."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(number)
+        self.number = number
 
 
 class UsageError(StreamevalError):

@@ -53,6 +53,7 @@ class Options:
     jobs: int = 1
     output: str | None = None
     max_bad: int = 0
+    partial_last_line: str | None = None
     reporting: Reporting = Reporting()
     by: By | None = None
     top: int | None = None

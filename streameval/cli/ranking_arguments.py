@@ -45,7 +45,10 @@ _CHOICES = {
 def add_ranking(group: argparse._ArgumentGroup) -> None:
     """Add what says how queries are read and counted."""
     group.add_argument(
-        "--qrels", metavar="FILE", help="TREC judgements; the files are parts of one TREC run"
+        "--qrels",
+        metavar="FILE",
+        help="TREC judgements; the files are parts of one TREC run, each read again and held in "
+        "memory if the rows of a query do not stand together",
     )
     group.add_argument(
         "--no-count-missing",

@@ -51,10 +51,13 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise UsageError(f"-o {path} would overwrite an input.")
     try:
         exists, has_folder = target.exists(), target.parent.is_dir()
+        is_loop = Path(os.path.realpath(path)).is_symlink()
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     if not has_folder:
         raise BadDataError(f"{path}: there is no such folder.")
+    if is_loop:
+        raise BadDataError(f"{path}: is a link that leads back to itself.")
     # Saving puts a new file in the place of the old one, which might be a device.
     if exists and not target.is_file():
         raise BadDataError(f"{path}: is no regular file.")
@@ -89,7 +92,8 @@ def check_folder(path: str) -> None:
     """
     target = Path(path)
     try:
-        exists, is_folder, has_parent = target.exists(), target.is_dir(), target.parent.is_dir()
+        exists = target.exists() or target.is_symlink()  # perhaps one that leads nowhere
+        is_folder, has_parent = target.is_dir(), target.parent.is_dir()
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     if exists and not is_folder:

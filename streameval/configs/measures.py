@@ -18,6 +18,8 @@ __all__ = ["DEFAULT_MEASURES", "Measure", "canonical_measures"]
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
 MOST_CUTOFF = 2**31 - 1
+MOST_STOP_RANKS = 1000
+"""How far down "err" goes: its expected value over ties takes time in proportion."""
 MOST_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 Cutoff = Literal["optional", "required", "none"]
@@ -194,8 +196,9 @@ def _cutoff(digits: str | None, kind: str, name: str) -> int | None:
         return None
     if rule == "none":
         raise InvalidInputError(f"`measures` must not cut {kind!r}, got {name!r}.")
-    if len(digits) > 10 or not 1 <= int(digits) <= MOST_CUTOFF:
-        raise InvalidInputError(f"`measures` must cut at 1 to {MOST_CUTOFF} ranks, got {name!r}.")
+    most = MOST_STOP_RANKS if kind == "err" else MOST_CUTOFF
+    if len(digits) > 10 or not 1 <= int(digits) <= most:
+        raise InvalidInputError(f"`measures` must cut {kind} at 1 to {most} ranks, got {name!r}.")
     return int(digits)
 
 

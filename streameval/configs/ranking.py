@@ -122,6 +122,11 @@ class RankingConfig:
         )
 
     @property
+    def stop_ranks(self) -> int:
+        """How many ranks "err" goes down, 0 without it."""
+        return max((item.ranks for item in self.parsed if item.kind == "err"), default=0)
+
+    @property
     def kept_rows(self) -> int:
         """How many rows of an open query are kept, with those tied with the last."""
         cutoffs = [item.cutoff for item in self.parsed if item.cutoff is not None]

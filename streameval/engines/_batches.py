@@ -131,8 +131,13 @@ def _arrow_table(batch: Any) -> pa.Table:
     if isinstance(batch, pa.RecordBatch):
         return pa.Table.from_batches([batch])
     if isinstance(batch, Mapping):
-        return pa.table({name: list(np.asarray(column)) for name, column in batch.items()})
+        return pa.table({name: _items(column) for name, column in batch.items()})
     return pa.table(batch)
+
+
+def _items(column: Any) -> list[Any]:
+    """List the rows of a column; through an array, text would lose the NULs at its ends."""
+    return list(column if isinstance(column, (list, tuple)) else np.asarray(column))
 
 
 def _one_line(error: BaseException) -> str:

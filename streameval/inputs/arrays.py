@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import math
 import numbers
+from collections.abc import Iterable, Iterator
 from decimal import Decimal
 from typing import Any
 
@@ -18,9 +19,11 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
 
 __all__ = [
+    "are_empty",
     "as_array",
     "as_comparable",
     "as_labels",
+    "as_labels_or_scores",
     "as_numbers",
     "as_scores",
     "as_weights",
@@ -34,14 +37,17 @@ __all__ = [
 
 _NUMERIC_KINDS = "biuf"
 _LARGEST_NUMBER = 2.0**400
+_WITHIN = "must hold labels within 64 bits"
 _MACHINE_FLOATS = ("bfloat16", "float8")  # ml_dtypes, as JAX and TensorFlow hand them over
 
 
-def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
+def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArray[Any]:
     """Convert to an array of bool, int, uint or float, or to an object array of strings.
 
     Takes what `numpy.asarray` takes, torch and CuPy tensors on any device, JAX arrays,
-    pandas, polars and pyarrow columns, and sequences of any of these.
+    pandas, polars and pyarrow columns, and sequences of any of these. An array of nothing has
+    no type of its own, and becomes one of floats as an empty list does. Missing numbers become
+    NaN where they are allowed.
 
     Raises
     ------
@@ -49,14 +55,16 @@ def as_array(value: Any, *, name: str) -> npt.NDArray[Any]:
         When the value is no array, mixes types, holds missing values, or holds anything but
         numbers and strings.
     """
-    array = value if type(value) is np.ndarray else _to_numpy(value, name)
+    array = value if type(value) is np.ndarray else _to_numpy(value, name, allow_missing)
     kind = array.dtype.kind
     if kind in _NUMERIC_KINDS:
         return array
+    if not array.size:
+        return np.zeros(array.shape)
     if kind == "U":
         return array.astype(object)
     if kind in "OT":  # NumPy's variable strings may hold missing values
-        return _settle_objects(array.astype(object, copy=False), name)
+        return _settle_objects(array.astype(object, copy=False), name, allow_missing)
     if array.dtype.name.startswith(_MACHINE_FLOATS):
         return array.astype(np.float32)
     raise InvalidInputError(f"`{name}` must hold numbers or strings, got dtype {array.dtype}.")
@@ -84,7 +92,22 @@ def as_labels(value: Any, *, name: str) -> npt.NDArray[Any]:
         _refuse_first(array > np.uint64(2**63 - 1), array, name, "must hold labels below 2**63")
         return array.astype(np.int64)
     if kind == "f":
-        return _integral(array, name)
+        return _integral(array, value, name)
+    return array
+
+
+def as_labels_or_scores(value: Any, *, name: str) -> npt.NDArray[Any]:
+    """Convert as `as_array` does, but refuse integers while they are what was given.
+
+    Integers alone are labels; past 64 bits they would become floats, which are scores.
+    """
+    array = as_array(value, name=name)
+    if array.dtype.kind == "f" and array is not value and array.dtype.itemsize == 8:
+        past = np.abs(array) >= 2.0**63
+        if past.any():
+            exact = _exact(value, array, name)
+            if set(map(type, exact.ravel().tolist())) == {int}:
+                _refuse_first(past, exact, name, _WITHIN)
     return array
 
 
@@ -97,7 +120,7 @@ def as_comparable(
     value: Any, *, name: str, allow_nan: bool = False
 ) -> npt.NDArray[np.float32 | np.float64]:
     """Convert to scores to compare with each other: float32 stays, the rest is float64."""
-    array = as_array(value, name=name)
+    array = as_array(value, name=name, allow_missing=allow_nan)
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold scores, got strings.")
     scores = array if array.dtype == np.float32 else _widen(array)
@@ -135,6 +158,8 @@ def read_weights(
     if value is None:
         return None
     array = as_array(value, name=name)
+    if not rows and are_empty(array):
+        return None
     if array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must hold numbers, got strings.")
     check_vector(array, rows=rows, name=name)
@@ -149,6 +174,11 @@ def read_weights(
         _refuse_first(weights < 0, weights, name, "must not be negative")
         FixedPoint.of_floats(weights, name=name)
     return weights
+
+
+def are_empty(*arrays: npt.NDArray[Any]) -> bool:
+    """Tell whether none of the arrays has a row, whatever their shapes."""
+    return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
 
 
 def check_vector(array: npt.NDArray[Any], *, rows: int | None, name: str) -> None:
@@ -180,7 +210,7 @@ def shape_text(array: npt.NDArray[Any]) -> str:
     return str(array.shape) if array.ndim else "a scalar"
 
 
-def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
+def _to_numpy(value: Any, name: str, allow_missing: bool) -> npt.NDArray[Any]:
     framework = _framework(value)
     if framework == "torch":
         return _from_torch(value, name)
@@ -191,25 +221,38 @@ def _to_numpy(value: Any, name: str) -> npt.NDArray[Any]:
             raise InvalidInputError(f"`{name}` must not hold masked items.")
         return np.asarray(value.data)
     if isinstance(value, (list, tuple)) and len(value):
-        return _from_sequence(value, name)
+        return _from_sequence(value, name, allow_missing)
     array = _from_any(value, name)
     if array.ndim == 0 and array.dtype.kind == "O":
         raise InvalidInputError(f"`{name}` must be an array, got {type(value).__name__}.")
     return array
 
 
-def _from_sequence(values: list[Any] | tuple[Any, ...], name: str) -> npt.NDArray[Any]:
-    if isinstance(values[0], str):
+def _from_sequence(
+    values: list[Any] | tuple[Any, ...], name: str, allow_missing: bool
+) -> npt.NDArray[Any]:
+    if isinstance(_innermost(values), str):
         return _objects(values)
     if _is_array(values[0]):
-        return _stack([as_array(item, name=name) for item in values], name)
+        items = [as_array(item, name=name, allow_missing=allow_missing) for item in values]
+        return _stack(items, name, allow_missing)
     array = _from_any(values, name)
     # [1, "a"] became ["1", "a"]: look at the items themselves
     return _objects(values) if array.dtype.kind == "U" else array
 
 
+def _innermost(values: Any) -> Any:
+    """Give the first item of the first row, however deep the rows are nested."""
+    while isinstance(values, (list, tuple)) and len(values):
+        values = values[0]
+    return values
+
+
 def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
     try:
+        if _root_of(value) == "polars" and hasattr(value, "to_numpy"):
+            # its __array__ makes strings as wide as the longest, and drops NULs at their ends
+            return np.asarray(value.to_numpy())
         return np.asarray(value)
     except Exception as error:
         if "Tracer" in type(error).__name__:
@@ -221,14 +264,20 @@ def _from_any(value: Any, name: str) -> npt.NDArray[Any]:
 
 def _framework(value: Any) -> str | None:
     """Tell which framework's array this is, subclasses included."""
+    root = _root_of(value)
+    return None if root == "polars" else root
+
+
+def _root_of(value: Any) -> str | None:
     kind: Any = type(value)
-    return _framework_of(kind)
+    return _root_of_class(kind)
 
 
 @functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
-def _framework_of(kind: type) -> str | None:
+def _root_of_class(kind: type) -> str | None:
+    """Name the package that a class comes from, if its arrays are read in a way of their own."""
     roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
-    return next((root for root in roots if root in ("torch", "cupy")), None)
+    return next((root for root in roots if root in ("torch", "cupy", "polars")), None)
 
 
 def _is_array(item: Any) -> bool:
@@ -255,20 +304,25 @@ def _objects(values: Any) -> npt.NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _settle_objects(array: npt.NDArray[np.object_], name: str) -> npt.NDArray[Any]:
+def _settle_objects(
+    array: npt.NDArray[np.object_], name: str, allow_missing: bool
+) -> npt.NDArray[Any]:
     """Find the one type that all items share."""
-    items = array.ravel().tolist()
+    items: list[Any] = array.ravel().tolist()
     if set(map(type, items)) <= {str}:
         return array
     missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
-    _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
+    if allow_missing:
+        items = [math.nan if gap else item for item, gap in zip(items, missing, strict=True)]
+    else:
+        _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
     kinds = {_item_kind(item) for item in items}
     if kinds == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
         return _objects([str.__str__(item) for item in items]).reshape(array.shape)
     if kinds <= {"integer", "real"}:
         return _numbers(items, name).reshape(array.shape)
     if kinds == {"sequence"} and array.ndim == 1:
-        return _stack(items, name)
+        return _stack(items, name, allow_missing)
     found = " and ".join(sorted({type(item).__name__ for item in items}))
     raise InvalidInputError(f"`{name}` must hold numbers or strings, one of the two, got {found}.")
 
@@ -307,14 +361,14 @@ def _is_missing(item: Any) -> bool:
     return isinstance(item, (float, np.floating)) and math.isnan(item)
 
 
-def _stack(rows: list[Any], name: str) -> npt.NDArray[Any]:
+def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
     """Make one array of rows, which must have one length and hold one type."""
     if len({np.shape(row)[:1] for row in rows}) > 1:
         raise InvalidInputError(f"`{name}` must have rows of one length.")
     if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
         return np.stack(rows)
     cells = [cell for row in rows for cell in row]
-    return _settle_objects(_objects(cells).reshape(len(rows), -1), name)
+    return _settle_objects(_objects(cells).reshape(len(rows), -1), name, allow_missing)
 
 
 def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -333,13 +387,33 @@ def _are_usual_weights(weights: npt.NDArray[np.float64]) -> bool:
     return least >= SMALLEST_ROUNDED or not weights[weights < SMALLEST_ROUNDED].any()
 
 
-def _integral(array: npt.NDArray[Any], name: str) -> npt.NDArray[np.int64]:
+def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.int64]:
     if array.dtype.itemsize < 8:
         array = array.astype(np.float64)  # float16 cannot be compared with 2**63
     _refuse_first(~np.isfinite(array), array, name, "must hold labels")
     _refuse_first(array != np.trunc(array), array, name, "must hold labels, whole if numbers")
-    _refuse_first(np.abs(array) >= 2.0**63, array, name, "must hold labels within 64 bits")
+    past = np.abs(array) >= 2.0**63
+    if past.any():
+        _refuse_first(past, _exact(given, array, name), name, _WITHIN)
     return array.astype(np.int64)
+
+
+def _exact(given: Any, array: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    """Find the integers that were rounded when they became an array of floats."""
+    listed = isinstance(given, (list, tuple))
+    items = given if listed else _to_numpy(given, name, allow_missing=False).ravel().tolist()
+    flat = list(_flattened(items))
+    pairs = zip(flat, array.ravel().tolist(), strict=False)
+    kept = [item if type(item) is int else rounded for item, rounded in pairs]
+    return _objects(kept) if len(kept) == len(flat) == array.size else array
+
+
+def _flattened(items: Iterable[Any]) -> Iterator[Any]:
+    for item in items:
+        if isinstance(item, (list, tuple)):
+            yield from _flattened(item)
+        else:
+            yield item
 
 
 def _refuse_first(

@@ -27,6 +27,7 @@ __all__ = [
     "code_of",
     "distinct",
     "encode",
+    "equal",
     "meet",
     "present",
     "union",
@@ -124,13 +125,14 @@ def encode(
         When a label is not among the classes.
     """
     of_strings = isinstance(classes, tuple) and isinstance(classes[0], str)
-    if of_strings != (labels.dtype == object):
+    if len(labels) and of_strings != (labels.dtype == object):
         held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
         raise InvalidInputError(
             f"`{name}` holds {held}, but the classes are {wanted}: {_shown(classes)}."
         )
     if ignored is not None:
-        labels = np.where(ignored, 0 if isinstance(classes, int) else classes[0], labels)
+        labels = labels.copy()
+        labels[ignored] = 0 if isinstance(classes, int) else classes[0]
     if isinstance(classes, int):
         codes, known = labels, labels.view(np.uint64) < np.uint64(classes)
     elif of_strings:
@@ -168,6 +170,15 @@ def present(
             f"`{name}` must hold 0 and 1, got {first!r} at {first_true(wrong)}.{hint}"
         )
     return np.asarray(labels == 1)
+
+
+def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
+    """Tell which labels are this one.
+
+    NumPy makes an array of a bare string that it compares with, which loses NULs at its end.
+    """
+    other = np.array(label, dtype=object) if isinstance(label, str) else label
+    return np.asarray(labels == other)
 
 
 def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:

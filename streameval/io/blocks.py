@@ -32,6 +32,11 @@ class Block(Protocol):
         """How many bytes of the file it covers, before unpacking."""
         ...
 
+    @property
+    def unended(self) -> str:
+        """What the last line of its file lacks, if that is the block; else nothing."""
+        ...
+
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows that can be read, to look at; every field of them, as JSON would."""
         ...

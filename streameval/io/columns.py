@@ -168,7 +168,8 @@ class Labels:
         """Accept a label of the right type."""
         if self.integers:
             fits = type(value) in (int, bool, float) and _is_int64(value)
-            return None if fits else "an integer" + self.hint
+            size = " of 64 bits" if type(value) is int else ""
+            return None if fits else f"an integer{size}{self.hint}"
         if type(value) not in self._text_types:
             return "text" + self.hint
         return _text_fault(str(value), self.longest)

@@ -50,6 +50,8 @@ class CsvBlock:
         The names of the columns.
     delimiter : str
         What stands between two cells.
+    unended : str
+        What the last row lacks, as `Piece` has it.
     """
 
     unit: ClassVar[str] = "line"
@@ -59,6 +61,7 @@ class CsvBlock:
     taken: int
     header: tuple[str, ...]
     delimiter: str
+    unended: str = ""
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows of the right length, their cells as numbers where they look so."""
@@ -113,7 +116,8 @@ def csv_blocks(stream: ByteStream, delimiter: str = ",") -> Iterator[CsvBlock]:
             header, n_lines = _header(piece, stream.name, delimiter)
             line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
         if header:
-            yield CsvBlock(stream.name, line, data, piece.taken, header, delimiter)
+            whole = (header, delimiter, piece.unended)
+            yield CsvBlock(stream.name, line, data, piece.taken, *whole)
 
 
 def _header(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:

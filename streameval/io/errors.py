@@ -6,13 +6,19 @@ import reprlib
 
 import attrs
 
-__all__ = ["BadRow", "shown"]
+from streameval.errors import BadDataError
+
+__all__ = ["BadRow", "ScatteredQueryError", "shown"]
 
 _SHOWN = 40
 # Cut short in depth too: the plain repr of a deeply nested value can exceed the recursion limit.
 _SHORT = reprlib.Repr()
 _SHORT.maxlevel = 2
 _SHORT.maxstring = _SHORT.maxlong = _SHORT.maxother = _SHOWN
+
+
+class ScatteredQueryError(BadDataError):
+    """A query of a run comes back after another: its rows do not stand together."""
 
 
 @attrs.frozen

@@ -44,7 +44,9 @@ def format_of(source: str) -> str | None:
     return _SUFFIXES.get(Path(name).suffix)
 
 
-def read_blocks(source: str, form: str | None = None) -> Iterator[Block]:
+def read_blocks(
+    source: str, form: str | None = None, *, may_be_cut: bool = False
+) -> Iterator[Block]:
     """Cut a file into blocks.
 
     Parameters
@@ -53,6 +55,8 @@ def read_blocks(source: str, form: str | None = None) -> Iterator[Block]:
         A path, or "-" for standard input.
     form : str, optional
         One of `FORMATS`. By default the name tells, and if it does not, the first bytes.
+    may_be_cut : bool, default False
+        Whether gzip data that is cut short is read as far as it goes; the last block says so.
 
     Raises
     ------
@@ -63,7 +67,7 @@ def read_blocks(source: str, form: str | None = None) -> Iterator[Block]:
     if form == _PARQUET:
         yield from parquet_blocks(source)
         return
-    with opened(source) as stream:
+    with opened(source, may_be_cut=may_be_cut) as stream:
         yield from _STREAM_READERS[form or _sniffed(stream.peek())](stream)
 
 

@@ -42,6 +42,8 @@ class JsonBlock:
         The lines.
     taken : int
         How many bytes of the file they are, before unpacking.
+    unended : str
+        What the last line lacks, as `Piece` has it.
     """
 
     unit: ClassVar[str] = "line"
@@ -49,6 +51,7 @@ class JsonBlock:
     first_line: int
     data: bytes = attrs.field(repr=False)
     taken: int
+    unended: str = ""
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the lines that are objects."""
@@ -81,7 +84,7 @@ class JsonBlock:
 def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
     """Cut a stream of JSON lines into blocks."""
     for piece in pieces(stream, LineEnds()):
-        yield JsonBlock(stream.name, piece.first_line, piece.data, piece.taken)
+        yield JsonBlock(stream.name, piece.first_line, piece.data, piece.taken, piece.unended)
 
 
 def _object(text: str) -> dict[str, Any] | str:

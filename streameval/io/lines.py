@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from streameval.errors import BadDataError
+from streameval.io.streams import CUT_SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -45,11 +46,15 @@ class Piece:
         The lines.
     taken : int
         How many bytes of the file were read for them, before unpacking.
+    unended : str
+        What the last line of a file lacks, as the end of a sentence; such a line is a piece of
+        its own. Empty if nothing is missing.
     """
 
     first_line: int
     data: bytes
     taken: int
+    unended: str = ""
 
 
 class Ends(Protocol):
@@ -119,8 +124,10 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         if sum(map(len, waiting)) > LONGEST_LINE:
             limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
             raise BadDataError(f"{stream.name}, line {line}: {limit}.")
-    if rest := b"".join(waiting):
-        yield Piece(line, _unmarked(rest, line), stream.taken - taken)
+    rest = b"".join(waiting)
+    if rest or stream.is_cut:
+        unended = _unended(rest, ends, is_cut=stream.is_cut)
+        yield Piece(line, _unmarked(rest, line), stream.taken - taken, unended)
 
 
 def text_of(data: bytes) -> str:
@@ -131,6 +138,17 @@ def text_of(data: bytes) -> str:
 def is_text(text: str) -> bool:
     """Say whether all of a text was UTF-8; at once if it is ASCII."""
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
+
+
+def _unended(rest: bytes, ends: Ends, *, is_cut: bool) -> str:
+    """Say what the last line lacks; blanks are none."""
+    if is_cut:
+        return CUT_SHORT
+    if not rest.strip():
+        return ""
+    return (
+        f"the last row has {ends.missing}" if rest[-1:] == b"\n" else "the last line has no newline"
+    )
 
 
 def _unmarked(data: bytes, line: int) -> bytes:

@@ -38,6 +38,8 @@ class ParquetBlock:
         The number of its first row, counted from 1.
     taken : int
         How many bytes of the file it covers.
+    unended : str
+        Nothing: such a file is read whole or not at all.
     """
 
     unit: ClassVar[str] = "row"
@@ -45,6 +47,7 @@ class ParquetBlock:
     group: int
     first_row: int
     taken: int
+    unended: str = ""
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows; columns of times, bytes and the like are left out as None."""

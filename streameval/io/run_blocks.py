@@ -41,6 +41,8 @@ class RunBlock:
         The judgements of those queries of the run that have some; the others are left out.
     taken : int
         How many bytes of the file they are, before unpacking.
+    unended : str
+        Nothing: such a file is read whole or not at all.
     """
 
     unit: ClassVar[str] = "query"
@@ -48,6 +50,7 @@ class RunBlock:
     run: Run
     judged: Mapping[str, Mapping[str, float]]
     taken: int
+    unended: str = ""
 
     def rows(self) -> Iterator[Mapping[str, Any]]:
         """Give the rows of the run."""

@@ -15,10 +15,25 @@ from streameval.errors import BadDataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["STANDARD_INPUT", "ByteStream", "name_of", "opened", "reading", "size_of"]
+__all__ = [
+    "CUT_SHORT",
+    "STANDARD_INPUT",
+    "ByteStream",
+    "CutShortError",
+    "is_read_once",
+    "name_of",
+    "opened",
+    "reading",
+    "size_of",
+]
 
 STANDARD_INPUT = "-"
+CUT_SHORT = "the gzip data is cut short"
 _GZIP_MAGIC = b"\x1f\x8b"
+
+
+class CutShortError(BadDataError):
+    """Gzip data ends in the middle, as it does while it is being written."""
 
 
 class _Readable(Protocol):
@@ -52,17 +67,21 @@ class ByteStream:
         Where the bytes come from; gzip is recognised by its first two bytes.
     name : str
         The name of the file for messages.
+    may_be_cut : bool
+        Whether gzip data that is cut short ends there, with `is_cut`, in place of an EOFError.
     """
 
-    def __init__(self, file: _Readable, name: str) -> None:
+    def __init__(self, file: _Readable, name: str, *, may_be_cut: bool = False) -> None:
         self.name = name
+        self.is_cut = False
+        self._may_be_cut = may_be_cut
         self._ahead = b""
         head = file.read(len(_GZIP_MAGIC))
         self._counted = _Counted(file, head)
-        self._plain: _Readable = self._counted
+        self._gzip: gzip.GzipFile | None = None
         if head == _GZIP_MAGIC:
             # GzipFile asks its file for nothing but `read` while it goes forward.
-            self._plain = gzip.GzipFile(fileobj=cast("BinaryIO", self._counted))
+            self._gzip = gzip.GzipFile(fileobj=cast("BinaryIO", self._counted))
 
     @property
     def taken(self) -> int:
@@ -77,18 +96,51 @@ class ByteStream:
     def read(self, size: int) -> bytes:
         """Read about `size` bytes; none means the end of the file."""
         ahead, self._ahead = self._ahead, b""
-        return ahead or self._plain.read(size)
+        if ahead or self._gzip is None:
+            return ahead or self._counted.read(size)
+        data = b"" if self.is_cut else self._unpacked(self._gzip, size)
+        if self.is_cut and not data and not self._may_be_cut:
+            raise EOFError
+        return data
+
+    def _unpacked(self, packed: gzip.GzipFile, size: int) -> bytes:
+        """Unpack about `size` bytes, and all that there are before the data is cut short."""
+        parts: list[bytes] = []
+        try:
+            while size > 0 and (part := packed.read1(size)):  # `read` would lose them
+                parts.append(part)
+                size -= len(part)
+        except EOFError:
+            self.is_cut = True
+        return b"".join(parts)
 
 
 @contextmanager
-def opened(name: str) -> Iterator[ByteStream]:
-    """Open a file, or standard input for "-", to be read inside the block."""
-    if name == STANDARD_INPUT:
+def opened(
+    name: str, *, may_be_cut: bool = False, copy: BinaryIO | None = None
+) -> Iterator[ByteStream]:
+    """Open a file, or standard input for "-", or a copy of it, to be read inside the block."""
+    if copy is not None:
         with reading(name_of(name)):
-            yield ByteStream(sys.stdin.buffer, name_of(name))
+            copy.seek(0)
+            yield ByteStream(copy, name_of(name), may_be_cut=may_be_cut)
+    elif name == STANDARD_INPUT:
+        with reading(name_of(name)):
+            yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
         with reading(name), Path(name).open("rb") as file:
-            yield ByteStream(file, name)
+            yield ByteStream(file, name, may_be_cut=may_be_cut)
+
+
+def is_read_once(name: str) -> bool:
+    """Tell whether a source can be read only once, as standard input and a pipe can."""
+    if name == STANDARD_INPUT:
+        return True
+    try:
+        mode = Path(name).stat().st_mode
+    except OSError:
+        return False  # reading it says what is wrong
+    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def name_of(source: str) -> str:
@@ -111,7 +163,7 @@ def reading(name: str) -> Iterator[None]:
     try:
         yield
     except EOFError:
-        raise BadDataError(f"{name}: the gzip data is cut short.") from None
+        raise CutShortError(f"{name}: {CUT_SHORT}.") from None
     except (gzip.BadGzipFile, zlib.error):
         raise BadDataError(f"{name}: the gzip data is damaged.") from None
     except IsADirectoryError:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 from collections.abc import Mapping
 from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, BinaryIO
 
 import attrs
 import numpy as np
@@ -15,7 +15,7 @@ import numpy.typing as npt
 
 from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.errors import BadRow, shown
+from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.streams import name_of, opened
 from streameval.io.trec_rows import QRELS, RUN, Table, Texts, Values, tables, whole_queries
 
@@ -24,7 +24,16 @@ if TYPE_CHECKING:
 
     from streameval.io.trec_rows import Form
 
-__all__ = ["Qrels", "Run", "iter_run", "read_qrels", "read_run", "sized_runs"]
+__all__ = [
+    "Qrels",
+    "Run",
+    "gathered_runs",
+    "is_scattered",
+    "iter_run",
+    "read_qrels",
+    "read_run",
+    "sized_runs",
+]
 
 Path = str | os.PathLike[str]
 
@@ -153,9 +162,9 @@ def read_run(path: Path) -> Run:
     r"""Read a run: what a system returned for every query.
 
     A row is a line ``qid Q0 docid rank score tag``, its fields apart by spaces or tabs. The
-    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and the tag, which may
-    be left out in all lines. Queries may stand in any order. Blank lines are skipped, and so
-    are lines that begin with ``#``.
+    rank is ignored, as trec_eval does, for the scores rank; so are Q0 and what stands after
+    the score. The tag may be left out in all lines, and any fields may follow it. Queries may
+    stand in any order. Blank lines are skipped, and so are lines that begin with ``#``.
 
     Parameters
     ----------
@@ -282,16 +291,58 @@ def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
     ...     [list(run) for run in se.io.iter_run(path, rows=1)]
     [['q1'], ['q2']]
     """
-    return (run for run, _ in sized_runs(_source(path), positive_integer(rows, name="rows")))
+    return _pieces(_source(path), positive_integer(rows, name="rows"))
 
 
-def sized_runs(source: str, rows: int) -> Iterator[tuple[Run, int]]:
-    """Give the pieces of a run, each with how many bytes of the file were read for it."""
+def _pieces(source: str, rows: int) -> Iterator[Run]:
+    try:
+        for run, _ in sized_runs(source, rows):
+            yield run
+    except ScatteredQueryError as error:
+        raise BadDataError(str(error)) from None
+
+
+def sized_runs(
+    source: str, rows: int, *, copy: BinaryIO | None = None
+) -> Iterator[tuple[Run, int]]:
+    """Give the pieces of a run, each with how many bytes of the file were read for it.
+
+    Raises
+    ------
+    ScatteredQueryError
+        When a query comes back after another.
+    """
     taken = 0
-    with opened(source) as stream:
+    with opened(source, copy=copy) as stream:
         for table in whole_queries(tables(stream, RUN), rows, stream.name):
             yield _run(table, stream.name), stream.taken - taken
             taken = stream.taken
+
+
+def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
+    """Tell whether a query of a run comes back after another, in one pass over the file."""
+    with opened(source, copy=copy) as stream:
+        try:
+            for _ in whole_queries(tables(stream, RUN), 1, stream.name):
+                pass
+        except ScatteredQueryError:
+            return True
+    return False
+
+
+def gathered_runs(
+    source: str, rows: int, *, copy: BinaryIO | None = None
+) -> Iterator[tuple[Run, int]]:
+    """Give pieces as `sized_runs` does, of a run whose queries are scattered: it is held whole."""
+    with opened(source, copy=copy) as stream:
+        run = _run(Table.joined(tables(stream, RUN)), stream.name)
+        taken = stream.taken
+    bounds = run._index.bounds
+    steps = np.searchsorted(bounds, np.arange(rows, len(run.doc), rows)).tolist()
+    for start, end in pairwise(dict.fromkeys([0, *bounds[steps].tolist(), len(run.doc)])):
+        part = run._index.order[start:end]
+        yield Run(run.query[part], run.doc[part], run.score[part]), taken
+        taken = 0
 
 
 def _source(path: Path) -> str:

@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from streameval.errors import BadDataError
 from streameval.io.columns import Numbers
-from streameval.io.errors import BadRow, shown
+from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 
 if TYPE_CHECKING:
@@ -36,7 +36,9 @@ class Form:
     Parameters
     ----------
     widths : tuple of int
-        How many fields it may have.
+        How many fields it may have, the usual number first.
+    takes_more : bool
+        Whether fields after the usual number are ignored.
     layout : str
         What they are, for people.
     number : str
@@ -48,6 +50,7 @@ class Form:
     """
 
     widths: tuple[int, ...]
+    takes_more: bool
     layout: str
     number: str
     at: int
@@ -61,6 +64,17 @@ class Form:
         fits = np.isfinite(values) if self.is_finite else ~np.isnan(values)
         return values if fits.all() else None
 
+    def fits(self, width: int) -> bool:
+        """Tell whether a line may have so many fields."""
+        return width in self.widths or (self.takes_more and width > self.widths[0])
+
+    def without_rest(self, line: str) -> str:
+        """Take the fields off a line that are ignored, once it holds no byte that is refused."""
+        fields = _fields(line)
+        if not self.takes_more or len(fields) <= self.widths[0] or not _is_clean(line):
+            return line
+        return " ".join(fields[: self.widths[0]])
+
     def reason(self, line: str, width: int) -> str:
         """Say what is wrong with a line that does not fit below a first row of `width` fields."""
         if not is_text(line):
@@ -68,9 +82,9 @@ class Form:
         if _END in line:
             return "holds a NUL byte"
         fields = _fields(line)
-        if len(fields) not in self.widths:
+        if not self.fits(len(fields)):
             return f"{self.layout}, and this row has {len(fields)}"
-        if len(fields) != width:
+        if min(len(fields), self.widths[0]) != min(width, self.widths[0]):
             return f"the first row has {width} fields, and this row has {len(fields)}"
         wanted = "a finite number" if self.is_finite else "a number"
         return f"`{self.number}` must be {wanted}, got {shown(fields[self.at])}"
@@ -78,6 +92,7 @@ class Form:
 
 RUN = Form(
     widths=(6, 5),
+    takes_more=True,
     layout="a run has 6 fields (qid Q0 docid rank score tag)",
     number="score",
     at=4,
@@ -85,6 +100,7 @@ RUN = Form(
 )
 QRELS = Form(
     widths=(4,),
+    takes_more=False,
     layout="qrels have 4 fields (qid iter docid rel)",
     number="rel",
     at=3,
@@ -126,7 +142,7 @@ class Table:
 def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
     """Read the rows of a stream, piece by piece; equal queries are one object.
 
-    The first row settles how many fields all of them have.
+    The first row settles how many fields all of them have, but for those that are ignored.
 
     Raises
     ------
@@ -149,7 +165,7 @@ def whole_queries(parts: Iterable[Table], least: int, source: str) -> Iterator[T
 
     Raises
     ------
-    BadDataError
+    ScatteredQueryError
         If a query comes back after another.
     """
     seen: set[str] = set()
@@ -189,10 +205,12 @@ def _parsed(
         return columns, range(first_line, first_line + text.count("\n"))
     lines = enumerate(text.split("\n"), first_line)
     rows = {number: line for number, line in lines if _holds_a_row(line)}
-    columns = _columns("".join(f"{row}\n" for row in rows.values()), form, width)
+    read = {number: f"{form.without_rest(line)}\n" for number, line in rows.items()}
+    usual = min(width, form.widths[0])
+    columns = _columns("".join(read.values()), form, usual)
     if columns is not None:
         return columns, list(rows)
-    bad = next(number for number in rows if _columns(f"{rows[number]}\n", form, width) is None)
+    bad = next(number for number, line in read.items() if _columns(line, form, usual) is None)
     raise BadDataError(str(BadRow(source, "line", bad, form.reason(rows[bad], width))))
 
 
@@ -202,7 +220,7 @@ def _columns(text: str, form: Form, width: int) -> _Columns | None:
     All at once: a list for each line would keep the garbage collector busy, for a time five
     times as long as this takes.
     """
-    if width not in form.widths or _END in text or not is_text(text):
+    if not form.fits(width) or not _is_clean(text):
         return None
     fields = _fields(text.replace("\n", f" {_END} "))
     step, n_lines = width + 1, text.count("\n")
@@ -223,6 +241,10 @@ def _fields(text: str) -> list[str]:
     spaced = text.replace("\t", " ").replace("\r", " ").strip(" ")
     fields = spaced.split(" ")
     return list(filter(None, fields)) if "  " in spaced or not spaced else fields
+
+
+def _is_clean(text: str) -> bool:
+    return _END not in text and is_text(text)
 
 
 def _holds_a_row(line: str) -> bool:
@@ -254,5 +276,5 @@ def _meet(table: Table, starts: Iterable[int], seen: set[str], source: str) -> N
         if name in seen:
             advice = "`read_run` reads queries in any order"
             reason = f"query {shown(name)} comes back after another; {advice}"
-            raise BadDataError(str(BadRow(source, "line", int(table.line[start]), reason)))
+            raise ScatteredQueryError(str(BadRow(source, "line", int(table.line[start]), reason)))
         seen.add(name)

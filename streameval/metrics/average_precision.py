@@ -48,7 +48,6 @@ class _Steps:
     def of(cls, table: CellTable) -> _Steps:
         tp, fp = table.estimate.tp, table.estimate.fp
         held = table.pos.is_positive()
-        is_whole = table.pos.is_whole and table.neg.is_whole
         return cls(
             above_pos=np.append(0.0, tp)[:-1][held],
             above_neg=np.append(0.0, fp)[:-1][held],
@@ -56,7 +55,7 @@ class _Steps:
             neg=table.neg.near_floats()[held],
             is_wide=table.is_wide[held],
             best_below=np.append(best_from(table.estimate.precision), 0.0)[1:][held],
-            half=0.5 if is_whole else 0.0,
+            half=0.5 if table.is_whole else 0.0,
         )
 
     @property

@@ -2,17 +2,24 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import pairwise
+
+import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.ranks import Ties, expanded
+from streameval.metrics.ranks import Ties, counts_of, expanded
+from streameval.states.queries import runs_above
 
 __all__ = ["expected_reciprocal_rank"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+Mask = npt.NDArray[np.bool_]
 
-_BLOCK = 2**20
+_BLOCK = 2**17
+_FEW = 32  # documents
 
 
 def expected_reciprocal_rank(
@@ -37,46 +44,138 @@ def expected_reciprocal_rank(
         The last rank that counts.
     """
     graded = np.flatnonzero((stops > 0.0) & (ties.above[ties.of_cell] < cutoff))
-    cell, _ = expanded(counts[graded])
-    cell = graded[cell]
-    level, stop = ties.of_cell[cell], stops[cell]
-    above, size = ties.above[level], ties.size[level]
+    level, stop, count = ties.of_cell[graded], stops[graded], counts[graded]
     if rule in ("pessimistic", "optimistic"):
-        falling = rule == "optimistic"
-        order = np.lexsort((-stop if falling else stop, level))
-        level, stop, above, size = level[order], stop[order], above[order], size[order]
-        inside = _number(level)
-        above = above + (inside if falling else size - _sizes(level) + inside)
-        level, size = np.arange(len(stop)), np.ones(len(stop), dtype=np.int64)
-    place = ties.place[ties.of_cell[cell]]  # sorted by query whatever the order in a level
-    return _walk(place, level, above, size, stop, cutoff, n_queries)
+        order = np.lexsort((-stop if rule == "optimistic" else stop, level))
+        cells = _Cells(level[order], stop[order], count[order])
+        return _sum_up(*_in_order(cells, ties, cutoff, is_first=rule == "optimistic"), n_queries)
+    cells = _Cells(level, stop, count)
+    own, gain, left = _over_orders(cells, ties.above, ties.size, cutoff)
+    return _sum_up(ties.place[own], gain, left, n_queries)
 
 
-def _walk(
-    place: Ints, level: Ints, above: Ints, size: Ints, stop: Floats, cutoff: int, n_queries: int
-) -> Floats:
-    """Go down all rankings at once, tie level by tie level."""
-    begins = np.flatnonzero(np.diff(level, prepend=-1))
-    rows = np.diff(begins, append=len(level))
-    turn = _number(place[begins])
+@attrs.frozen(eq=False)
+class _Cells:
+    """Documents that may stop a reader, those of one level and chance together.
+
+    Parameters
+    ----------
+    level, count : int64 array, shape (c,)
+        The tie level, rising, and how many documents.
+    stop : float64 array, shape (c,)
+        The chance of each of them.
+    """
+
+    level: Ints
+    stop: Floats
+    count: Ints
+
+    def select(self, kept: Ints | Mask) -> _Cells:
+        return _Cells(self.level[kept], self.stop[kept], self.count[kept])
+
+
+def _in_order(
+    cells: _Cells, ties: Ties, cutoff: int, *, is_first: bool
+) -> tuple[Ints, Floats, Floats]:
+    """Give the query of each document in the first ranks, what it adds, and the chance to pass it.
+
+    The documents of each level stand in the order of their cells, first or last in it.
+    """
+    above = ties.above[cells.level] + runs_above(cells.count, cells.level)
+    if not is_first:
+        above += (ties.size - counts_of(cells.level, cells.count, len(ties.size)))[cells.level]
+    cell, step = expanded(np.clip(cutoff - above, 0, cells.count))
+    stop = cells.stop[cell]
+    return ties.place[cells.level[cell]], stop / (above[cell] + step), 1.0 - stop
+
+
+def _over_orders(
+    cells: _Cells, above: Ints, size: Ints, cutoff: int
+) -> tuple[Ints, Floats, Floats]:
+    """Give the levels that have cells, what each adds, and the probability to go on after it."""
+    own, begins = np.unique(cells.level, return_index=True)
+    above, size = above[own], size[own]
+    first, rows = cells.stop[begins], np.add.reduceat(cells.count, begins) if len(own) else begins
+    gain, left = first / (above + 1), 1.0 - first  # of a level of one document
+    width = np.minimum(cutoff - above, size)
+    # Document by document what a level takes grows with the documents that may stop a reader; rank
+    # by rank with the ranks alone, but that is stable above the middle of the level only.
+    is_short = (size <= 2 * width) | (rows <= _FEW)
+    number = np.repeat(np.arange(len(own)), np.diff(begins, append=len(cells.level)))
+    for part in _of_like_width(np.flatnonzero((size > 1) & is_short), width):
+        documents, _ = expanded(cells.count[_among(number, part)])
+        stop = cells.stop[_among(number, part)][documents]
+        starts = np.cumsum(rows[part]) - rows[part]
+        gain[part], left[part] = _tie(
+            stop, starts, rows[part], size[part], above[part], cutoff, int(width[part].max()) + 1
+        )
+    for part in _of_like_width(np.flatnonzero((size > 1) & ~is_short), width):
+        of_part = _among(number, part)
+        some = attrs.evolve(cells.select(of_part), level=np.searchsorted(part, number[of_part]))
+        gain[part] = _long_ties(some, size[part], above[part], width[part])
+        left[part] = 0.0  # they pass the cutoff
+    return own, gain, left
+
+
+def _of_like_width(levels: Ints, width: Ints) -> Iterator[Ints]:
+    """Group levels by width, to within a factor of 2, in blocks that take little memory."""
+    if not len(levels):
+        return
+    digits = np.frexp(width[levels])[1]
+    for number in np.unique(digits).tolist():
+        group = levels[digits == number]
+        n_parts = (len(group) << number) // _BLOCK + 1
+        yield from np.array_split(group, min(n_parts, len(group)))
+
+
+def _among(numbers: Ints, chosen: Ints) -> Mask:
+    """Tell which numbers are among some."""
+    is_chosen = np.zeros(int(max(numbers.max(), chosen.max())) + 1, dtype=bool)
+    is_chosen[chosen] = True
+    return np.asarray(is_chosen[numbers])
+
+
+def _sum_up(place: Ints, gain: Floats, left: Floats, n_queries: int) -> Floats:
+    """Go down all rankings at once, step by step: of each its query, sorted, its gain, and left."""
+    turn = _number(place)
+    order = np.argsort(turn, kind="stable")
+    bounds = np.searchsorted(turn[order], np.arange(int(turn.max(initial=-1)) + 2)).tolist()
     value, going_on = np.zeros(n_queries), np.ones(n_queries)
-    for number in range(int(turn.max(initial=-1)) + 1):
-        now = np.flatnonzero(turn == number)
-        first = begins[now]
-        single = size[first] == 1
-        gain = np.where(above[first] < cutoff, stop[first] / (above[first] + 1), 0.0)
-        left = 1.0 - stop[first]
-        width = max(int(np.minimum(cutoff - above[first], size[first]).max()), 0) + 1
-        tied = np.flatnonzero(~single)
-        for part in np.array_split(tied, len(tied) * width // _BLOCK + 1):
-            at = first[part]
-            gain[part], left[part] = _tie(
-                stop, at, rows[now[part]], size[at], above[at], cutoff, width
-            )
-        query = place[first]
-        value[query] += going_on[query] * gain
-        going_on[query] *= left
+    for start, end in pairwise(bounds):
+        now = order[start:end]
+        query = place[now]
+        value[query] += going_on[query] * gain[now]
+        going_on[query] *= left[now]
     return value
+
+
+def _long_ties(cells: _Cells, size: Ints, above: Ints, width: Ints) -> Floats:
+    """Give what tie levels add that go on to more than twice as many ranks as count.
+
+    Draw after draw for all levels: ``passed`` is the probability that nobody has stopped, and
+    ``others[c]`` that none of the drawn documents stops if they are drawn from all but one of
+    cell c. Of n documents, j + 1 of them drawn with one of c among these or not,
+
+        ``passed[j + 1] = (n - j - 1) / n * others[c, j + 1] + (j + 1) / n * on[c] * others[c, j]``,
+
+    whose error shrinks from draw to draw while j is below n / 2.
+    """
+    order = np.argsort(-width, kind="stable")  # the levels that still draw stand in front
+    rank = np.empty_like(order)
+    rank[order] = np.arange(len(order))
+    by_level = np.argsort(rank[cells.level], kind="stable")
+    own, stop, count = rank[cells.level][by_level], cells.stop[by_level], cells.count[by_level]
+    above, n = above[order], size[order].astype(np.float64)[own]
+    chosen, on = count * stop / n, 1.0 - stop
+    passed, value, others = np.ones(len(order)), np.zeros(len(order)), np.ones(len(own))
+    active = np.searchsorted(-width[order], -np.arange(int(width.max())))
+    for drawn, (k, c) in enumerate(zip(active, np.searchsorted(own, active), strict=True), 1):
+        stopped = np.bincount(own[:c], weights=chosen[:c] * others[:c], minlength=k)
+        value[:k] += stopped / (above[:k] + drawn)
+        passed[:k] = np.maximum(passed[:k] - stopped, 0.0)
+        here = n[:c] * passed[own[:c]] - drawn * (on[:c] * others[:c])
+        others[:c] = np.maximum(here, 0.0) / (n[:c] - drawn)
+    return value[rank]
 
 
 def _tie(
@@ -108,9 +207,3 @@ def _number(group: Ints) -> Ints:
     begins = np.diff(group, prepend=-1) != 0
     first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
     return np.asarray(np.arange(len(group)) - first)
-
-
-def _sizes(group: Ints) -> Ints:
-    """Give the size of the run that each item is in."""
-    begins = np.flatnonzero(np.diff(group, prepend=-1))
-    return np.repeat(np.diff(begins, append=len(group)), np.diff(begins, append=len(group)))

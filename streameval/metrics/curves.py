@@ -152,9 +152,13 @@ def ks(points: Points) -> tuple[float, float]:
 
 
 def f_scores(tp: Floats, fp: Floats, n_pos: float, beta: float) -> Floats:
-    """Compute F at each threshold: ``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)``."""
+    """Compute F at each threshold: ``(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP)``.
+
+    0 where nothing is predicted positive and `beta` is 0.
+    """
     square = beta * beta
-    return np.asarray((1 + square) * tp / (square * n_pos + tp + fp))
+    below = square * n_pos + tp + fp
+    return np.divide((1 + square) * tp, below, out=np.zeros_like(below), where=below > 0)
 
 
 def best_f(points: Points, beta: float) -> float:

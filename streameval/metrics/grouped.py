@@ -62,6 +62,7 @@ class GroupAreas:
             np.divide(part, pairs, out=np.full(len(sizes), np.nan), where=pairs > 0)
             for part in (wins, unsure)
         )
+        auc = np.minimum(auc, 1.0)  # rounded, wins may pass the pairs by a digit
         reach = np.where(reach > 0, reach + _ROUNDING, reach)
         return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))
 

@@ -2,7 +2,18 @@
 
 A loss that falls with the score of a positive and rises with that of a negative has its least
 value with positives at the upper ends of their cells and negatives at the lower ones, and its
-greatest value the other way round. The estimate takes the middle of each cell.
+greatest value the other way round. In a cell of one class one example lies at the other end. The
+estimate takes the middle of each cell.
+
+The calibration error is bounded by duality. With ``S[b]`` the labels less the scores of bin b,
+``n * ece = sum |S[b]|``, which is the greatest ``sum m[b] * S[b]`` of all multipliers m within
+[-1, 1], and is reached where each is the sign of ``S[b]``. Let ``H(m)`` be the least of that sum
+over all data sets with these cells, in which one example lies at each end of a cell. For every m
+
+    H(m) <= n * ece <= max over signs s of -H(s).
+
+H is a sum over cells, as each places its examples by itself. The upper end is attained, but for
+the score next to an edge. The lower one is the best of a few multipliers for each bin.
 """
 
 from __future__ import annotations
@@ -11,6 +22,7 @@ import math
 from collections.abc import Callable
 from itertools import pairwise
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
@@ -26,6 +38,10 @@ Places = npt.NDArray[np.intp]
 
 _EPSILON = float(np.finfo(np.float64).eps)
 _MOST_LOG_LOSS = -math.log(_EPSILON)
+_MULTIPLIERS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
+_SIGNS = np.array([-1.0, 1.0])
+_ECE_ROUNDING = 2.0**-46  # far above what sums of as many terms as there are bins can be off
+_CHUNK = 2**10  # cells, whose sums by three multipliers stay in the cache
 
 
 def brier(table: CellTable) -> Bounded:
@@ -50,7 +66,12 @@ def _mean_loss(
     *,
     most: float,
 ) -> Bounded:
-    """Bound the mean of a loss, which falls with the score of a positive only."""
+    """Bound the mean of a loss, which falls with the score of a positive only.
+
+    Each end is the value of a data set with these cells: in a cell of both classes the example
+    at either end can be of the class that is put there, and in a cell of one class, one of the
+    least weight is at the other end than the rest.
+    """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
     if not n:
@@ -62,50 +83,170 @@ def _mean_loss(
     if table.is_exact:
         return Bounded(mean(table.lo, table.lo))
     middle = (table.lo + table.hi) / 2
-    return outward(
-        mean(table.hi, table.lo), mean(middle, middle), mean(table.lo, table.hi), most=most
+    value = mean(middle, middle)
+    weight = table.min_weight.near_floats()
+    pos_apart, neg_apart = (
+        np.where(other.is_positive(), 0.0, weight) for other in (table.neg, table.pos)
     )
+
+    def end(positives: Floats, negatives: Floats) -> float:
+        terms = (pos - pos_apart) * of_positive(positives) + pos_apart * of_positive(negatives)
+        terms += (neg - neg_apart) * of_negative(negatives) + neg_apart * of_negative(positives)
+        return math.fsum(terms) / n
+
+    return outward(end(table.hi, table.lo), value, end(table.lo, table.hi), most=most)
 
 
 def ece(table: CellTable, bins: int) -> Bounded:
-    """Bound the expected calibration error.
-
-    In each bin the labels less the scores of the cells inside it lie between those with all
-    scores at their upper ends and at their lower ones. Of a cell that reaches over an edge any
-    part may be in the bin: at least none of its positives and all its negatives, at most the
-    reverse.
-    """
+    """Bound the expected calibration error; see the module for how."""
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
     if not n:
         return Bounded(math.nan)
 
-    def excess(cells: Places, scores: Floats, at: Places) -> Floats:
-        """Sum labels less scores of some cells, the lowest first, in each bin."""
-        terms = pos[cells] * (1.0 - scores[cells]) - neg[cells] * scores[cells]
+    def excess(cells: Places, terms: Floats, at: Places) -> Floats:
+        """Sum the terms of some cells, the lowest first, in each bin."""
         ends = np.searchsorted(at[cells], np.arange(bins + 1))
-        return np.array([math.fsum(terms[i:j]) for i, j in pairwise(ends)])
+        return np.array([math.fsum(terms[cells[i:j]]) for i, j in pairwise(ends)])
+
+    def labels_less(scores: Floats) -> Floats:
+        return pos * (1.0 - scores) - neg * scores
 
     rising = np.arange(len(pos))[::-1]
     middle = (table.lo + table.hi) / 2
-    value = math.fsum(np.abs(excess(rising, middle, bin_places(middle, bins)))) / n
+    value = math.fsum(np.abs(excess(rising, labels_less(middle), bin_places(middle, bins)))) / n
     if table.is_exact:
         return Bounded(value)
     first, last = bin_places(table.lo, bins), bin_places(table.hi, bins)
-    inside = rising[(first == last)[rising]]
-    low, high = excess(inside, table.hi, first), excess(inside, table.lo, first)
-    cell, at = _reached(first, last)
-    np.subtract.at(low, at, neg[cell] * np.minimum(table.hi[cell], (at + 1) / bins))
-    np.add.at(high, at, pos[cell] * (1.0 - np.maximum(table.lo[cell], at / bins)))
-    least = np.maximum(np.maximum(low, -high), 0.0)
-    most = np.maximum(np.abs(low), np.abs(high))
-    return outward(math.fsum(least) / n, value, math.fsum(most) / n)
+    is_cut = first < last
+    inside, cut = rising[~is_cut[rising]], rising[is_cut[rising]]
+    weight = float(table.min_weight.near_floats())
+    apart = weight * (table.hi - table.lo)  # one example is at the other end
+    low = excess(inside, labels_less(table.hi) + apart, first)
+    high = excess(inside, labels_less(table.lo) - apart, first)
+    cells = _CutCells(table.lo, table.hi, pos, neg, first, last, weight, bins)[cut]
+    least = _greatest(1, _MULTIPLIERS, cells, low, high)
+    most = _greatest(-1, _SIGNS, cells, low, high)
+    return outward(least / n - _ECE_ROUNDING, value, most / n + _ECE_ROUNDING)
 
 
-def _reached(first: Places, last: Places) -> tuple[Places, Places]:
-    """List each bin that a cell over several of them reaches, beside the cell."""
-    over = np.flatnonzero(first < last)
-    spans = (last - first)[over] + 1
-    cell = np.repeat(over, spans)
-    start = np.cumsum(spans) - spans
-    return cell, first[cell] + np.arange(len(cell)) - np.repeat(start, spans)
+@attrs.frozen(eq=False)
+class _CutCells:
+    """Cells that reach over an edge of a bin, the lowest first, and what they add to H.
+
+    Parameters
+    ----------
+    lo, hi, pos, neg : float64 arrays, shape (m,)
+        The ends and the weights.
+    first, last : places, shape (m,)
+        The bins of the ends.
+    min_weight : float
+        The least that lies at each end.
+    bins : int
+        How many bins there are.
+    """
+
+    lo: Floats
+    hi: Floats
+    pos: Floats
+    neg: Floats
+    first: Places
+    last: Places
+    min_weight: float
+    bins: int
+
+    def __getitem__(self, key: Places | slice) -> _CutCells:
+        names = ("lo", "hi", "pos", "neg", "first", "last")
+        return attrs.evolve(self, **{name: getattr(self, name)[key] for name in names})
+
+    def __len__(self) -> int:
+        return len(self.lo)
+
+    def sums(self, sign: int, multipliers: Floats) -> Floats:
+        """Give `sign` times the part of each cell in H, at its greatest over inner bins.
+
+        Parameters
+        ----------
+        sign : {1, -1}
+            For the lower and for the upper end.
+        multipliers : float64 array, shape (k,)
+            What the first and the last bin of a cell can have.
+
+        Returns
+        -------
+        float64 array, shape (m, k, k)
+            By the multipliers of the first and of the last bin.
+
+        Notes
+        -----
+        No other cell has an example in the inner bins. For the lower end they count as one bin
+        with one multiplier: whatever lies in them could as well lie in one of them, at the same
+        mean score. For the upper end each has a sign of its own: of two or more one has what
+        is best for the positives and another what is best for the negatives.
+        """
+        starts, ends = (self.first + 1) / self.bins, self.last / self.bins
+        of_first = _least_terms(multipliers, self.lo, starts)
+        of_last = _least_terms(multipliers, ends, self.hi)
+        inner = _least_terms(multipliers, starts, ends)
+        n_inner = (self.last - self.first - 1)[:, None]
+        if sign < 0:
+            several = np.where(n_inner > 1, inner.min(axis=-1, keepdims=True), inner)
+            inner = np.concatenate([inner, several[..., :1]], axis=-1)
+        inner[:, n_inner[:, 0] == 0] = np.inf
+
+        # what each class adds a unit where that is least, then what the two examples add above it
+        anywhere = np.minimum(of_first[..., :, None], of_last[..., None, :])[..., None]
+        anywhere = np.minimum(anywhere, inner[..., None, None, :])
+        labels = np.array([0.0, 1.0])[:, None, None]
+        at_lo = (multipliers * (labels - self.lo[:, None]))[..., :, None, None] - anywhere
+        at_hi = (multipliers * (labels - self.hi[:, None]))[..., None, :, None] - anywhere
+        neg, pos = (part[:, None, None, None] for part in (self.neg, self.pos))
+        one, two = self.min_weight, 2 * self.min_weight
+        mixed = np.minimum(at_lo[0] + at_hi[1], at_lo[1] + at_hi[0])
+        extra = np.where((neg >= one) & (pos >= one), mixed, np.inf)
+        extra = np.minimum(extra, np.where(neg >= two, at_lo[0] + at_hi[0], np.inf))
+        extra = np.minimum(extra, np.where(pos >= two, at_lo[1] + at_hi[1], np.inf))
+        sums = sign * (neg * anywhere[0] + pos * anywhere[1] + one * extra)
+        return np.asarray(sums.max(axis=-1))
+
+
+def _least_terms(multipliers: Floats, start: Floats, end: Floats) -> Floats:
+    """Give the least multiple of label less score within a range, for both labels.
+
+    Of shape (2, m, k) for m ranges and k multipliers.
+    """
+    scores = np.where(multipliers < 0, start[:, None], end[:, None])
+    return np.stack([-multipliers * scores, multipliers * (1.0 - scores)])
+
+
+def _greatest(sign: int, multipliers: Floats, cells: _CutCells, low: Floats, high: Floats) -> float:
+    """Find the greatest `sign` times H of any choice of a multiplier for each bin.
+
+    `low` and `high` bound the excess of the cells inside each bin. An edge is cut by one cell
+    at most, so cells form a chain, and each knows the bins before it by one multiplier.
+    """
+    inside = sign * np.where(
+        multipliers < 0, multipliers * high[:, None], multipliers * low[:, None]
+    )
+    is_reached = np.zeros(len(low), dtype=bool)
+    is_reached[cells.first] = is_reached[cells.last] = True
+    alone = math.fsum(inside[~is_reached].max(axis=1))
+    if not len(cells):
+        return alone
+    parts = (cells[start : start + _CHUNK] for start in range(0, len(cells), _CHUNK))
+    links = np.concatenate([part.sums(sign, multipliers) for part in parts])
+    links += inside[cells.last][:, None, :]
+    is_start = np.append(True, cells.first[1:] != cells.last[:-1])
+    starts = links[is_start] + inside[cells.first[is_start]][:, :, None]
+    links[is_start] = starts.max(axis=1, keepdims=True)  # whatever came before
+    return alone + float(_joined(links).max())
+
+
+def _joined(links: Floats) -> Floats:
+    """Add up a chain of links, of shape (m, k, k), so that what they share is chosen best."""
+    while len(links) > 1:
+        odd = links[len(links) // 2 * 2 :]
+        before, after = links[: len(links) // 2 * 2 : 2], links[1::2]
+        pairs = (before[:, :, :, None] + after[:, None, :, :]).max(axis=2)
+        links = np.concatenate([pairs, odd])
+    return links

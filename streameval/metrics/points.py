@@ -194,6 +194,21 @@ class CellTable:
         return _number(self.neg.sum())
 
     @property
+    def is_whole(self) -> bool:
+        """Whether every weight is known to be whole."""
+        return self.pos.is_whole and self.neg.is_whole
+
+    @property
+    def min_weight(self) -> FixedPoint:
+        """The least that an example can weigh: 1 while all weights are whole, else 2**-62.
+
+        So much lies at each end of a cell of several scores.
+        """
+        if self.is_whole:
+            return FixedPoint(np.array(1))
+        return FixedPoint(np.array(0), np.array(1))
+
+    @property
     def resolution(self) -> float:
         """The width of the widest cell of several scores; 0.0 if there is none."""
         with np.errstate(over="ignore"):

@@ -14,7 +14,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.ranks import Levels, powers, sums_of
+from streameval.metrics.ranks import Levels, own_rank, position_sums, powers, sums_of
+from streameval.metrics.smooth_sums import chance_of_none, geometric_sums, smooth_sums
 
 __all__ = [
     "average_precision",
@@ -31,6 +32,7 @@ Ints = npt.NDArray[np.int64]
 
 _BLOCK = 2**16
 _LEAST_WIDTH = 16
+_DRAWN = 2**10
 
 
 def found_at(levels: Levels, cutoff: int | Ints, n_queries: int) -> Floats:
@@ -50,8 +52,7 @@ def average_precision(levels: Levels, cutoff: int | None, n_queries: int) -> Flo
     Position j of a level holds a relevant document with probability r/m, and above it stand
     ``a + (j - 1)(r - 1)/(m - 1)`` others then.
     """
-    level, step = levels.positions(cutoff)
-    return sums_of(levels.place[level], _precisions(levels, level, step), n_queries)
+    return _precision_sums(levels, levels.place, levels.reach(cutoff), n_queries)
 
 
 def label_ranking_precision(levels: Levels, n_queries: int) -> Floats:
@@ -59,16 +60,9 @@ def label_ranking_precision(levels: Levels, n_queries: int) -> Floats:
     whole = levels.relevant * (levels.before + levels.relevant) / (levels.above + levels.size)
     terms = np.where(levels.is_tie, whole, 0.0)
     if not levels.is_tie.all():  # documents with scores that are not known, so not tied
-        level, step = _apart(levels)
-        terms += sums_of(level, _precisions(levels, level, step), len(levels.place))
+        reach = np.where(levels.is_tie, 0, levels.size)
+        terms += _precision_sums(levels, np.arange(len(terms)), reach, len(terms))
     return sums_of(levels.place, terms, n_queries)
-
-
-def _apart(levels: Levels) -> tuple[Ints, Ints]:
-    """Give the positions of the levels that are no ties."""
-    level, step = levels.positions(None)
-    kept = ~levels.is_tie[level]
-    return level[kept], step[kept]
 
 
 def reciprocal_rank(levels: Levels, cutoff: int | None, n_queries: int) -> Floats:
@@ -83,11 +77,17 @@ def hit(levels: Levels, cutoff: int, n_queries: int) -> Floats:
 
 def rank_biased_precision(levels: Levels, persistence: float, n_queries: int) -> Floats:
     """Add up ``(1 - p) p**(rank - 1)`` over relevant documents (Moffat and Zobel, 2008)."""
-    level, step = levels.positions(None)
-    rank = levels.above[level] + step
-    weight = (1.0 - persistence) * powers(persistence, int(rank.max(initial=0)))[rank - 1]
-    share = levels.relevant / levels.size
-    return sums_of(levels.place[level], share[level] * weight, n_queries)
+    share, above = levels.relevant / levels.size, levels.above
+
+    def terms(level: Ints, step: Ints) -> Floats:
+        weight = (1.0 - persistence) * powers(persistence, above[level] + step - 1)
+        return share[level] * weight
+
+    def rest(level: Ints, first: Ints, last: Ints) -> Floats:
+        weight = (1.0 - persistence) * powers(persistence, first - 1)
+        return share[level] * weight * geometric_sums(persistence, last - first + 1)
+
+    return position_sums(levels.place, above, levels.size, terms, rest, n_queries)
 
 
 def binary_preference(
@@ -117,6 +117,25 @@ def binary_preference(
     return sums_of(levels.place, levels.relevant * (1.0 - lost), len(relevant))
 
 
+def _precision_sums(levels: Levels, place: Ints, reach: Ints, size: int) -> Floats:
+    """Add up by place the precision at relevant documents, at so many positions of each level."""
+
+    def terms(level: Ints, step: Ints) -> Floats:
+        return _precisions(levels, level, step)
+
+    def rest(level: Ints, first: Ints, last: Ints) -> Floats:
+        above = levels.above[level]
+
+        def term(rank: Floats, which: Ints) -> Floats:
+            return _tied_precisions(levels, level[which], rank - above[which])
+
+        sums = smooth_sums(term, first, last, own_rank)
+        is_full = (levels.relevant == levels.size) & (levels.before == levels.above)
+        return np.where(is_full[level], last - first + 1, sums)  # down to there all are relevant
+
+    return position_sums(place, levels.above, reach, terms, rest, size)
+
+
 def _precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
     terms = ((levels.before + 1) / (levels.above + 1))[level]  # of a level of one document
     tied = np.flatnonzero((levels.size > 1)[level])
@@ -125,7 +144,7 @@ def _precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
     return terms
 
 
-def _tied_precisions(levels: Levels, level: Ints, step: Ints) -> Floats:
+def _tied_precisions(levels: Levels, level: Ints, step: Ints | Floats) -> Floats:
     share = levels.relevant / levels.size
     others = np.maximum(levels.size - 1, 1)
     slope = (levels.relevant - 1) / others
@@ -148,10 +167,40 @@ def _first(levels: Levels, cutoff: int | None, n_queries: int) -> tuple[Floats, 
     open_ones = np.flatnonzero(~is_sure & (reach > 0))
     if len(open_ones):
         parts = first.above[open_ones], first.size[open_ones], first.relevant[open_ones]
-        value[open_ones], chance[open_ones] = _draws(*parts, reach[open_ones])
+        value[open_ones], chance[open_ones] = _drawn(*parts, reach[open_ones])
     results = np.zeros((2, n_queries))
     results[:, first.place] = value, chance
     return results[0], results[1]
+
+
+def _drawn(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats, Floats]:
+    """Draw documents of tie levels; those past the first thousand in closed form."""
+    value, chance = _draws(above, size, relevant, np.minimum(reach, _DRAWN))
+    # What is left after 60 times the mean wait counts for less than a rounding error.
+    last = np.minimum(reach, 60 * size // relevant)
+    long = np.flatnonzero(last > _DRAWN)
+    if len(long):
+        g, m, r = (column[long].astype(np.float64) for column in (above, size, relevant))
+        value[long] += _smooth_draws(g, m, r, last[long])
+    past = np.flatnonzero(reach > _DRAWN)
+    columns = (column[past].astype(np.float64) for column in (reach, size, relevant))
+    chance[past] = 1.0 - chance_of_none(*columns)
+    return value, chance
+
+
+def _smooth_draws(above: Floats, size: Floats, relevant: Floats, last: Ints) -> Floats:
+    """Add up chance over rank of draws after the first thousand."""
+
+    def term(draw: Floats, which: Ints) -> Floats:
+        g, m, r = above[which], size[which], relevant[which]
+        # One relevant document is drawn now, and the others are not among those before it; the
+        # others of one are none, so that nothing is divided by zero.
+        return r / m * chance_of_none(draw - 1.0, m - 1.0, r - 1.0) / (g + draw)
+
+    def scale(draw: Floats, which: Ints) -> Floats:
+        return np.minimum(above[which] + draw, 2.0 * size[which] / relevant[which])
+
+    return smooth_sums(term, np.full(len(last), _DRAWN + 1), last, scale)
 
 
 def _draws(above: Ints, size: Ints, relevant: Ints, reach: Ints) -> tuple[Floats, Floats]:

@@ -19,6 +19,7 @@ from streameval.metrics import rank_measures as formulas
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank
 from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties, counts_of
+from streameval.metrics.smooth_sums import LAID_OUT
 from streameval.states.queries import Gained, Queries, runs_above
 from streameval.states.ranking import QueryValues
 
@@ -41,20 +42,22 @@ def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
     Where rows have not been kept, a value is the mean over all ways in which these could be
     ranked, and its bounds are the least and the greatest of them.
     """
-    return QueryValues.concatenate([_evaluate(part, config) for part in _blocks(queries)])
+    return QueryValues.concatenate([_evaluate(part, config) for part in _blocks(queries, config)])
 
 
-def _blocks(queries: Queries) -> list[Queries]:
-    """Cut queries into blocks of some million rows, so that little memory is needed.
+def _blocks(queries: Queries, config: RankingConfig) -> list[Queries]:
+    """Cut queries into blocks of which some million positions are laid out.
 
-    Of complete queries, whose tie levels are laid out position by position, an eighth of that
-    mostly stays in the cache.
+    Of complete queries an eighth of that mostly stays in the cache.
     """
-    rows, most, ranked = queries.rows, _BLOCK, queries.ranked
+    n, ranked, gained = len(queries), queries.ranked, queries.gained
+    rows, most = ranked.count, _BLOCK
     if ranked.size is not None:
-        rows, most = counts_of(ranked.place, ranked.size, len(queries)), max(_BLOCK // 8, 1)
-    gained = counts_of(queries.gained.place, queries.gained.count, len(queries))
-    sizes = np.maximum(rows, np.maximum(gained, queries.declared))
+        rows, most = ranked.size, max(_BLOCK // 8, 1)
+    of_rows = counts_of(ranked.place, np.minimum(rows, LAID_OUT), n)
+    of_gains = counts_of(gained.place, np.minimum(gained.count, LAID_OUT), n)
+    sizes = np.maximum(of_rows, np.maximum(of_gains, np.minimum(queries.declared, LAID_OUT)))
+    sizes += np.minimum(queries.rows, 4 * config.stop_ranks)
     ends = np.cumsum(sizes)
     if not len(ends) or ends[-1] <= most:
         return [queries]
@@ -173,6 +176,9 @@ class _Sheet:
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure that asks where the relevant documents are."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
+        if item.kind == "judged":
+            first = np.minimum(self.queries.rows, item.ranks)
+            return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
         return _FORMULAS[item.kind](levels, item, relevant, self.config.ap_norm)
 
     def _of_set(self, item: Measure) -> Floats:
@@ -183,7 +189,9 @@ class _Sheet:
             return _ratio(found, self.queries.rows)
         if item.kind == "set_r":
             return _ratio(found, known)
-        return _ratio(2 * found, self.queries.rows + known)
+        # In the order of trec_eval, which prints four digits: a half is rounded by the last bit.
+        precision, recall = _ratio(found, self.queries.rows), _ratio(found, known)
+        return _ratio(2.0 * precision * recall, precision + recall)
 
     def _of_gains(self, item: Measure, arrangement: Arrangement) -> Floats:
         n = len(self.queries)
@@ -344,15 +352,12 @@ def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> 
     return log(np.clip(precision, _LEAST_PRECISION, 1.0))
 
 
-def _share_found(levels: Levels, item: Measure, relevant: Ints, _: str) -> Floats:
-    return formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
-
-
 _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "map": _average_precision,
     "gm_map": _log_precision,
-    "p": _share_found,
-    "judged": _share_found,
+    "p": lambda levels, item, relevant, _: (
+        formulas.found_at(levels, item.ranks, len(relevant)) / item.ranks
+    ),
     "r": lambda levels, item, relevant, _: _ratio(
         formulas.found_at(levels, item.ranks, len(relevant)), relevant
     ),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable, Iterator
 from functools import cached_property
+from itertools import pairwise
 from typing import Any, Literal, Self
 
 import attrs
@@ -11,9 +13,19 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.log import log
+from streameval.metrics.smooth_sums import LAID_OUT, power, smooth_sums
 from streameval.states.queries import Queries, Ranked, runs_above
 
-__all__ = ["Arrangement", "Levels", "Spans", "Ties", "discounts", "powers"]
+__all__ = [
+    "Arrangement",
+    "Levels",
+    "Spans",
+    "Ties",
+    "discounts",
+    "own_rank",
+    "position_sums",
+    "powers",
+]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -22,6 +34,8 @@ Arrangement = Literal["worst", "random", "best"]
 """How rows that have not been kept are taken to stand: which is not known."""
 
 _KEPT_TABLE = 2**16
+_BLOCK = 2**17  # positions
+_NONE = np.zeros(0, dtype=np.int64)
 
 
 @attrs.frozen(eq=False)
@@ -155,10 +169,6 @@ class Levels:
         """Keep the first level of each query."""
         return self.select(np.flatnonzero(self.before == 0))
 
-    def positions(self, cutoff: int | None) -> tuple[Ints, Ints]:
-        """Give every position in the levels up to a rank: its level, and its rank in that."""
-        return expanded(self.reach(cutoff))
-
     def reach(self, cutoff: int | Ints | None) -> Ints:
         """Count the positions of each level that are not below a rank, of each level's own."""
         if cutoff is None:
@@ -200,10 +210,63 @@ class Spans:
         """Add up gain times discount of each query, rank after rank."""
         spans = self if cutoff is None else self.select(np.flatnonzero(self.above < cutoff))
         reach = spans.size if cutoff is None else np.minimum(cutoff - spans.above, spans.size)
-        run, step = expanded(reach)
-        rank = spans.above[run] + step
-        terms = spans.gain[run] * discounts(int(rank.max(initial=0)))[rank - 1]
-        return sums_of(spans.place[run], terms, n_queries)
+
+        def terms(run: Ints, step: Ints) -> Floats:
+            return spans.gain[run] * discounts(spans.above[run] + step)
+
+        def rest(run: Ints, first: Ints, last: Ints) -> Floats:
+            return spans.gain[run] * smooth_sums(_discount, first, last, own_rank)
+
+        return position_sums(spans.place, spans.above, reach, terms, rest, n_queries)
+
+
+def position_sums(
+    place: Ints,
+    above: Ints,
+    reach: Ints,
+    terms: Callable[[Ints, Ints], Floats],
+    rest: Callable[[Ints, Ints, Ints], Floats],
+    size: int,
+) -> Floats:
+    """Add up by place the terms of the positions of runs, in memory that no count decides.
+
+    Parameters
+    ----------
+    place, above, reach : int64 array, shape (s,)
+        The place of each run, how many ranks come before it, and how many positions of it count.
+    terms : callable
+        From runs and numbers of positions in them, from 1, to terms.
+    rest : callable
+        From runs, and the first and the last rank of those positions that are not laid out, to
+        the sums of their terms.
+    size : int
+        How many places there are.
+    """
+    is_long = reach > LAID_OUT
+    long = np.flatnonzero(is_long) if is_long.any() else _NONE
+    laid_out = np.minimum(reach, LAID_OUT) if len(long) else reach
+    totals = np.zeros(size)
+    for runs in _blocks(laid_out):
+        run, step = expanded(laid_out[runs])
+        if runs.start == 0:
+            totals = sums_of(place[run], terms(run, step), size)
+        else:  # term after term, as if there were no blocks
+            run = run + runs.start
+            np.add.at(totals, place[run], terms(run, step))
+    if len(long):
+        first = above[long] + LAID_OUT + 1
+        totals += sums_of(place[long], rest(long, first, above[long] + reach[long]), size)
+    return totals
+
+
+def _blocks(sizes: Ints) -> Iterator[slice]:
+    """Cut runs into blocks of about as many positions as are laid out at a time."""
+    if sizes.sum() <= _BLOCK:
+        yield slice(0, len(sizes))
+        return
+    ends = np.cumsum(sizes)
+    starts = np.flatnonzero(np.diff((ends - sizes) // _BLOCK, prepend=-1)).tolist()
+    yield from (slice(*bounds) for bounds in pairwise([*starts, len(sizes)]))
 
 
 def expanded(sizes: Ints) -> tuple[Ints, Ints]:
@@ -231,35 +294,49 @@ def sums_of(place: Ints, terms: Floats, size: int) -> Floats:
     return np.bincount(place, weights=terms, minlength=size).astype(np.float64, copy=False)
 
 
-def discounts(ranks: int) -> Floats:
-    """Give 1 / log2(rank + 1) for ranks from 1 on; the same bits on every CPU."""
-    return _table("discount", 0.0, ranks)
+def discounts(rank: Ints) -> Floats:
+    """Give 1 / log2(rank + 1) of ranks from 1 on; the same bits on every CPU."""
+    return _looked_up(_discount_table(), rank, lambda far: _discount(far.astype(np.float64)))
 
 
-def powers(base: float, ranks: int) -> Floats:
-    """Give the powers of a number below 1, from the power 0 on."""
-    return _table("power", base, ranks)
+def powers(base: float, exponent: Ints) -> Floats:
+    """Give whole powers, from 0 on, of a number below 1."""
+    return _looked_up(_power_table(base), exponent + 1, lambda far: power(base, far - 1))
 
 
-def _table(kind: str, base: float, ranks: int) -> Floats:
-    if ranks <= _KEPT_TABLE:
-        return _kept_table(kind, base)
-    return _make_table(kind, base, ranks)
+def _looked_up(table: Floats, rank: Ints, beyond: Callable[[Ints], Floats]) -> Floats:
+    """Look up what belongs to ranks, and compute it for those that are not in the table."""
+    if int(rank.max(initial=0)) <= _KEPT_TABLE:
+        return np.asarray(table[rank - 1])
+    found = table[np.minimum(rank, _KEPT_TABLE) - 1]
+    far = np.flatnonzero(rank > _KEPT_TABLE)
+    found[far] = beyond(rank[far])
+    return np.asarray(found)
 
 
-@functools.lru_cache(maxsize=8)
-def _kept_table(kind: str, base: float) -> Floats:
-    table = _make_table(kind, base, _KEPT_TABLE)
+@functools.lru_cache(maxsize=1)
+def _discount_table() -> Floats:
+    table = _discount(np.arange(1.0, _KEPT_TABLE + 1.0))
     table.flags.writeable = False
     return table
 
 
-def _make_table(kind: str, base: float, ranks: int) -> Floats:
-    if kind == "discount":
-        return np.asarray(log(2.0) / log(np.arange(2.0, ranks + 2.0)))
-    factors = np.full(ranks, base)
+@functools.lru_cache(maxsize=8)
+def _power_table(base: float) -> Floats:
+    factors = np.full(_KEPT_TABLE, base)
     factors[:1] = 1.0
-    return np.multiply.accumulate(factors)
+    table = np.multiply.accumulate(factors)
+    table.flags.writeable = False
+    return table
+
+
+def _discount(rank: Floats, _: object = None) -> Floats:
+    return np.asarray(log(2.0) / log(rank + 1.0))
+
+
+def own_rank(rank: Floats, _: object) -> Floats:
+    """Give the scale on which what depends on the rank alone changes: the rank."""
+    return rank
 
 
 def _sums(counts: Ints, starts: Ints) -> Ints:

@@ -6,6 +6,7 @@ A score of at least the threshold is a positive prediction.
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from fractions import Fraction
 
@@ -17,7 +18,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded
 from streameval.metrics.envelope import of_sums
-from streameval.metrics.points import CellTable
+from streameval.metrics.points import CellTable, Points
 
 __all__ = [
     "Outcome",
@@ -30,7 +31,6 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
-Mask = npt.NDArray[np.bool_]
 Counts = tuple[Fraction, Fraction]
 
 
@@ -72,13 +72,19 @@ class Outcome:
 
 
 def outcome_at(table: CellTable, threshold: float) -> Outcome:
-    """Count what scores at least a threshold."""
-    tp, fp = table.cumulated
+    """Count what scores at least a threshold.
+
+    A threshold that divides a cell has an example at the cell's upper end above it, and one at
+    the lower end below it. In a cell of one class both are of that class: neither none of it
+    nor all of it scores at least the threshold. In a cell of both classes either example can
+    be of the other class, so each class can be above as a whole, or below.
+    """
     passed = _count_from(table.lo, threshold)
     reached = _count_from(table.hi, threshold)
-    return Outcome(
-        tp[passed], tp[reached], fp[passed], fp[reached], _share(table, passed, threshold)
-    )
+    tp, fp = ((part[passed], part[reached]) for part in table.cumulated)
+    if tp[0] == tp[1] or fp[0] == fp[1]:
+        tp, fp = (_without_ends(*part, table.min_weight) for part in (tp, fp))
+    return Outcome(*tp, *fp, _share(table, passed, threshold))
 
 
 def precision_at(table: CellTable, threshold: float) -> Bounded:
@@ -107,16 +113,37 @@ def threshold_at_precision(table: CellTable, least: float) -> Bounded:
     """Bound the threshold of the highest recall with a precision of at least `least`.
 
     Of several the one of the highest precision, which is the highest of them; nan if none.
+
+    Every threshold that is the lower end of a cell is exact. So recall reaches at least that of
+    the last such threshold which is precise enough, and no later one is: from there on the
+    threshold can only be inside a cell, above its lower end, and if that leaves a negative out.
     """
     points, best = table.estimate, _best_precision(table)
-    can_reach = best >= least * (1.0 - ROUNDING)
     last = curves.last_at_precision(points, least)
-    if last is None:
-        return _hull(table, can_reach & table.pos.is_positive(), None, best)
-    # every threshold that is the lower end of a cell is exact, so recall reaches that much
-    has_recall = points.tp >= points.tp[last]
-    can_hold = can_reach & has_recall & table.pos.is_positive()
-    return _hull(table, can_hold, int(has_recall.argmax()), best)
+    first = -1 if last is None else _first_with_recall_of(points, last)
+    cell = np.arange(len(best))
+    is_past = cell > (-1 if last is None else last)
+    is_mixed = table.is_wide & table.neg.is_positive()
+    can_hold = (best >= least * (1.0 - ROUNDING)) & table.pos.is_positive() & (cell >= first)
+    cells = np.flatnonzero(can_hold & (is_mixed | ~is_past))
+    if not len(cells):
+        return Bounded(math.nan)
+    # where every lower end misses, the upper end of a cell does best
+    top = table.hi[cells[best[cells].argmax()]]
+    value = float(top if last is None else table.lo[first])
+    if table.is_exact:
+        return Bounded(value)
+    low = float(table.lo[cells[-1]])
+    if is_past[cells[-1]]:
+        low = math.nextafter(low, math.inf)
+    return Bounded(value, low, float(table.hi[cells[0]]))
+
+
+def _first_with_recall_of(points: Points, place: int) -> int:
+    """Find the first threshold with as many true positives, which are not rounded."""
+    tp = points.exact_tp
+    most = tp[place].to_fraction()
+    return bisect_left(range(place), most, key=lambda at: tp[at].to_fraction())
 
 
 def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
@@ -130,23 +157,11 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
     likely = int(curves.f_scores(tp, fp, n_pos, beta).argmax())
     bounded = of_sums(table, lambda points: curves.best_f(points, beta))
-    return bounded, _hull(table, can_hold, likely, best)
-
-
-def _hull(table: CellTable, can_hold: Mask, likely: int | None, best: Floats) -> Bounded:
-    """Give the range of the cells that can hold a threshold, and the likeliest one.
-
-    That is the first cell at whose end the metric is as good as at any; without one, the cell
-    in which it can be best.
-    """
-    cells = np.flatnonzero(can_hold)
-    if not len(cells) or (likely is None and table.is_exact):
-        return Bounded(math.nan)
-    likely = cells[best[cells].argmax()] if likely is None else likely
-    value = float(table.lo[likely])
+    threshold = float(table.lo[likely])
     if table.is_exact:
-        return Bounded(value)
-    return Bounded(value, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
+        return bounded, Bounded(threshold)
+    cells = np.flatnonzero(can_hold)
+    return bounded, Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
 def _least_fp(table: CellTable) -> Floats:
@@ -169,6 +184,13 @@ def _of_outcome(outcome: Outcome, metric: Callable[[Fraction, Fraction], Fractio
     low, high = metric(*outcome.low), metric(*outcome.high)
     value = min(max(metric(*outcome.estimate), low), high)
     return Bounded(float(value), float(low), float(high))
+
+
+def _without_ends(
+    least: FixedPoint, most: FixedPoint, weight: FixedPoint
+) -> tuple[FixedPoint, FixedPoint]:
+    """Move the ends of a range inward, unless it is one point."""
+    return (least, most) if least == most else (least + weight, most - weight)
 
 
 def _ratio(above: Fraction, below: Fraction) -> Fraction:

@@ -13,7 +13,7 @@ from streameval.configs.options import one_of
 from streameval.errors import CountOverflowError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
-from streameval.metrics.bounded import Bounded
+from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.results import class_curves_plot, class_curves_text
 from streameval.results.curve import Curve
@@ -220,7 +220,7 @@ class ClassCurves(Mapping[Label, Curve]):
 
 
 def _mean(values: list[Bounded], weights: list[float]) -> Bounded:
-    """Average the defined values; bounds of each bound the mean."""
+    """Average the defined values; bounds of each, moved outward once more, bound the mean."""
     defined = [
         (value, weight)
         for value, weight in zip(values, weights, strict=True)
@@ -235,8 +235,7 @@ def _mean(values: list[Bounded], weights: list[float]) -> Bounded:
         return math.fsum(terms) / total
 
     value = mean([float(value) for value, _ in defined])
-    low, high = (
-        mean([value.low for value, _ in defined]),
-        mean([value.high for value, _ in defined]),
-    )
-    return Bounded(value, min(low, value), max(high, value))
+    if all(value.exact for value, _ in defined):
+        return Bounded(value)
+    low = mean([value.low for value, _ in defined])
+    return outward(low, value, mean([value.high for value, _ in defined]))

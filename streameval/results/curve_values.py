@@ -42,10 +42,12 @@ def confusion_at(
     is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
     if not is_exact and bound is None:
         cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
-        above = float(table.lo[cell - 1]) if cell else math.inf
+        below, above = float(table.lo[cell]), float(table.lo[cell - 1]) if cell else math.inf
+        is_above = above > table.hi[cell]  # no threshold is above a score of infinity
+        nearest = f"ones are {below!r} and {above!r}" if is_above else f"one is {below!r}"
         raise InvalidInputError(
-            f"`threshold` must not divide a cell, got {threshold!r}. The nearest exact ones are "
-            f'{float(table.lo[cell])!r} and {above!r}; bound="low" and bound="high" give the ends.'
+            f"`threshold` must not divide a cell, got {threshold!r}. The nearest exact {nearest}; "
+            'bound="low" and bound="high" give the ends.'
         )
     if bound == "high":
         return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
@@ -80,7 +82,7 @@ def confidence(table: CellTable, name: str, *args: Any, level: float) -> tuple[f
             f"`name` must be a metric with a sampling interval ({names}), got {name!r}."
         )
     z = normal_quantile(level)
-    if not (table.pos.is_whole and table.neg.is_whole):
+    if not table.is_whole:
         raise InvalidInputError(
             "`sample_weight` had fractions, and a fraction of an example is no draw: "
             f"`{name}` has no sampling interval."

@@ -77,7 +77,7 @@ class Ranking(Mapping[str, Bounded]):
       documents
     * ``p``: ``#{r_i <= k} / k``, ``r``: ``#{r_i <= k} / R``, ``hit``: 1 if ``r_1 <= k``, else 0
     * ``rprec``: ``#{r_i <= R} / R``
-    * ``judged``: the share of the first k documents that were judged
+    * ``judged``: the share of judged documents among the first k retrieved, which may be fewer
     * ``lrap``: ``(1/R) sum of the share of relevant documents among those retrieved with a score
       of at least that of i``
     * ``rbp``: the sum of ``(1 - p) p**(r_i - 1)``

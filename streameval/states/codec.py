@@ -48,11 +48,13 @@ __all__ = [
     "VERSION",
     "Nested",
     "Parts",
+    "Prefix",
     "decode_fields",
     "encode",
     "encode_header",
     "from_json",
     "from_state_dict",
+    "read_prefix",
     "split",
     "to_state_dict",
 ]
@@ -76,6 +78,21 @@ MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
+
+
+@attrs.frozen
+class Prefix:
+    """The first 28 bytes; magic, version and lengths are checked, kind and checksum are not."""
+
+    kind: int
+    header_size: int
+    payload_size: int
+    checksum: int
+
+    @property
+    def size(self) -> int:
+        """The length of all bytes, as the prefix declares it."""
+        return PREFIX.size + self.header_size + self.payload_size
 
 
 @attrs.frozen
@@ -131,6 +148,37 @@ def encode_header(config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes
     return _CANONICAL_JSON.encode(header).encode("ascii")
 
 
+def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
+    """Read the prefix, and compare what it declares with the bytes that there are.
+
+    Parameters
+    ----------
+    head : bytes
+        The first 28 bytes, or more of them.
+    size : int or None
+        How many bytes there are altogether; None if that shows only at their end.
+
+    Raises
+    ------
+    CorruptStateError
+        When the bytes cannot be those of a state, or are more or fewer than declared.
+    UnsupportedVersionError
+        When a newer release wrote them.
+    """
+    require(size is None or size <= MAX_SIZE, f"{size} bytes are more than any state has")
+    require(len(head) >= PREFIX.size, f"prefix (expected {PREFIX.size} bytes, got {len(head)})")
+    magic, version, kind, header_size, payload_size, checksum = PREFIX.unpack_from(head)
+    require(magic == MAGIC, "these are not the bytes of an accumulator")
+    if version != VERSION:
+        raise UnsupportedVersionError(
+            f"state has format version {version}, this release reads version {VERSION}."
+        )
+    require(header_size <= MAX_HEADER, f"header length {header_size}")
+    prefix = Prefix(kind, header_size, payload_size, checksum)
+    require(size in (None, prefix.size), f"length (expected {prefix.size} bytes, got {size})")
+    return prefix
+
+
 def split(data: Any) -> Parts:
     """Check prefix and checksum, and take the bytes apart without copying the payload.
 
@@ -142,25 +190,14 @@ def split(data: Any) -> Parts:
         When a newer release wrote them.
     """
     view = _view(data)
-    require(len(view) <= MAX_SIZE, f"{len(view)} bytes are more than any state has")
-    require(len(view) >= PREFIX.size, f"prefix (expected 28 bytes, got {len(view)})")
-    magic, version, kind, header_size, payload_size, checksum = PREFIX.unpack_from(view)
-    require(magic == MAGIC, "these are not the bytes of an accumulator")
-    if version != VERSION:
-        raise UnsupportedVersionError(
-            f"state has format version {version}, this release reads version {VERSION}."
-        )
-    start = PREFIX.size + header_size
-    require(header_size <= MAX_HEADER, f"header length {header_size}")
-    require(
-        start + payload_size == len(view),
-        f"length (expected {start + payload_size} bytes, got {len(view)})",
-    )
+    prefix = read_prefix(view, len(view))
+    expected = prefix.checksum
     actual = zlib.crc32(view[PREFIX.size :], zlib.crc32(view[: PREFIX.size - 4]))
-    require(actual == checksum, f"checksum (expected {checksum:08x}, got {actual:08x})")
-    require(kind in KINDS, f"unknown kind {kind}")
+    require(actual == expected, f"checksum (expected {expected:08x}, got {actual:08x})")
+    require(prefix.kind in KINDS, f"unknown kind {prefix.kind}")
+    start = PREFIX.size + prefix.header_size
     header_bytes = bytes(view[PREFIX.size : start])
-    return Parts(kind, header_bytes, _parse(header_bytes), view[start:])
+    return Parts(prefix.kind, header_bytes, _parse(header_bytes), view[start:])
 
 
 def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str, Any]:

@@ -227,9 +227,11 @@ def check_cells(lo: Column, hi: Column, pos: FixedPoint, neg: FixedPoint, scale:
     require(are_keys(hi.values, scale), "hi holds no keys")
     require((lo.values <= hi.values).all(), "lo passes hi")
     require((pos.is_positive() | neg.is_positive()).all(), "an empty cell")
-    if pos.is_whole and neg.is_whole:
-        several = pos.whole + neg.whole >= 2
-        require(several[lo.values < hi.values].all(), "one example at two scores")
+    several = pos.whole + neg.whole >= 2  # an example at either end weighs 1, or 2**-62
+    if not (pos.is_whole and neg.is_whole):
+        fractions = [part.fraction for part in (pos, neg) if part.fraction is not None]
+        several = (pos.whole + neg.whole >= 1) | (np.add.reduce(fractions) >= 2)
+    require(several[lo.values < hi.values].all(), "one example at two scores")
 
 
 def check_settled(level: int, cells: Cells, budget: int | None) -> None:

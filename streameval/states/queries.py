@@ -29,7 +29,7 @@ Keys = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
 MOST_ROWS = 2**24
-"""How many rows a query may have: measures take time and memory in proportion."""
+"""How many rows a query may have: products of two counts stay exact in float64."""
 
 
 @attrs.frozen(eq=False)

@@ -1,23 +1,30 @@
 """The console script as a process: pipes, signals, memory."""
 
+import contextlib
 import os
 import signal
 import subprocess
 import sys
+import threading
 import time
+from multiprocessing import Pipe
 from pathlib import Path
 
 import pytest
-from cli.memory import peak
+from cli.memory import peak_of
+
+from streameval.cli.counting import workers
 
 SCRIPT = [sys.executable, "-m", "streameval"]
 FULL = Path("/dev/full")
+HANGS = 600
+"""Seconds after which a process hangs, and is not just one among many."""
 
 
 def run(*arguments, **options):
     pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
     command = [*SCRIPT, *arguments]
-    return subprocess.run(command, check=False, text=True, timeout=60, **pipes | options)
+    return subprocess.run(command, check=False, text=True, timeout=HANGS, **pipes | options)
 
 
 @pytest.fixture
@@ -68,30 +75,142 @@ def test_script_prints_a_label_that_the_terminal_cannot(write):
     assert r"na\xefve" in done.stdout
 
 
+def heed_interrupts():
+    """Undo what a shell does to jobs in the background, which ignore an interrupt."""
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+
+
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
-@pytest.mark.parametrize("jobs", ["1", "2"])
+@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_script_ends_quietly_on_an_interrupt(jobs, labels, folder):
     os.mkfifo("pipe.jsonl")
     command = [*SCRIPT, "eval", labels, "pipe.jsonl", "--jobs", jobs]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, start_new_session=True)
-    # Opens once the script reads it; a worker process is in the middle of its imports then.
+    process = subprocess.Popen(
+        command,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
+    )
+    # Opens once the script reads it; a worker process begins to run then.
     with (folder / "pipe.jsonl").open("wb"):
-        time.sleep(0.2)
         os.killpg(process.pid, signal.SIGINT)
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=HANGS)
     assert (process.returncode, error) == (130, b"")
 
 
+def children(pid):
+    """List the processes that a process has started and that have not been waited for."""
+    tasks = Path(f"/proc/{pid}/task").glob("*/children")
+    return [int(child) for task in tasks for child in task.read_text().split()]
+
+
+def seconds(pid):
+    """Measure the time that a process has computed."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def wait_until(holds):
+    deadline = time.monotonic() + 120
+    while not holds():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
+
+
+@pytest.fixture
+def busy(write):
+    """An evaluation whose workers are all in the middle of their blocks."""
+    rows = [{"y_true": n % 7, "y_pred": n % 5, "note": "x" * 900} for n in range(4000)]
+    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 2000, "--jobs", "2", "--quiet"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, **pipes, start_new_session=True)
+    # Two of its children count; the third one only tracks what they share.
+    wait_until(lambda: sum(seconds(child) > 1 for child in children(process.pid)) == 2)
+    yield process
+    process.stdout.close()
+    process.stderr.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+def is_gone(pid):
+    """Tell whether a process has ended, perhaps with nobody to wait for it."""
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] == "Z"
+    except (FileNotFoundError, ProcessLookupError):
+        return True
+
+
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9)]
+)
+def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
+    started = children(busy.pid)
+    busy.send_signal(getattr(signal, name))
+    # They hold the pipe: it ends when the last one has.
+    out, error = busy.communicate(timeout=60)
+    wait_until(lambda: all(map(is_gone, started)))
+    assert (busy.returncode, out) == (code, b"")
+    assert name == "SIGKILL" or error == b""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
+def test_script_ends_with_the_status_of_the_signal(name, code, folder):
+    os.mkfifo("pipe.jsonl")
+    process = subprocess.Popen([*SCRIPT, "eval", "pipe.jsonl"], stderr=subprocess.PIPE)
+    with (folder / "pipe.jsonl").open("wb"):  # opens once the script reads it
+        process.send_signal(getattr(signal, name))
+        _, error = process.communicate(timeout=60)
+    assert (process.returncode, error) == (code, b"")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+def test_script_goes_on_after_a_hangup_when_nohup_started_it(folder):
+    os.mkfifo("pipe.jsonl")
+    command = ["nohup", *SCRIPT, "eval", "pipe.jsonl"]
+    process = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    with (folder / "pipe.jsonl").open("wb") as pipe:
+        process.send_signal(signal.SIGHUP)
+        pipe.write(b'{"y_true": 1, "y_pred": 1}\n')
+    out, _ = process.communicate(timeout=60)
+    assert process.returncode == 0
+    assert out.startswith(b"1 row of 1 file")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
+def test_script_ends_at_once_on_a_second_signal():
+    body = (
+        "import signal\nfrom streameval.cli import app\n"
+        "def main():\n"
+        "    try:\n        signal.raise_signal(signal.SIGTERM)\n"
+        "    finally:\n        signal.raise_signal(signal.SIGTERM)\n"
+        "app.main = main\napp.run()\n"
+    )
+    assert subprocess.run([sys.executable, "-c", body], check=False).returncode == -signal.SIGTERM
+
+
+def test_worker_exits_when_its_parent_lets_go(monkeypatch):
+    codes = []
+    monkeypatch.setattr(workers.os, "_exit", codes.append)
+    leash, held = Pipe(duplex=False)
+    with leash:
+        thread = threading.Thread(target=workers._end_with, args=(leash,))
+        thread.start()
+        assert codes == []
+        held.close()
+        thread.join(60)
+    assert codes == [1]
+
+
+@pytest.mark.usefixtures("small_buffers")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])
 def test_memory_does_not_grow_with_the_file(name, write, folder):
-    rows = [{"id": n, "y_true": n % 7, "y_pred": n % 5, "note": "x" * 40} for n in range(40_000)]
-    small = (folder / write(name, rows)).read_bytes()
-    before, _ = peak(name)
-    body = small.partition(b"\n")[2] if name.endswith(".csv") else small
-    with (folder / name).open("ab") as file:
-        for _ in range(29):
-            file.write(body)
-    after, _ = peak(name)
-    # The large file is 110 MB; the difference is what the allocator does not give back.
-    assert after - before < 12_000
+    peaks = []
+    for size in (5000, 10_000):
+        rows = [{"id": n, "y_true": n % 7, "y_pred": n % 5, "note": "x" * 40} for n in range(size)]
+        write(name, rows)
+        peaks.append(peak_of("eval", name, "--quiet")[0])
+    # The large file has 0.4 MB more.
+    assert peaks[1] - peaks[0] < 50_000

@@ -2,8 +2,11 @@
 
 import gzip
 import json
+import os
+import threading
 from pathlib import Path
 
+import numpy as np
 import pytest
 from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, run_text
 
@@ -52,7 +55,7 @@ def parts(folder):
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_state_of_a_run_is_that_of_a_program(jobs, rows, call, run, monkeypatch):
     monkeypatch.setattr(sources, "_ROWS", rows)
     assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
@@ -65,7 +68,7 @@ def test_ranking_reads_packed_runs_and_qrels(call, run, folder):
 
 
 @pytest.mark.parametrize("piped", ["run", "qrels"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_reads_standard_input(jobs, piped, call, run, stdin, folder):
     stdin((folder / f"a.{piped}").read_bytes())
     files = ("-", "--qrels", "a.qrels") if piped == "run" else ("a.run", "--qrels", "-")
@@ -76,6 +79,55 @@ def test_ranking_takes_files_as_parts_of_one_run(call, run, folder):
     found = counted(call, *parts(folder), "--qrels", "a.qrels")
     assert found == of_run()
     assert found.compute().n_missing == 2
+
+
+def scattered(lines):
+    """Shuffle the rows of a run."""
+    rows = lines.splitlines(keepends=True)
+    return "".join(rows[place] for place in np.random.default_rng(3).permutation(len(rows)))
+
+
+@pytest.mark.parametrize("rows", [1, 40, 10**6])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_ranking_of_scattered_queries_is_that_of_the_sorted_run(
+    jobs, rows, call, run, folder, monkeypatch
+):
+    monkeypatch.setattr(sources, "_ROWS", rows)
+    (folder / "a.run").write_text(scattered(run_text()))
+    assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
+
+
+def test_ranking_says_that_a_run_of_scattered_queries_is_held(call, run, folder):
+    first, second = parts(folder)
+    (folder / second).write_text(scattered((folder / second).read_text()))
+    done = call("eval", first, second, *RANKING, "--qrels", "a.qrels", "-o", "a.state")
+    assert se.load("a.state") == of_run()
+    why = "was read again and held in memory, since its queries do not stand together."
+    assert done.err.splitlines()[0] == f"streameval: note: {second}: {why}"
+    assert done.err.count("was read again") == 1
+
+
+@pytest.mark.parametrize("piped", ["standard input", "a named pipe"])
+def test_ranking_reads_scattered_queries_from_a_pipe(piped, call, run, stdin, folder):
+    data = gzip.compress(scattered(run_text()).encode())
+    if piped == "standard input":
+        stdin(data)
+        assert counted(call, "-", "--qrels", "a.qrels") == of_run()
+        return
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=(folder / "pipe").write_bytes, args=(data,))
+    writer.start()
+    assert counted(call, "pipe", "--qrels", "a.qrels") == of_run()
+    writer.join()
+
+
+def test_ranking_lists_scattered_queries_as_they_first_come(call, run, folder):
+    text = scattered(run_text())
+    (folder / "a.run").write_text(text)
+    done = call("eval", run, *RANKING, "--qrels", "a.qrels", "--measures", "map", "--per-query")
+    queries = list(dict.fromkeys(line.split()[0] for line in text.splitlines()))
+    listed = [line.split("\t")[1] for line in done.out.splitlines()]
+    assert listed == [q for q in queries if q in JUDGED] + ["t99", "t98", "all"]
 
 
 def test_ranking_counts_no_missing_queries_of_a_part_when_told(call, run, folder):
@@ -189,7 +241,7 @@ def test_ranking_reads_lists_of_whole_queries(name, call, write):
     assert counted(call, write(name, as_lists())) == of_queries()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_of_lists_is_the_same_over_blocks_and_processes(jobs, call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 2000)
     found = counted(call, write("a.jsonl", as_lists()), "--jobs", jobs, "--like", "trec_eval")
@@ -234,7 +286,7 @@ def test_ranking_reads_how_many_relevant_documents_there_are(call, write):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.parquet"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_reads_rows_of_queries_in_any_order(jobs, name, call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 1000)
     found = counted(call, write(name, as_rows()), "--jobs", jobs, "--like", "trec_eval")

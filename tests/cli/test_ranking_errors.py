@@ -1,5 +1,6 @@
 """`--task ranking`: what does not fit is said in one line."""
 
+import io
 import json
 
 import pytest
@@ -121,7 +122,7 @@ def test_ranking_reads_standard_input_once(call):
     assert found == "standard input cannot be the run and its --qrels."
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch):
     monkeypatch.setattr(sources, "_ROWS", 1)
     (folder / "b.run").write_text(run_text({"t7": RUN["t7"]}))
@@ -129,11 +130,33 @@ def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch
     assert error_of(done, 3) == "b.run: query 't7' is in a.run as well."
 
 
-def test_ranking_names_a_query_that_comes_back(call, run, folder):
-    text = run_text({"t7": RUN["t7"]}) + run_text({"t8": RUN["t8"]})
-    (folder / "a.run").write_text(text + "t7 Q0 x 1 1 tag\n")
+def test_ranking_names_a_document_that_comes_back_with_its_query(call, run, folder):
+    (folder / "a.run").write_text("t7 Q0 x 1 1 t\nt8 Q0 x 1 1 t\nt7 Q0 x 1 1 t\n")
     found = error_of(call("eval", run, *RANKING, "--qrels", "a.qrels"), 3)
-    assert found.startswith(f"a.run, line {text.count(chr(10)) + 1}: query 't7' comes back after")
+    reason = "document 'x' of query 't7' stands on line 1 already"
+    assert found == f"a.run, line 3: {reason}."
+
+
+def test_ranking_names_a_bad_line_after_a_query_that_comes_back(call, run, folder):
+    (folder / "a.run").write_text("t7 Q0 x 1 1 t\nt8 Q0 x 1 1 t\nt7 Q0 y 1 1 t\nbad\n")
+    (folder / "b.run").write_text("t3 Q0 x 1 1 t\nbad\n")
+    found = error_of(call("eval", "b.run", run, *RANKING, "--qrels", "a.qrels"), 3)
+    assert found.startswith("b.run, line 2: a run has 6 fields")
+    found = error_of(call("eval", run, *RANKING, "--qrels", "a.qrels"), 3)
+    assert found.startswith("a.run, line 4: a run has 6 fields")
+
+
+def test_ranking_says_that_there_is_no_room_for_a_copy(call, run, stdin, monkeypatch):
+    def full(*_, **__):
+        raise OSError(28, "No space left on device")
+
+    class Full(io.BytesIO):
+        write = full
+
+    monkeypatch.setattr(sources, "TemporaryFile", Full)
+    stdin(run_text().encode())
+    found = error_of(call("eval", "-", *RANKING, "--qrels", "a.qrels"), 3)
+    assert found == "a temporary file cannot be written: no space left on device."
 
 
 def test_ranking_says_that_no_query_is_judged(call, run, folder):
@@ -173,7 +196,7 @@ def test_ranking_warns_of_a_run_without_rows(call, run, folder):
     assert "streameval: warning: b.run: holds no rows.\n" in done.err
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_names_the_query_whose_judgements_are_refused(jobs, call, run, folder):
     (folder / "b.qrels").write_text(qrels_text(QRELS | {"t21": {"d5": -1.0}}))
     done = call("eval", run, *RANKING, "--qrels", "b.qrels", "--jobs", jobs)

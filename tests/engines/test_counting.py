@@ -10,6 +10,7 @@ import random
 import sys
 from functools import partial
 
+import pandas as pd
 import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, write_parts
@@ -143,6 +144,14 @@ def test_values_of_several_types_are_in_order():
     counting = Counting.of(se.ConfusionAccumulator, by="slice")
     tables = [pa.table({"y_true": [1], "y_pred": [1], "slice": [value]}) for value in ("b", 2, "a")]
     assert list(counting.result(merged(*map(counting.count, tables)))) == [2, "a", "b"]
+
+
+@pytest.mark.parametrize("column", [list, tuple, pd.Series, pa.array])
+def test_values_that_differ_in_a_nul_are_counted_apart(column):
+    batch = {"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "slice": column(["a\0", "a", "a"])}
+    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counted = counting.result(counting.count(batch))
+    assert {value: acc.n for value, acc in counted.items()} == {"a": 2, "a\0": 1}
 
 
 def test_batches_of_any_kind_are_split():

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ import streameval as se
 
 FOLDER = Path(__file__).parent
 FILES = sorted(FOLDER.glob("version-*/*.se"))
+PICKLES = sorted(FOLDER.glob("pickles/*.pickle"))
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: f"{path.parent.name}-{path.stem}")
@@ -26,3 +28,8 @@ def test_the_same_rows_give_the_golden_bytes(name: str) -> None:
 
 def test_every_golden_state_has_its_file() -> None:
     assert {path.stem for path in FILES} == set(accumulators())
+
+
+@pytest.mark.parametrize("path", PICKLES, ids=lambda path: path.stem)
+def test_pickles_of_a_release_load(path: Path) -> None:
+    assert pickle.loads(path.read_bytes()) == accumulators()

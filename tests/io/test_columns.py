@@ -106,7 +106,11 @@ def test_integer_or_text_leaves_thousands_of_digits():
         (Numbers(), "0.5", "`p` must be a number, got '0.5'"),
         (Numbers(), 10**400, "`p` must be a number, got 1" + "0" * 17 + "..." + "0" * 19),
         (Labels(integers=True), 0.5, "`p` must be an integer, got 0.5"),
-        (Labels(integers=True), 2**63, "`p` must be an integer, got 9223372036854775808"),
+        (
+            Labels(integers=True),
+            2**63,
+            "`p` must be an integer of 64 bits, got 9223372036854775808",
+        ),
         (Labels(integers=True), math.inf, "`p` must be an integer, got inf"),
         (Labels(True, False, " (hint)"), "a", "`p` must be an integer (hint), got 'a'"),
         (Labels(integers=False), 0.5, "`p` must be text, got 0.5"),

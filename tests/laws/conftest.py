@@ -11,18 +11,31 @@ import streameval.accumulators.curve
 import streameval.accumulators.grouped
 import streameval.metrics.ranking
 
+BLOCKS = [
+    (streameval.accumulators.curve, "_ENTRIES", 12),
+    (streameval.accumulators.curve, "_MIN_ROWS", 4),
+    (streameval.accumulators.curve, "_MAX_ENTRIES", 30),
+    (streameval.accumulators.grouped, "_CAPACITY", 12),
+]
+"""Small sizes of the blocks of rows that are pending."""
+
+USUAL = [(module, name, getattr(module, name)) for module, name, _ in BLOCKS]
+
 
 @pytest.fixture(autouse=True, scope="module")
 def small_blocks() -> Iterator[None]:
-    """Let a block of waiting rows fill up after a few of them."""
+    """Let a block of pending rows fill up after a few of them."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(streameval.accumulators.curve, "_ENTRIES", 12)
-        patch.setattr(streameval.accumulators.curve, "_MIN_ROWS", 4)
-        patch.setattr(streameval.accumulators.curve, "_MAX_ENTRIES", 30)
-        patch.setattr(streameval.accumulators.grouped, "_CAPACITY", 12)
-        for module, name, size in RANKING_BLOCKS:
+        for module, name, size in (*BLOCKS, *RANKING_BLOCKS):
             patch.setattr(module, name, size)
         yield
+
+
+@pytest.fixture
+def usual_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let blocks have the sizes that they have outside the suite."""
+    for module, name, size in (*USUAL, *USUAL_BLOCKS):
+        monkeypatch.setattr(module, name, size)
 
 
 @pytest.fixture

@@ -17,6 +17,7 @@ import streameval.inputs.judged_runs
 import streameval.metrics.cascades
 import streameval.metrics.rank_measures
 import streameval.metrics.ranking
+import streameval.metrics.ranks
 import streameval.states.ranking
 import streameval.states.ranking_rows
 
@@ -30,6 +31,7 @@ RANKING_BLOCKS = [
     (streameval.metrics.cascades, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),
+    (streameval.metrics.ranks, "_BLOCK", 8),
     (streameval.metrics.ranking, "_BLOCK", 12),
     (streameval.states.ranking, "_FEW", 4),
     (streameval.states.ranking_rows, "_BLOCK", 12),
@@ -84,7 +86,9 @@ def ranking_rows(
     plan = _plan(draw)
     if draw(st.booleans()):
         return plan.options, *_open_rows(draw, random, 3 * size, plan)
-    return plan.options, _block(draw, random, size % 9, plan), {}
+    rows = _block(draw, random, size % 9, plan)
+    goes_on = "query" in rows and draw(st.integers(0, 3)) == 0
+    return plan.options, rows, {"partial": True} if goes_on else {}
 
 
 def _plan(draw: st.DrawFn) -> Plan:

@@ -131,7 +131,8 @@ def r_precision(order: Order, known: Known, k: None, rel: float | None) -> Value
 
 
 def judged(order: Order, known: Known, k: int, rel: None) -> Value:
-    return Fraction(sum(level is not None for level in order[:k]), k)
+    n_judged = sum(level is not None for level in order[:k])
+    return Fraction(n_judged, min(k, len(order))) if order else Fraction(0)
 
 
 def set_precision(order: Order, known: Known, k: None, rel: float | None) -> Value:

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -46,15 +45,15 @@ from oracle.curve_oracles import (
     sample,
     worst_table,
 )
+from profiles import cases
 
 import streameval as se
 
 pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
 
-SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
-N_SAMPLES = round(345 * SHARE)
+N_SAMPLES = cases(345)
 N_SAMPLES_LONG = 4_000
-N_COARSENED = 100_000 * SHARE
+N_COARSENED = cases(100_000)
 
 ENVELOPED = (
     "roc_auc",
@@ -326,6 +325,7 @@ def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
     return tally, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
     tally, _ = enumerated(zone)
@@ -335,6 +335,7 @@ def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: st
     assert sum(tally.coarsened.values()) > 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: str) -> None:
     _, found = enumerated(zone)
@@ -492,6 +493,36 @@ def test_interval_is_no_wider_than_documented(name: str) -> None:
             ):
                 wider.append(f"{metric_name}: {ours!r}, documented {expected}: seed {seed}, {one}")
     assert not wider, listed(wider)
+
+
+def mean_over_classes(tables: list[Table], metric: Callable[[Table], Value], average: str) -> Value:
+    """The mean of the values that are defined, which weigh as much as their positives or alike."""
+    found = [(metric(table), table.n_pos) for table in tables]
+    pairs = [(v, n if average == "weighted" else 1) for v, n in found if not math.isnan(v)]
+    whole = sum(weight for _, weight in pairs)
+    return sum(v * weight for v, weight in pairs) / whole if whole else math.nan
+
+
+@pytest.mark.parametrize("average", ["macro", "weighted"])
+@pytest.mark.parametrize("metric", [roc_auc, average_precision])
+def test_mean_over_classes_holds_that_of_the_exact_values(
+    metric: Callable[[Table], Value], average: str
+) -> None:
+    tally = Tally()
+    for seed in range(400):
+        rng = np.random.default_rng([7, seed])
+        n = int(rng.integers(4, 12))
+        y, weights = rng.integers(0, 3, n), rng.integers(1, 6, n)
+        # curves of the first and the last class are exact
+        scores = np.column_stack([rng.integers(0, 2, n), 2 * rng.random(n), rng.integers(0, 3, n)])
+        acc = se.PRCurveSketch(3, classes=3).update(y, scores / 2, sample_weight=weights)
+        ours = getattr(acc.compute(), metric.__name__)(average)
+        tables = [Table.of(y == k, scores[:, k].tolist(), weights.tolist()) for k in range(3)]
+        truth = mean_over_classes(tables, metric, average)
+        tally.check_estimate(average, ours, seed)
+        tally.check(average, interval_of(ours), truth, seed)
+    assert not tally.broken + tally.missed, listed(tally.broken + tally.missed)
+    assert sum(tally.coarsened.values()) > 200
 
 
 @every_generator

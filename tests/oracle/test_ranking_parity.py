@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -28,11 +27,12 @@ from oracle.ranking_oracles import (
     entering,
     per_query,
 )
+from profiles import cases
 from sklearn import metrics
 
 import streameval as se
 
-N_RUNS = max(int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) // 5, 10)
+N_RUNS = cases(200, least=10)
 FEW_RUNS = max(N_RUNS // 4, 10)
 N_BLOCKS = N_RUNS
 
@@ -253,6 +253,48 @@ def test_other_tools_names_mean_the_same(names: Mapping[str, str]) -> None:
     for name, other in names.items():
         expected = float(result[name])
         assert float(by_theirs.compute()[name]) == float(result[other]) == expected, name
+
+
+def test_judged_equals_ir_measures() -> None:
+    """It divides by what was retrieved where that is less than k."""
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    cutoffs = (1, 3, 10, 50)
+    asked = [ir_measures.Judged @ k for k in cutoffs]
+    n_short = 0
+    for seed in range(200):
+        one = trec_case(seed)
+        # It breaks ties by rising document, so none are left.
+        run = {
+            topic: {doc: float(place) for place, doc in enumerate(sorted(scores, key=scores.get))}
+            for topic, scores in one.run.items()
+        }
+        names = [f"judged@{k}" for k in cutoffs]
+        acc = like_trec_eval(1, names, per_query=True, negative="raise")
+        qrels = {topic: {doc: abs(grade) for doc, grade in found.items()}
+                 for topic, found in one.qrels.items()}  # fmt: skip
+        columns = acc.update_run(run, qrels, count_missing=False).compute().per_query()
+        topics = columns["query"].tolist()
+        theirs = {(m.query_id, str(m.measure)): m.value
+                  for m in ir_measures.iter_calc(asked, qrels, run)}  # fmt: skip
+        assert topics == one.topics
+        for k in cutoffs:
+            expected = [theirs[topic, f"Judged@{k}"] for topic in topics]
+            assert columns[f"judged@{k}"].tolist() == expected, one
+            n_short += sum(len(run[topic]) < k for topic in topics)
+    assert n_short > 100
+
+
+def test_set_f_has_the_bits_of_trec_eval() -> None:
+    """It prints four digits, and where the next one is a half the last bit decides."""
+    counts = [(5, 6, 58), (7, 9, 55), (2, 11, 117), (6, 11, 117), (11, 12, 52)]
+    run, qrels = {}, {}
+    for number, (found, rows, known) in enumerate(counts):
+        run[str(number)] = {f"d{place}": float(place) for place in range(rows)}
+        qrels[str(number)] = {f"d{place}": 1 for place in range(rows - found, rows - found + known)}
+    acc = like_trec_eval(1, ["set_f"], per_query=True).update_run(run, qrels)
+    theirs = pytrec_eval.RelevanceEvaluator(qrels, {"set_F"}).evaluate(run)
+    expected = [theirs[topic]["set_F"] for topic in sorted(qrels)]
+    assert acc.compute().per_query()["set_f"].tolist() == expected
 
 
 @both_levels

@@ -814,3 +814,56 @@ def test_checks_accept_the_right_shapes() -> None:
     check_vector(np.zeros(3), rows=None, name="a")
     check_matrix(np.zeros((3, 2)), rows=3, columns=2, name="a")
     check_matrix(np.zeros((3, 2)), rows=None, columns=2, name="a")
+
+
+@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1, 10**30])
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda label: [1, -1, label],
+        lambda label: (1, -1, label),
+        lambda label: [[1], [-1], [label]],
+        lambda label: np.array([1, -1, label], dtype=object),
+        lambda label: pd.Series([1, -1, label], dtype=object),
+        lambda label: [1.0, -1, label],
+    ],
+    ids=["list", "tuple", "rows", "objects", "series", "mixed"],
+)
+def test_as_labels_shows_a_label_past_64_bits_as_given(make: Any, label: int) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"within 64 bits, got {label} at"):
+        as_labels(make(label), name="y_true")
+
+
+def test_as_labels_shows_a_float_past_64_bits_as_a_float() -> None:
+    for given in ([1e30], np.array([1e30]), [np.array([1e30]), np.array([1.0])]):
+        with pytest.raises(se.InvalidInputError, match=r"within 64 bits, got 1e\+30 at"):
+            as_labels(given, name="y_true")
+
+
+@pytest.mark.parametrize("label", [2**63, 2**64 + 1, -(2**63) - 1])
+@pytest.mark.parametrize(
+    ("name", "update"),
+    [
+        ("y_true", lambda label: se.ConfusionAccumulator().update([-1, label], [1, 1])),
+        ("y_true", lambda label: se.ConfusionAccumulator("auto").update([-1, label], [1, 1])),
+        ("y_pred", lambda label: se.ConfusionAccumulator("auto").update([1, 1], [-1, label])),
+        ("y_true", lambda label: se.PRCurveSketch().update([-1, label], [0.1, 0.2])),
+        ("y_true", lambda label: se.GroupedAUC().update([-1, label], [0.1, 0.2], [1, 2])),
+        ("group", lambda label: se.GroupedAUC().update([0, 1], [0.1, 0.2], [-1, label])),
+        ("y_true", lambda label: se.CalibrationAccumulator().update([-1, label], [0.1, 0.2])),
+        (
+            "query",
+            lambda label: se.RankingAccumulator().update([0, 1], [0.1, 0.2], query=[-1, label]),
+        ),
+    ],
+    ids=["binary", "auto", "prediction", "curve", "grouped", "group", "calibration", "query"],
+)
+def test_update_shows_a_label_past_64_bits_as_given(name: str, update: Any, label: int) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"`{name}` must hold labels.*, got {label} at"):
+        update(label)
+
+
+def test_scores_may_be_given_as_integers_among_floats() -> None:
+    scores = [[0.5, 2**64, 0], [2**64, 0.5, 0]]
+    accumulator = se.ConfusionAccumulator(3).update([1, 0], scores)
+    assert accumulator.compute().accuracy == 1.0

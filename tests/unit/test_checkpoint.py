@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import errno
+import io
 import os
 import resource
 import stat
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, NoReturn
@@ -279,26 +281,52 @@ def test_save_does_not_flush_the_folder_when_the_system_cannot(
 
 
 KILLER = """
-import os, random, signal, sys, time
+import itertools, os, random, resource, signal, sys
 import streameval as se
 
 path, kills = sys.argv[1], int(sys.argv[2])
 states = [se.load(f"{path}.{name}") for name in ("old", "new")]
 names = {state.to_bytes(): name for state, name in zip(states, ("old", "new"))}
+
+def save_both():
+    for state in states:
+        se.save(state, path)
+
+def save_until_event(last):
+    events = itertools.count(1)
+    def count(*event):
+        if next(events) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(count)
+    save_both()
+    sys.setprofile(None)
+    return next(events) - 1
+
+def save_until_byte(last):
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (last, last))
+    save_both()
+
+save_both()
+event = (save_until_event, range(1, save_until_event(None) + 1), signal.SIGKILL)
+byte = (save_until_byte, range(len(states[0].to_bytes())), signal.SIGXFSZ)
 choose = random.Random(5)
 for _ in range(kills):
+    save, ends, cause = choose.choice([event, event, byte])
+    end = choose.choice(ends)
     pid = os.fork()
     if not pid:
-        while True:
-            for state in states:
-                se.save(state, path)
-    time.sleep(choose.uniform(0.001, 0.02))
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+        save(end)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == cause, (save, end, status)
     print(names[se.load(path).to_bytes()])
 """
+"""Saves that end at a call or a return, drawn from those of two saves, or at a byte of a file."""
 
 
+@pytest.mark.slow
 def test_killed_saves_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path, random = tmp_path / "state.se", np.random.default_rng(0)
     for name in ("old", "new"):
@@ -313,3 +341,177 @@ def test_killed_saves_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     left = set(names_in(tmp_path)) - {"state.se", "state.se.old", "state.se.new"}
     assert left, "no kill fell into a save: the test says nothing"
     assert all(name.startswith(".") for name in left)
+    sizes = {(tmp_path / name).stat().st_size for name in left}
+    assert len(sizes) > KILLS / 8, "no kill fell into the writing of a file"
+
+
+# What a load takes in a process that may have 64 MiB more than it has once streameval is there.
+LIMITED = """
+import resource, sys
+import streameval as se
+from streameval.cli import main
+
+se.from_bytes(se.ConfusionAccumulator().to_bytes())
+held = int(open("/proc/self/statm").read().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + 2**26, held + 2**26))
+command, *arguments = sys.argv[1:]
+try:
+    if command != "load":
+        sys.exit(main([command, *arguments]))
+    se.load(*arguments)
+except se.CorruptStateError as error:
+    print(error, file=sys.stderr)
+"""
+GIGABYTE = 2**30
+
+needs_proc = pytest.mark.skipif(sys.platform != "linux", reason="reads /proc, limits memory")
+
+
+def limited(*arguments: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-c", LIMITED, *map(str, arguments)]
+    return subprocess.run(command, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def wrong(tmp_path: Path) -> Path:
+    """A file of 1 GB, all of it a hole, that is no state."""
+    path = tmp_path / "wrong.se"
+    with path.open("wb") as file:
+        file.truncate(GIGABYTE)
+    return path
+
+
+@needs_proc
+def test_load_refuses_a_large_wrong_file_in_64_mib(wrong: Path) -> None:
+    error = limited("load", wrong).stderr
+    assert error == "state is corrupt: these are not the bytes of an accumulator.\n"
+
+
+@needs_proc
+def test_load_refuses_a_large_file_of_another_length_than_declared_in_64_mib(wrong: Path) -> None:
+    with wrong.open("r+b") as file:
+        file.write(OLD.to_bytes())
+    expected = f"(expected {len(OLD.to_bytes())} bytes, got {GIGABYTE})"
+    assert limited("load", wrong).stderr == f"state is corrupt: length {expected}.\n"
+
+
+@needs_proc
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["show", "{wrong}"],
+        ["explain", "{wrong}"],
+        ["diff", "{good}", "{wrong}"],
+        ["merge", "{good}", "{wrong}", "-o", "{out}.se"],
+        ["plot", "{wrong}", "-o", "{out}.svg"],
+        ["report", "{wrong}", "-o", "{out}.html"],
+    ],
+    ids=lambda command: command[0],
+)
+def test_command_refuses_a_large_wrong_file_in_64_mib(
+    command: list[str], wrong: Path, tmp_path: Path
+) -> None:
+    good = tmp_path / "good.se"
+    se.save(OLD, good)
+    done = limited(*(word.format(wrong=wrong, good=good, out=tmp_path / "a") for word in command))
+    told = f"{wrong}: state is corrupt: these are not the bytes of an accumulator."
+    assert (done.returncode, done.stderr) == (3, f"streameval: error: {told}\n")
+
+
+def test_load_asks_for_the_prefix_alone_when_the_lengths_disagree(tmp_path: Path) -> None:
+    path = tmp_path / "state.se"
+    path.write_bytes(OLD.to_bytes() + bytes(2**20))
+    asked: list[int] = []
+
+    class Watched(io.FileIO):
+        def read(self, size: int | None = -1, /) -> bytes:
+            asked.append(-1 if size is None else size)
+            return super().read(size)
+
+    with Watched(path) as file, pytest.raises(se.CorruptStateError, match="length"):
+        checkpoint._read(file)  # type: ignore[arg-type]
+    assert asked == [28]
+
+
+def feed(path: Path, data: bytes) -> threading.Thread:
+    """Write bytes to a pipe, as slowly as its reader takes them."""
+
+    def write() -> None:
+        with suppress(BrokenPipeError):
+            path.write_bytes(data)
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+LARGE = se.ConfusionAccumulator(600).update([1, 2, 3], [3, 2, 1])
+
+
+def test_load_reads_a_state_from_a_pipe(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    assert len(LARGE.to_bytes()) > 2**21
+    writer = feed(tmp_path / "pipe", LARGE.to_bytes())
+    assert se.load(tmp_path / "pipe") == LARGE
+    writer.join()
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (lambda data: data[:-1], "length"),
+        (lambda data: data + b"x", "length"),
+        (lambda data: b"x" + data, "not the bytes of an accumulator"),
+        (lambda data: data[:27], "prefix"),
+        (lambda data: b"", "prefix"),
+    ],
+    ids=["cut", "longer", "wrong", "cut in the prefix", "empty"],
+)
+def test_load_refuses_what_a_pipe_gives_when_it_is_no_state(
+    tmp_path: Path, change: Any, message: str
+) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    writer = feed(tmp_path / "pipe", change(LARGE.to_bytes()))
+    with pytest.raises(se.CorruptStateError, match=message):
+        se.load(tmp_path / "pipe")
+    writer.join()
+
+
+def test_load_reads_standard_input(tmp_path: Path) -> None:
+    script = "import streameval as se; print(se.load('/dev/stdin').n)"
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, input=LARGE.to_bytes(), capture_output=True, check=True)
+    assert done.stdout == b"3\n"
+
+
+def test_save_names_the_path_when_its_folder_is_missing(tmp_path: Path) -> None:
+    path = tmp_path / "missing" / "state.se"
+    with pytest.raises(FileNotFoundError) as caught:
+        se.save(OLD, path)
+    assert caught.value.filename == str(path)
+    assert ".streameval-" not in str(caught.value)
+
+
+def test_save_names_the_path_when_the_last_step_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = tmp_path / "state.se"
+
+    def refuse(source: Any, target: Any, **options: Any) -> NoReturn:
+        raise OSError(errno.EACCES, "denied", str(source), None, str(target))
+
+    monkeypatch.setattr(os, "replace", refuse)
+    with pytest.raises(PermissionError) as caught:
+        se.save(OLD, path)
+    assert str(caught.value) == f"[Errno {errno.EACCES}] denied: {str(path)!r}"
+
+
+def test_save_refuses_a_link_to_itself_and_leaves_it(tmp_path: Path) -> None:
+    one, two = tmp_path / "one.se", tmp_path / "two.se"
+    one.symlink_to(two)
+    two.symlink_to(one)
+    with pytest.raises(OSError, match=r"one\.se") as caught:
+        se.save(OLD, one)
+    assert caught.value.errno == errno.ELOOP
+    assert (one.readlink(), two.readlink()) == (two, one)
+    assert names_in(tmp_path) == ["one.se", "two.se"]

@@ -87,6 +87,11 @@ CURVES = {
     "one example at two scores": Broken(
         COARSE, "one example at two scores", numbers={0: -5, 12: -2, 15: -3}
     ),
+    "one example at two scores with fractions": Broken(
+        WEIGHTED,
+        "one example at two scores",
+        numbers={0: -1, 1: HALF + 1 - 3919933115663280128, 10: -1, 12: 1 - 1614090106449586176},
+    ),
     "skipped negative": Broken(NAMED, "skipped holds negative", numbers={1: -2}),
     "skipped of another shape": Broken(ONE, "skipped has shape", {"state.skipped.shape": [1]}),
     "skipped where nan raises": Broken(ONE, "skipped rows", numbers={1: 1}),

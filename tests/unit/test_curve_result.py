@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 from sklearn import metrics as sk
 from small_states import EVERY
 
@@ -231,7 +232,7 @@ def test_outcomes_at_the_end_of_a_cell_are_exact(bound: Any) -> None:
         )
 
 
-@settings(max_examples=200)
+@settings(max_examples=quick_cases(200))
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 64)), min_size=1, max_size=30),
     st.integers(1, 4),
@@ -257,6 +258,12 @@ def test_thresholds_that_a_refusal_names_are_exact(
         np.testing.assert_array_equal(found.confusion_at(threshold).matrix, expected)
 
 
+def test_refusal_names_no_threshold_above_an_infinite_score() -> None:
+    found = curve([0, 1, 1], [1.0, 2.0, math.inf], budget=1, scores="real")
+    with pytest.raises(se.InvalidInputError, match=r"The nearest exact one is 1\.0; bound="):
+        found.confusion_at(math.inf)
+
+
 @pytest.mark.parametrize(("threshold", "share"), [(0.5, 1), (0.5625, 0.75), (0.6875, 0.25)])
 def test_estimate_at_a_threshold_that_divides_a_cell_fills_it_evenly(
     threshold: float, share: float
@@ -268,12 +275,64 @@ def test_estimate_at_a_threshold_that_divides_a_cell_fills_it_evenly(
 
 
 def test_estimate_at_a_threshold_in_a_cell_without_end_is_half_of_it() -> None:
-    found = curve([1, 1], [-1.0, math.inf], budget=1, scores="real")
-    assert (float(found.recall_at(3)), found.recall_at(3).low, found.recall_at(3).high) == (
-        0.5,
-        0,
-        1,
-    )
+    recall = curve([1] * 4, [-1.0, math.inf] * 2, budget=1, scores="real").recall_at(3)
+    assert (float(recall), recall.low, recall.high) == (0.5, 0.25, 0.75)
+
+
+INSIDE = (0.625, 0.6875, 0.75)
+"""Thresholds that divide a cell from 0.5 to 0.75, the last one of its ends."""
+
+
+@pytest.mark.parametrize("threshold", INSIDE)
+@pytest.mark.parametrize(
+    ("weights", "recall", "precision", "f"),
+    [
+        ([1, 1, 1, 1], (1 / 3, 2 / 3), (1, 1), (1 / 2, 4 / 5)),
+        ([2, 1, 1, 1], (1 / 4, 3 / 4), (1, 1), (2 / 5, 6 / 7)),
+        ([0.5, 0.5, 0.5, 1], (0, 1), (1, 1), (0, 1)),
+    ],
+    ids=["units", "whole", "fractions"],
+)
+def test_cell_of_positives_has_some_on_either_side_of_a_threshold_that_divides_it(
+    weights: list[float], recall: Any, precision: Any, f: Any, threshold: float
+) -> None:
+    found = curve([1, 1, 1, 0], [0.5, 0.625, 0.75, 0.125], weights=weights, budget=2)
+    for name, ends in {"recall_at": recall, "precision_at": precision, "f_at": f}.items():
+        number = getattr(found, name)(threshold)
+        assert (number.low, number.high) == pytest.approx(ends, abs=1e-15), name
+
+
+@pytest.mark.parametrize("threshold", INSIDE)
+def test_cell_of_negatives_has_some_on_either_side_of_a_threshold_that_divides_it(
+    threshold: float,
+) -> None:
+    found = curve([0, 0, 0, 1], [0.5, 0.625, 0.75, 0.875], budget=2)
+    precision, f = found.precision_at(threshold), found.f_at(threshold)
+    assert (precision.low, precision.high) == (1 / 3, 1 / 2)
+    assert (f.low, f.high) == (1 / 2, 2 / 3)
+
+
+def test_cell_of_two_examples_of_a_class_is_known_at_a_threshold_that_divides_it() -> None:
+    found = curve([1, 1, 0], [0.625, 0.75, 0.0], budget=2)
+    np.testing.assert_array_equal(found.confusion_at(0.7).matrix, [[1, 0], [1, 1]])
+    assert found.recall_at(0.7).exact
+    assert found.confidence("precision_at", 0.7) == found.confidence("precision_at", 0.75)
+
+
+@pytest.mark.parametrize(
+    "weights", [[1, 1, 1, 1], [0.5, 0.5, 0.5, 1.5]], ids=["whole", "fractions"]
+)
+def test_cell_of_both_classes_can_have_all_of_one_above_a_threshold(weights: list[float]) -> None:
+    found = curve([1, 1, 0, 0], [0.5, 0.75, 0.625, 0.125], weights=weights, budget=2)
+    assert (found.recall_at(0.75).low, found.recall_at(0.75).high) == (0, 1)
+    assert (found.precision_at(0.75).low, found.precision_at(0.75).high) == (0, 1)
+
+
+@pytest.mark.filterwarnings("error")
+def test_best_f_without_recall_is_defined_where_a_first_cell_may_hold_nothing_above() -> None:
+    value, threshold = curve([0, 0, 1, 1, 0], [0.9, 0.91, 0.2, 0.3, 0.1], budget=3).best_f(0)
+    assert float(value) == 0.5
+    assert threshold.low <= 0.3 <= threshold.high
 
 
 def test_best_f_is_that_of_the_best_threshold() -> None:
@@ -295,6 +354,41 @@ def test_threshold_at_precision_is_that_of_the_recall() -> None:
         threshold = curve().threshold_at_precision(wanted)
         assert curve().precision_at(threshold) >= wanted
         assert curve().recall_at(threshold) == curve().recall_at_precision(wanted)
+
+
+def test_threshold_at_precision_compares_recalls_that_are_not_rounded() -> None:
+    found = curve([1, 1, 0], [0.9, 0.8, 0.7], weights=np.array([2**53, 1, 5]))
+    assert found.threshold_at_precision(1.0) == 0.8
+
+
+def test_threshold_at_precision_is_no_lower_end_that_is_known_to_miss() -> None:
+    found = curve([0, 1, 1, 0], [0.9, 0.8, 0.7, 0.6], budget=1)
+    threshold = found.threshold_at_precision(0.75)
+    assert float(found.precision_at(0.6)) == 0.5
+    assert (float(threshold), threshold.low, threshold.high) == (0.9, math.nextafter(0.6, 1), 0.9)
+
+
+def test_threshold_at_precision_is_above_the_lower_end_of_a_later_cell() -> None:
+    found = curve([1, 1, 1, 0, 1], [0.95, 0.7, 0.6, 0.3, 0.26], budget=3)
+    threshold = found.threshold_at_precision(0.85)
+    assert (float(threshold), threshold.low, threshold.high) == (0.6, math.nextafter(0.26, 1), 0.7)
+
+
+@pytest.mark.parametrize(
+    ("y", "scores", "least"),
+    [
+        ([1, 1, 0, 0, 0], [0.7, 0.3, 0.3, 0.01, 0.011], 2 / 3),
+        ([1, 0, 1, 1], [0.7, 0.5, 0.3, 0.28], 3 / 4),
+    ],
+    ids=["single score", "cell of positives"],
+)
+def test_threshold_at_precision_is_not_in_a_cell_whose_lower_end_is_best_and_misses(
+    y: list[int], scores: list[float], least: float
+) -> None:
+    found = curve(y, scores, budget=3)
+    assert not found.exact
+    threshold = found.threshold_at_precision(math.nextafter(least, 1))
+    assert (float(threshold), threshold.low, threshold.high) == (0.7, 0.7, 0.7)
 
 
 def test_threshold_at_a_precision_that_is_not_reached_is_nan() -> None:
@@ -407,9 +501,8 @@ def test_interval_of_precision_and_recall_is_that_of_wilson() -> None:
         (curve([0] * 8), ("recall_at", 0.5)),
         (curve([], []), ("precision_at", 0.5)),
         (curve([], []), ("recall_at", 0.5)),
-        (curve([1, 1, 0], [0.625, 0.75, 0], budget=2), ("precision_at", 0.7)),
     ],
-    ids=["nothing predicted", "no positive", "empty", "empty recall", "perhaps nothing predicted"],
+    ids=["nothing predicted", "no positive", "empty", "empty recall"],
 )
 def test_interval_of_a_share_of_nothing_is_nan(found: Any, call: tuple[Any, ...]) -> None:
     assert all(map(math.isnan, found.confidence(*call)))

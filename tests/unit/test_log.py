@@ -1,4 +1,4 @@
-"""Logarithms against 60 decimal digits: accurate, and the same bits on every CPU and layout."""
+"""Logarithms and exponentials: accurate to a few units, the same bits on every CPU and layout."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from streameval.exact.log import log, log1p
+from streameval.exact.log import exp, expm1, log, log1p
 
 DIGITS = decimal.Context(prec=60, Emin=-(10**6), Emax=10**6)
 DISPATCHED = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
@@ -90,6 +90,33 @@ def test_the_oracle_notices_an_error_of_two_units() -> None:
     assert largest_error(off, OF_LOG["probabilities"], 0) > 1.0
 
 
+OF_EXP = {
+    "any": RANDOM.uniform(-700, 700, 3000),
+    "near 0": RANDOM.normal(size=1000) * decades(-17, 0, 1000),
+    "around the direct range": np.concatenate(
+        [x + np.arange(-20, 20) * 2.0**-53 for x in (-0.35, 0.35)]
+    ),
+    "around half a log 2": np.arange(-99, 100, 2) * math.log(2.0) / 2.0,
+}
+
+
+@pytest.mark.parametrize(("function", "units"), [(exp, 2), (expm1, 4)], ids=["exp", "expm1"])
+@pytest.mark.parametrize("claim", OF_EXP)
+def test_exponential_is_within_few_units_in_the_last_place_of(
+    claim: str, function: Callable[[np.ndarray], np.ndarray], units: int
+) -> None:
+    for x, ours in zip(OF_EXP[claim].tolist(), function(OF_EXP[claim]).tolist(), strict=True):
+        power = Decimal(x).exp(DIGITS)
+        true = DIGITS.subtract(power, Decimal(1)) if function is expm1 else power
+        error = abs(DIGITS.subtract(Decimal(ours), true))
+        assert error < units * Decimal(math.ulp(float(true))), x
+
+
+def test_exponentials_of_0_are_exact() -> None:
+    assert exp(np.zeros(2)).tolist() == [1.0, 1.0]
+    assert expm1(np.array([0.0, -0.0])).tolist() == [0.0, 0.0]
+
+
 def test_logarithms_of_the_neutral_are_zero() -> None:
     assert log(np.ones(3)).tolist() == log1p(np.zeros(3)).tolist() == [0.0] * 3
 
@@ -99,7 +126,7 @@ def test_log_of_powers_of_two_is_that_many_times_log_2() -> None:
     assert log(2.0**exponents).tolist() == [float(k * DIGITS.ln(Decimal(2))) for k in exponents]
 
 
-@pytest.mark.parametrize("function", [log, log1p], ids=["log", "log1p"])
+@pytest.mark.parametrize("function", [log, log1p, exp, expm1])
 def test_layout_does_not_change_a_bit(function: Callable[[np.ndarray], np.ndarray]) -> None:
     numbers = RANDOM.random(6000) + 1e-9
     expected = function(numbers)
@@ -115,7 +142,7 @@ def test_layout_does_not_change_a_bit(function: Callable[[np.ndarray], np.ndarra
     assert [float(function(number)) for number in numbers[:50]] == expected[:50].tolist()
 
 
-@pytest.mark.parametrize("function", [log, log1p], ids=["log", "log1p"])
+@pytest.mark.parametrize("function", [log, log1p, exp, expm1])
 def test_the_argument_is_left_alone(function: Callable[[np.ndarray], np.ndarray]) -> None:
     numbers = RANDOM.random(10)
     before = numbers.copy()
@@ -133,7 +160,8 @@ def test_tiny_numbers_raise_no_floating_point_error() -> None:
 def fingerprint() -> str:
     random = np.random.default_rng(1)
     numbers = random.random(200_000)
-    return hashlib.sha256(log(numbers).tobytes() + log1p(-numbers).tobytes()).hexdigest()
+    found = log(numbers), log1p(-numbers), exp(-50.0 * numbers), expm1(-numbers)
+    return hashlib.sha256(b"".join(part.tobytes() for part in found)).hexdigest()
 
 
 @pytest.mark.skipif(not DISPATCHED, reason="NumPy has one path only on this CPU")

@@ -16,6 +16,8 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from streameval.io.errors import ScatteredQueryError
+from streameval.io.trec import sized_runs
 
 MODULES = [
     *(
@@ -626,15 +628,22 @@ OPTIONS = [
 def read(id: str, says: str, text: str, name: str = "read_run") -> Case:  # noqa: A002
     """Fail in reading a file."""
 
+    return Case(id, reading(text, getattr(se.io, name)), says, se.BadDataError)
+
+
+def reading(text: str, read: Callable[[Path], Any]) -> Callable[[], object]:
+    """Read a file of some text."""
+
     def provoke() -> object:
         with tempfile.TemporaryDirectory() as folder:
             path = Path(folder, "file")
             path.write_text(text, encoding="utf-8")
-            return list(getattr(se.io, name)(path))
+            return list(read(path))
 
-    return Case(id, provoke, says, se.BadDataError)
+    return provoke
 
 
+SCATTERED = "q1 Q0 d1 1 3 tag\nq2 Q0 d1 1 3 tag\nq1 Q0 d2 2 2 tag\n"
 FILES = [
     Case("run-path", lambda: se.io.read_run([]), "`path` must be the path of a file, got list."),  # type: ignore[arg-type]
     Case("run-rows", lambda: se.io.iter_run("a", rows=0), "`rows` must be an integer of at least"),
@@ -650,8 +659,14 @@ FILES = [
     read(
         "run-back",
         "file, line 3: query 'q1' comes back after another; `read_run` reads queries in any order.",
-        "q1 Q0 d1 1 3 tag\nq2 Q0 d1 1 3 tag\nq1 Q0 d2 2 2 tag\n",
+        SCATTERED,
         "iter_run",
+    ),
+    Case(
+        "run-scattered",
+        reading(SCATTERED, lambda path: sized_runs(str(path), 1)),
+        "file, line 3: query 'q1' comes back after another; `read_run` reads queries in any order.",
+        ScatteredQueryError,
     ),
 ]
 

@@ -73,6 +73,7 @@ CASES = {
 every_case = pytest.mark.parametrize("case", CASES.values(), ids=list(CASES))
 
 
+@pytest.mark.slow
 @every_case
 @pytest.mark.parametrize("weigh", [None, "all", "some"])
 @pytest.mark.parametrize("size", [1, 31, 1000, 9000])

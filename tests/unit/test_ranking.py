@@ -13,7 +13,6 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
-from streameval.metrics import ranking as metrics
 from streameval.states.column import Column
 from streameval.states.queries import MOST_ROWS
 
@@ -90,6 +89,62 @@ def test_batch_may_be_one_object(kind: str) -> None:
 @pytest.mark.parametrize("dtype", ["float32", "float64", "int8", "uint8", "bool", "float16"])
 def test_relevance_may_be_of_any_type(dtype: str) -> None:
     assert ranking().update(BLOCK | {"relevance": np.array(RELEVANCE, dtype)}) == block()
+
+
+GAPS: dict[str, Any] = {
+    "list": [1, None, 0, 2],
+    "objects": np.array([1, None, 0, 2], dtype=object),
+    "nan in objects": np.array([1, float("nan"), 0, 2], dtype=object),
+    "pd.NA in objects": np.array([1, pd.NA, 0, 2], dtype=object),
+    "pandas": pd.Series([1, None, 0, 2]),
+    "pandas objects": pd.Series([1, None, 0, 2], dtype=object),
+    "pandas Int64": pd.Series([1, None, 0, 2], dtype="Int64"),
+    "polars": pl.Series([1, None, 0, 2]),
+    "arrow": pa.array([1, None, 0, 2]),
+}
+
+
+@pytest.mark.parametrize("column", GAPS)
+def test_a_missing_relevance_is_a_document_that_was_not_judged(column: str) -> None:
+    score, query = [0.5, 0.75, 0.25, 0.125], [7, 7, 7, 7]
+    measures = ["map", "bpref", "judged@3"]
+    expected = se.RankingAccumulator(measures).update([1, np.nan, 0, 2], score, query=query)
+    given = se.RankingAccumulator(measures).update(GAPS[column], score, query=query)
+    assert given.to_bytes() == expected.to_bytes()
+
+
+@pytest.mark.parametrize("column", GAPS)
+def test_a_missing_score_ranks_last_where_nan_does(column: str) -> None:
+    measures, query = ["map", "mrr"], [7, 7, 7, 7]
+    expected = se.RankingAccumulator(measures, nan="last")
+    expected.update([0, 1, 0, 1], [1, np.nan, 0, 2], query=query)
+    given = se.RankingAccumulator(measures, nan="last")
+    assert given.update([0, 1, 0, 1], GAPS[column], query=query).to_bytes() == expected.to_bytes()
+    with pytest.raises(se.InvalidInputError, match="must not hold NaN, got NaN at position 1"):
+        se.RankingAccumulator(measures).update([0, 1, 0, 1], GAPS[column], query=query)
+
+
+def test_missing_relevances_of_a_block_are_documents_that_were_not_judged() -> None:
+    score = [[0.5, 0.25], [0.5, 0.25]]
+    expected = se.RankingAccumulator("bpref").update([[1, np.nan], [np.nan, 1]], score)
+    for relevance in (
+        [[1, None], [None, 1]],
+        np.array([[1, None], [None, 1]], dtype=object),
+        [np.array([1, None], dtype=object), np.array([None, 1], dtype=object)],
+        pa.array([[1, None], [None, 1]]),
+        pd.Series([[1, None], [None, 1]]),
+    ):
+        assert se.RankingAccumulator("bpref").update(relevance, score) == expected
+
+
+@pytest.mark.parametrize("shape", [(0,), (0, 3), (0, 0)])
+@pytest.mark.parametrize("other", [(0,), (0, 3)])
+def test_an_empty_batch_may_have_any_shape(shape: tuple[int, ...], other: tuple[int, ...]) -> None:
+    accumulator = ranking().update(BLOCK)
+    before = accumulator.to_bytes()
+    accumulator.update(np.zeros(shape), np.zeros(other), mask=np.zeros(shape, dtype=bool))
+    accumulator.update(np.zeros(shape), np.zeros(other), query=[], num_relevant={})
+    assert accumulator.to_bytes() == before
 
 
 def test_tensors_are_counted() -> None:
@@ -232,22 +287,6 @@ def test_number_of_relevant_documents_is_known_when_one_part_gives_it() -> None:
     )
 
 
-def test_many_relevant_documents_take_memory_query_by_query(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    """One block of all would need a gigabyte."""
-    counted: list[int] = []
-    evaluate = metrics._evaluate
-
-    def counting(queries: Any, config: Any) -> Any:
-        counted.append(len(queries))
-        return evaluate(queries, config)
-
-    monkeypatch.setattr(metrics, "_evaluate", counting)
-    ranking("ndcg").update([[1]] * 3, [[1]] * 3, num_relevant=[2**20] * 3)
-    assert counted == [1, 1, 1]
-
-
 def test_unjudged_documents_are_not_relevant_or_taken_out() -> None:
     batch = {"relevance": [[NAN, 1, NAN]], "score": [[3, 2, 1]]}
     assert ranking("mrr").update(batch).compute().mrr == 0.5
@@ -378,6 +417,7 @@ FAILING: dict[str, Callable[[se.RankingAccumulator], object]] = {
         {1: {"d": 1}, 2: 5}, {1: {"d": 1}, 2: {"d": 1}}
     ),
     "a listener that fails": lambda acc: acc.update([1], [1], query=[1], on_queries=fail),
+    "a listener that fails at missing queries": lambda acc: acc.add_missing(["z"], on_queries=fail),
     "a listener that fails at the end": lambda acc: acc.close(on_queries=fail),
     "a listener that fails in a run": lambda acc: acc.update_run(
         {1: {"d": 1}}, {1: {"d": 1}}, on_queries=fail
@@ -467,7 +507,7 @@ def test_run_is_counted_against_its_judgements() -> None:
     result = ranking(["map", "judged@2"]).update_run(RUN, QRELS).compute(missing="skip")
     assert (result.n_queries, result.n_empty, result.n_missing) == (2, 1, 1)
     assert result.map == (1 / 2 / 2) / 2
-    assert result["judged@2"] == (1 / 2 + 1 / 2) / 2
+    assert result["judged@2"] == (1 / 2 + 1 / 1) / 2
 
 
 @pytest.mark.parametrize("ties", ["expected", "docid_desc"])
@@ -510,10 +550,21 @@ def test_listener_is_given_the_values_of_each_query() -> None:
     accumulator.update(ROWS | {"query": list("abcdef")}, partial=True)
     accumulator.close(["b"], on_queries=heard.append).close(on_queries=heard.append)
     accumulator.update_run(RUN, QRELS, on_queries=heard.append)
-    assert [part["query"].tolist() for part in heard] == [[-3, 7], ["b"], [*"acdef"], ["q1", "q2"]]
-    assert [list(part) for part in heard] == [["query", "map", "p@2"]] * 4
+    expected = [[-3, 7], ["b"], [*"acdef"], ["q1", "q2"], ["not run"]]
+    assert [part["query"].tolist() for part in heard] == expected
+    assert [list(part) for part in heard] == [["query", "map", "p@2"]] * 5
     assert heard[0]["map"].tolist() == pytest.approx([1 / 2, (1 / 2 + 2 / 3) / 2])
     assert not accumulator.compute().has_queries
+
+
+def test_listener_is_told_of_missing_queries_where_they_count() -> None:
+    heard: list[Any] = []
+    ranking("map", missing="skip").add_missing(["a"], on_queries=heard.append)
+    ranking("map").add_missing([], on_queries=heard.append)
+    assert heard == []
+    ranking("map").add_missing(["b", "a"], on_queries=heard.append)
+    assert [part["query"].tolist() for part in heard] == [["a", "b"]]
+    assert heard[0]["map"].tolist() == [0.0, 0.0]
 
 
 def test_listener_hears_nothing_of_open_queries() -> None:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import curve, scored_rows
@@ -55,7 +56,7 @@ def general(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
     shift=st.sampled_from([0, 0, 1, -1]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(1000))
 def test_fast_and_general_path_agree(
     options: dict[str, Any],
     labels: str,
@@ -274,3 +275,11 @@ def test_pending_rows_are_kept_as_wide_as_they_came() -> None:
     together = np.concatenate(batches)  # as float64
     assert sketch == se.PRCurveSketch().update(np.ones(5, dtype=int), together)
     assert len(sketch._state.lo) == 3
+
+
+@pytest.mark.parametrize("scores", [[0.5, None, 0.25], np.array([0.5, np.nan, 0.25], object)])
+def test_a_missing_score_is_skipped_where_nan_is(scores: Any) -> None:
+    sketch = se.PRCurveSketch(nan="skip").update([1, 1, 0], scores)
+    assert sketch == se.PRCurveSketch(nan="skip").update([1, 1, 0], [0.5, np.nan, 0.25])
+    with pytest.raises(se.InvalidInputError, match="`y_score` must not hold missing values"):
+        se.PRCurveSketch().update([1, 1, 0], scores)

@@ -12,13 +12,15 @@ from streameval.errors import BadDataError, CountOverflowError, InvalidInputErro
 from streameval.io import BadRow
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from streameval.cli.counting.plan import Plan
     from streameval.io import Block
     from streameval.io.rows import Fault
 
-__all__ = ["Counted", "count"]
+__all__ = ["MAYBE_PARTIAL", "Counted", "bad_rows", "count"]
+
+MAYBE_PARTIAL = " and may still be being written; --partial-last-line skip leaves it for next time"
 
 # The position in the batch of one row that was left after bisection says nothing, and that of
 # a document of a run not either: it is from another file.
@@ -80,11 +82,19 @@ def count(block: Block, plan: Plan) -> Counted:
         block.source,
         accumulator,
         parsed.n_rows - len(refused),
-        [BadRow(block.source, block.unit, *fault) for fault in sorted(parsed.faults + faults)],
+        bad_rows(block, sorted(parsed.faults + faults)),
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
     )
+
+
+def bad_rows(block: Block, faults: Iterable[Fault]) -> list[BadRow]:
+    """Name the rows of a block that cannot be counted; one may still be being written."""
+    advice = f"; {block.unended}{MAYBE_PARTIAL}" if block.unended else ""
+    return [
+        BadRow(block.source, block.unit, place, f"{reason}{advice}") for place, reason in faults
+    ]
 
 
 def _refused(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from contextlib import closing
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
@@ -25,6 +26,7 @@ from streameval.cli.terminal import Note, is_live
 from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
 from streameval.io import Texts, name_of, size_of
+from streameval.io.errors import ScatteredQueryError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -52,21 +54,29 @@ def evaluate(options: Options) -> Outcome:
     task = task_asked_for(options)
     _check_by(options)
     _check_output(options)
-    source = source_of(options)
+    with closing(source_of(options)) as source:
+        try:
+            return _evaluated(task, source, options)
+        except ScatteredQueryError:
+            source.gather()
+            return _evaluated(task, source, options)
+
+
+def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     rows, blocks = look_ahead(source.blocks(), options.max_bad)
     if not rows:
-        raise _no_rows(options)
+        raise _no_rows(options, source.left())
     plan = TASKS[task].plan(options, rows)
     _check_metrics(plan, options.reporting)
     counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
     with Spool() as spool:
         tally = _tallied(blocks, counting, options, spool)
         if not tally.n_good.total():
-            raise _no_rows(options)
+            raise _no_rows(options, source.left())
         total, slices = _separated(tally.total(), options.by)
-        remarks = (*counting.notes, *source.finish(total))
+        remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator):
+            for text in plan.finish(accumulator, missing):
                 spool.write(text)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)
@@ -192,10 +202,10 @@ def _twice(options: Options) -> list[str]:
     return [name for place, name in enumerate(options.files) if paths[place] in paths[:place]]
 
 
-def _no_rows(options: Options) -> BadDataError:
+def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    return BadDataError(f"{names}{more}: holds no rows.")
+    return BadDataError(" ".join([f"{names}{more}: holds no rows.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:

@@ -6,9 +6,9 @@ from collections.abc import Mapping
 from itertools import chain, islice
 from typing import TYPE_CHECKING, Any
 
+from streameval.cli.counting.count import bad_rows
 from streameval.cli.counting.tally import BadRows
 from streameval.cli.errors import UsageError, nearest
-from streameval.io import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -37,7 +37,7 @@ def look_ahead(blocks: Iterator[Block], max_bad: int) -> tuple[list[Row], Iterat
         if rows:
             return rows, chain(seen, [block], blocks)
         faults = block.parse(()).faults
-        bad.add(BadRow(block.source, block.unit, *fault) for fault in faults)
+        bad.add(bad_rows(block, faults))
         if faults:
             seen.append(block)
     return [], iter(seen)

@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import stat
 from collections import Counter
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.counting.plan import Plan
 from streameval.cli.counting.slices import ARGUMENT, value_column
 from streameval.cli.errors import UsageError
-from streameval.io import STANDARD_INPUT
+from streameval.io.streams import is_read_once, name_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -82,20 +80,11 @@ def counting_plan(column: str, max_bad: int) -> Plan:
 def check_can_be_read_twice(files: Iterable[str]) -> None:
     """Raise UsageError if a file can be read only once, as a pipe can."""
     for file in files:
-        name = "standard input" if file == STANDARD_INPUT else file
-        if file == STANDARD_INPUT or _is_pipe(file):
+        if is_read_once(file):
             raise UsageError(
-                f"{name} can be read only once, but --by has to find the most frequent values "
-                "first; name them, as in --by COLUMN=A,B,C."
+                f"{name_of(file)} can be read only once, but --by has to find the most frequent "
+                "values first; name them, as in --by COLUMN=A,B,C."
             )
-
-
-def _is_pipe(file: str) -> bool:
-    try:
-        mode = Path(file).stat().st_mode
-    except OSError:
-        return False  # reading it says what is wrong
-    return stat.S_ISFIFO(mode) or stat.S_ISCHR(mode) or stat.S_ISSOCK(mode)
 
 
 def _by_frequency(item: tuple[Value, int]) -> tuple[int, bool, str]:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.io import Column
 
@@ -19,7 +19,7 @@ def _update(accumulator: Any, batch: Mapping[str, Any]) -> str:
     return ""
 
 
-def _finish(accumulator: Any) -> Iterable[str]:  # noqa: ARG001 - nothing is left to do
+def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa: ARG001 - all is done
     return ()
 
 
@@ -43,8 +43,8 @@ class Plan:
     unique : str, optional
         The argument in which no two rows of the whole run may be equal.
     finish : callable
-        From the accumulator of everything: counts what is left to count, and gives what is to
-        be printed of it.
+        From the accumulator of everything, and the judged queries that no file has: counts what
+        is left to count, and gives what is to be printed of it.
     text : callable, optional
         From a result: what is printed in place of the report.
     """
@@ -55,5 +55,5 @@ class Plan:
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
-    finish: Callable[[Any], Iterable[str]] = _finish
+    finish: Callable[[Any, Sequence[str]], Iterable[str]] = _finish
     text: Callable[[Any], str] | None = None

@@ -9,7 +9,12 @@ from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.counting.first_rows import check_columns, typical_row
 from streameval.cli.counting.layout import check_one_column
 from streameval.cli.counting.plan import Plan
-from streameval.cli.counting.ranking_counting import close_queries, count_lists, count_rows
+from streameval.cli.counting.ranking_counting import (
+    close_queries,
+    count_lists,
+    count_missing,
+    count_rows,
+)
 from streameval.cli.errors import UsageError
 from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
@@ -59,7 +64,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     whole = partial(count_lists, write=write)
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
-        return Plan(make, columns, options.max_bad, update=whole, text=text)
+        finish = partial(count_missing, write=write)
+        return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     if options.count_missing is not None:
         raise UsageError("--no-count-missing needs --qrels.")
     names = _names(options, rows)
@@ -119,7 +125,7 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
 def _refuse_run(row: Row) -> None:
     """Say what is missing where a run was taken for a table."""
     fields = " ".join(row).split()
-    if len(fields) in (5, 6) and fields[1] in ("Q0", "0"):
+    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
         raise UsageError("the file looks like a TREC run, which needs --qrels, its judgements.")
 
 

@@ -11,11 +11,11 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from streameval.accumulators.ranking import RankingAccumulator
 
-__all__ = ["close_queries", "count_lists", "count_rows"]
+__all__ = ["close_queries", "count_lists", "count_missing", "count_rows"]
 
 Array = npt.NDArray[Any]
 
@@ -81,17 +81,37 @@ def count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> s
 
 def close_queries(
     accumulator: RankingAccumulator,
+    missing: Sequence[str],  # noqa: ARG001 - rows have no judgements apart
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Iterator[str]:
     """Evaluate the queries that were counted row by row; give their values in pieces."""
     held: list[Mapping[str, Array]] = []
     accumulator.close(on_queries=held.append)
-    if write is not None:
-        for columns in held:
-            for start in range(0, len(columns["query"]), _PIECE):
-                part = slice(start, start + _PIECE)
-                yield write({name: column[part] for name, column in columns.items()})
+    return _written(held, write)
+
+
+def count_missing(
+    accumulator: RankingAccumulator,
+    missing: Sequence[str],
+    *,
+    write: Callable[[Mapping[str, Any]], str] | None = None,
+) -> Iterator[str]:
+    """Count judged queries that no file has; give what they count, in their order, in pieces."""
+    held: list[Mapping[str, Array]] = []
+    accumulator.add_missing(missing, on_queries=held.append)
+    return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)
+
+
+def _written(
+    held: Sequence[Mapping[str, Array]], write: Callable[[Mapping[str, Any]], str] | None
+) -> Iterator[str]:
+    if write is None:
+        return
+    for columns in held:
+        for start in range(0, len(columns["query"]), _PIECE):
+            part = slice(start, start + _PIECE)
+            yield write({name: column[part] for name, column in columns.items()})
 
 
 def _sizes(lists: Mapping[str, Array]) -> Array:

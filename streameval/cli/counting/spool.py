@@ -11,7 +11,7 @@ from streameval.errors import BadDataError
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Spool"]
+__all__ = ["Spool", "writing_temporary_file"]
 
 _IN_MEMORY = 2**20
 _PIECE = 2**16
@@ -46,7 +46,7 @@ class Spool:
         BadDataError
             If there is no room for it.
         """
-        with _room():
+        with writing_temporary_file():
             self._file.write(text)
 
     def read(self) -> Iterator[str]:
@@ -58,7 +58,8 @@ class Spool:
 
 
 @contextmanager
-def _room() -> Iterator[None]:
+def writing_temporary_file() -> Iterator[None]:
+    """Turn what can go wrong while a temporary file is written into one sentence."""
     try:
         yield
     except OSError as error:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import os
 import signal
+import threading
 from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
-from multiprocessing import get_context
+from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING
 
 from streameval.cli.counting.count import Counted, count
@@ -15,6 +17,7 @@ from streameval.errors import BadDataError
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
+    from multiprocessing.connection import Connection
 
     from streameval.cli.counting.plan import Plan
     from streameval.io import Block
@@ -31,7 +34,9 @@ def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counte
 
 def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
     # Spawned: a forked child inherits locks of threads that it does not have.
-    pool = ProcessPoolExecutor(jobs, get_context("spawn"), initializer=_leave_interrupts)
+    context = get_context("spawn")
+    leash, held = context.Pipe(duplex=False)  # its end is noticed however this process ends
+    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(leash,))
     waiting: deque[Future[Counted]] = deque()
     try:
         for block in blocks:
@@ -41,12 +46,15 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[C
                 yield waiting.popleft().result()
         while waiting:
             yield waiting.popleft().result()
+        pool.shutdown()
     except BrokenProcessPool:
         raise BadDataError(
             "a worker process died, perhaps for lack of memory; try fewer --jobs."
         ) from None
     finally:
+        held.close()  # ends the workers that are in the middle of a block nobody waits for
         pool.shutdown(cancel_futures=True)
+        leash.close()
 
 
 @contextmanager
@@ -63,6 +71,13 @@ def _interrupts_blocked() -> Iterator[None]:
 _heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
 
 
-def _leave_interrupts() -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent."""
+def _start(leash: Connection) -> None:
+    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent; end with it."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(leash,), daemon=True).start()
+
+
+def _end_with(leash: Connection) -> None:
+    """End this process at once when the parent lets go of its end of a pipe, or is no more."""
+    connection.wait([leash])
+    os._exit(1)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streameval.cli.terminal import printable
 from streameval.cli.views.tables import aligned, chance_title
 from streameval.results.number_text import number
 
@@ -51,7 +52,9 @@ def change_table(
         ],
         [chance_title(level), *(_interval(change.sampling) for change in items)],
     ]
-    heading = [f"{name}: {path}, {size}" for name, (path, size) in zip("AB", sides, strict=True)]
+    heading = [
+        printable(f"{name}: {path}, {size}") for name, (path, size) in zip("AB", sides, strict=True)
+    ]
     return "\n\n".join(["\n".join(heading), *_tables(numbers, intervals)])
 
 

@@ -11,6 +11,7 @@ from streameval.cli.state_files import load_state
 from streameval.cli.states.configurations import is_usual
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
+from streameval.cli.terminal import printable
 from streameval.cli.views import meanings
 from streameval.cli.views.kinds import view_of
 from streameval.results.class_curves import ClassCurves
@@ -138,4 +139,4 @@ def _columns(columns: dict[str, str]) -> str:
 
 
 def _wrapped(text: str, width: int, indent: str) -> list[str]:
-    return textwrap.wrap(text, width, subsequent_indent=indent)
+    return textwrap.wrap(printable(text), width, subsequent_indent=indent)

@@ -14,7 +14,7 @@ from streameval.cli.errors import UsageError, nearest
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, load_state, save_picture
 from streameval.cli.states.report import short_names
-from streameval.cli.terminal import Note
+from streameval.cli.terminal import Note, printable
 from streameval.cli.views.kinds import view_of
 from streameval.errors import InvalidInputError
 from streameval.results.confusion_text import shorten
@@ -73,7 +73,8 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
     listed = ", ".join(source.path for source in sources)
     subject = listed if member is None else f"{member} of {listed}"
     size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
-    return Outcome(f"{kind} of {subject} drawn in {output}{size}\n", notes)
+    told = printable(f"{kind} of {subject} drawn in {output}{size}")
+    return Outcome(f"{told}\n", notes)
 
 
 @attrs.frozen

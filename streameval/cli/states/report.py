@@ -10,6 +10,7 @@ from streameval.accumulators.checkpoint import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome, plural
 from streameval.cli.state_files import check_output, load_state
+from streameval.cli.terminal import printable
 from streameval.errors import BadDataError
 from streameval.render.page import html_report
 
@@ -38,7 +39,7 @@ def report(states: Sequence[str], output: str, title: str | None, level: float) 
     except OSError as error:
         reason = str(error.strerror or error).lower()
         raise BadDataError(f"{output}: the report is not saved, {reason}.") from None
-    return Outcome(f"{plural(len(states), 'state')} reported in {output}\n")
+    return Outcome(f"{plural(len(states), 'state')} reported in {printable(output)}\n")
 
 
 def short_names(paths: Sequence[str]) -> dict[str, str]:

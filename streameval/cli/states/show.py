@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.accumulators.collection import Collection
 from streameval.cli.outcome import Findings, Outcome, plural, reported
 from streameval.cli.state_files import check_state_output, load_state, merge_states, save_state
+from streameval.cli.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -21,7 +22,9 @@ def merge(states: Sequence[str], output: str) -> Outcome:
     check_state_output(output, ())
     total = merge_states(states)
     save_state(total, output)
-    return Outcome(f"{plural(len(states), 'state')} merged into {output}, {size_text(total)}\n")
+    return Outcome(
+        f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
+    )
 
 
 def show(path: str, reporting: Reporting) -> Outcome:
@@ -29,7 +32,7 @@ def show(path: str, reporting: Reporting) -> Outcome:
     accumulator = load_state(path)
     found = Findings(
         result=accumulator.compute(),
-        heading=f"{path}, {size_text(accumulator)}",
+        heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )
     return reported(found, reporting)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.cli.terminal import printable
 from streameval.cli.views.readings import Metric, Reading, unknown
 from streameval.configs.collection import SEPARATOR
 
@@ -71,7 +72,7 @@ def describe(result: CollectionResult, level: float, view_of: ViewOf) -> dict[st
 def report(result: CollectionResult, level: float, view_of: ViewOf) -> str:
     """Lay the reports of the members out one below the other, those of equal ones once."""
     return "\n\n".join(
-        f"{title}\n{textwrap.indent(view_of(inner).report(inner, level), '  ')}"
+        f"{printable(title)}\n{textwrap.indent(view_of(inner).report(inner, level), '  ')}"
         for title, inner in result.titled()
     )
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
+from streameval.cli.terminal import printable
 from streameval.configs.measures import measure
 
 if TYPE_CHECKING:
@@ -47,7 +48,7 @@ def trec_lines(columns: Mapping[str, Any]) -> str:
     """Lay the values of queries out as trec_eval does, a line for each query and measure."""
     names, rows = _rows(columns)
     return "".join(
-        _trec_line(name, _printable(str(query)), value)
+        _trec_line(name, printable(str(query)), value)
         for query, *values in rows
         for name, value in zip(names, values, strict=True)
     )
@@ -65,16 +66,14 @@ def json_lines(columns: Mapping[str, Any]) -> str:
 
 
 def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    """Give the measures, and a row for each query: its id and its values."""
-    names = [name for name in columns if name != "query"]
+    """Give the measures, and a row for each query: its id and its values.
+
+    A geometric mean is one of all queries; trec_eval gives none for each.
+    """
+    names = [name for name in columns if name != "query" and measure(name).kind != "gm_map"]
     values = (columns[name].tolist() for name in ("query", *names))
     return names, zip(*values, strict=True)
 
 
 def _trec_line(name: str, query: str, value: float) -> str:
     return f"{trec_name(name):<22}\t{query}\t{value:6.4f}\n"
-
-
-def _printable(text: str) -> str:
-    """Keep an id on its line."""
-    return text if text.isprintable() else repr(text)[1:-1]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from streameval.cli.terminal import printable
 from streameval.results.number_text import interval_text, number
 
 if TYPE_CHECKING:
@@ -104,13 +105,14 @@ def _interval(interval: Interval | None) -> str:
 
 
 def _padded(cells: Sequence[str], side: str) -> list[str]:
-    width = max(map(len, cells))
-    return [f"{cell:{side}{width}}" for cell in cells]
+    texts = list(map(printable, cells))
+    width = max(map(len, texts))
+    return [f"{text:{side}{width}}" for text in texts]
 
 
 def _shortened(name: str) -> str:
     """Keep a name on its line, and in its column."""
-    text = name if name.isprintable() else repr(name)[1:-1]
+    text = printable(name)
     return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
 
 
