@@ -251,19 +251,13 @@ class ConfusionAccumulator(
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
         decided = read_decided(y_true, y_pred, sample_weight, self._config)
-        rows, credit = decided.rows, decided.credit
-        if decided.known is not None:
-            truth, prediction = rows.columns
-            return self._absorb(
-                MultilabelCounts.of(
-                    truth, prediction, decided.known, rows.fixed_weights, self._config
-                )
-            )
+        rows, credit, known = decided.rows, decided.credit, decided.known
+        if credit is None and known is None:
+            return self._append(rows)
+        weights, (truth, prediction) = rows.fixed_weights, rows.columns
         if credit is not None:
-            return self._absorb(
-                _count_codes(*rows.columns, credit, rows.fixed_weights, self._config)
-            )
-        return self._append(rows)
+            return self._absorb(_count_codes(truth, prediction, credit, weights, self._config))
+        return self._absorb(MultilabelCounts.of(truth, prediction, known, weights, self._config))
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of labels, whatever they are."""
@@ -286,8 +280,9 @@ class ConfusionAccumulator(
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, unless the dictionary holds those of failed updates
         observed, codes = meet(labels)
+        truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
-        return self._absorb(MetCounts.of(observed, *np.split(codes, 2), fixed))
+        return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
         return self._with_rows(self._state_type(self._config).zero(self._config), rows)
@@ -344,8 +339,8 @@ def _count_codes(
     weights: FixedPoint | None,
     config: ConfusionConfig,
 ) -> MatrixCounts:
-    codes = truth.astype(np.int64), prediction.astype(np.int64)
-    return MatrixCounts.of(*codes, credit, weights, config)
+    truth, prediction = truth.astype(np.int64), prediction.astype(np.int64)
+    return MatrixCounts.of(truth, prediction, credit, weights, config)
 
 
 def _count_observed(
@@ -354,11 +349,12 @@ def _count_observed(
     assert dictionary is not None  # noqa: S101 - labels that are observed have one
     known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
     labels = dictionary.decode(known)
-    ordered = sorted(range(len(labels)), key=labels.__getitem__)  # type: ignore[arg-type]
+    ordered = sorted(range(len(labels)), key=labels.__getitem__)
     rank = np.empty(len(labels), dtype=np.int64)
     rank[ordered] = np.arange(len(labels))
     observed = tuple(labels[index] for index in ordered)
-    return MetCounts.of(observed, *np.split(rank[codes], 2), weights)
+    truth, prediction = np.split(rank[codes], 2)
+    return MetCounts.of(observed, truth, prediction, weights)
 
 
 def _read_observed(

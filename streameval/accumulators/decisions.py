@@ -395,8 +395,9 @@ class CodeBlock(Block):
         end = start + len(y_true)
         if end > self.capacity:
             return 0
-        codes = self.truth[start:end], self.prediction[start:end]
-        return end if self.reader.read(y_true, y_pred, *codes) else 0
+        rows = slice(start, end)
+        is_read = self.reader.read(y_true, y_pred, self.truth[rows], self.prediction[rows])
+        return end if is_read else 0
 
     def tally(self, y_true: Array, y_pred: Array) -> Tally | None:
         """Count a large batch piece by piece; None if it is unusual."""

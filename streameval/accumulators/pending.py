@@ -152,9 +152,9 @@ class Block:
         )
 
     def wide_enough(self, columns: tuple[Array, ...], used: int) -> Block:
-        """Give a block whose items are as wide as those of a batch, with the rows in use."""
+        """Give a block with types that hold the items of a batch, with the rows in use."""
         for own, part in zip(self.columns, columns, strict=True):
-            if part.itemsize > own.itemsize:
+            if part.dtype is not own.dtype and not np.can_cast(part.dtype, own.dtype):
                 return self._widened(columns, used)
         return self
 
@@ -162,8 +162,8 @@ class Block:
         wide = []
         for own, part in zip(self.columns, columns, strict=True):
             wider = own
-            if part.itemsize > own.itemsize:
-                wider = np.empty_like(own, part.dtype)
+            if not np.can_cast(part.dtype, own.dtype):
+                wider = np.empty_like(own, np.promote_types(own.dtype, part.dtype))
                 wider[:used] = own[:used]
             wide.append(wider)
         block = Block(tuple(wide), self.capacity, self.dictionary)

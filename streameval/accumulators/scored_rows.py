@@ -185,10 +185,9 @@ def _read_general(
     _check_probabilities(scores, config.scores)
     known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
     skipped = None if known.all() else _weight_of(~known, weights)
-    counted = known if weights is None else known & (weights > 0)
-    if counted.all():
-        counted = None
-    else:
+    kept: Mask = known if weights is None else known & (weights > 0)
+    counted = None if kept.all() else kept
+    if counted is not None:
         columns, positive = columns[counted], positive[counted]
         weights = None if weights is None else weights[counted]
     if positive.all():  # what has no weight, or no score, has not been observed

@@ -86,7 +86,7 @@ class FixedPoint:
     @classmethod
     def of_numbers(
         cls,
-        values: npt.NDArray[np.float64] | npt.NDArray[np.integer[Any]],
+        values: npt.NDArray[Any],
         *,
         name: str = "sample_weight",
     ) -> Self:

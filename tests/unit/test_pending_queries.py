@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.accumulators import completed_queries
+from streameval.accumulators import ranking
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import ranking_rows
 
@@ -49,12 +49,12 @@ def at_once(batch: tuple[Any, Any], **options: Any) -> se.RankingAccumulator:
     )
 
 
-@pytest.mark.parametrize("waiting", [1, 3, 100])
+@pytest.mark.parametrize("capacity", [8, 40, 10_000])
 @pytest.mark.parametrize("seed", range(8))
 def test_blocks_that_wait_count_as_those_that_do_not(
-    waiting: int, seed: int, monkeypatch: pytest.MonkeyPatch
+    capacity: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(completed_queries, "_WAITING_BATCHES", waiting)
+    monkeypatch.setattr(ranking, "_CAPACITY", capacity)
     options: dict[str, Any] = {"unjudged": ["nonrelevant", "drop"][seed % 2]}
     accumulator = se.RankingAccumulator(MEASURES, **options)
     total = se.RankingAccumulator(MEASURES, **options)
@@ -72,7 +72,7 @@ def test_reading_changes_nothing_that_waits() -> None:
         read.update(*batch)
         unread.update(*batch)
         read.compute()
-        assert len(read._held.waiting) == len(unread._held.waiting)
+        assert read._held.used == unread._held.used
     assert read == unread
     assert read.copy() == unread
 
