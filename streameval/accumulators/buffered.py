@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 from streameval.accumulators.base import Accumulator, ConfigT, StateT
-from streameval.accumulators.pending import Block, Held, Rows
+from streameval.accumulators.pending import Block, Held, Rows, pending_rows
 from streameval.exact.fixed_point import FixedPoint
 
 __all__ = ["BufferedAccumulator"]
@@ -93,5 +93,5 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         """Count the pending rows of all together: a few cost as much as thousands."""
         held: list[Held[StateT]] = [one._held for one in alike]
         size = max(one.block.capacity for one in held)
-        pending = Rows.in_batches((one.rows for one in held if one.used), size)
-        return self._sum_all(chain((one.state for one in held), map(self._count, pending)))
+        pending = map(self._count, pending_rows(held, size))
+        return self._sum_all(chain([one.state for one in held], pending))

@@ -285,22 +285,20 @@ class ConfusionAccumulator(
         return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
-        return self._with_rows(self._state_type(self._config).zero(self._config), rows)
+        config, weights, (truth, prediction) = self._config, rows.fixed_weights, rows.columns
+        if rows.dictionary is not None:
+            return _count_observed(truth, prediction, weights, rows.dictionary)
+        if weights is None:
+            kind = self._fixed_state_type()
+            return kind.of_tally(kind.tally(truth, prediction, config), rows.size, config)
+        if config.multilabel:
+            marks = truth.view(np.bool_), prediction.view(np.bool_)
+            return MultilabelCounts.of(*marks, None, weights, config)
+        credit = TopKCredit.of_hits(truth == prediction)
+        return _count_codes(truth, prediction, credit, weights, config)
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
-        weights, (truth, prediction) = rows.fixed_weights, rows.columns
-        if isinstance(state, MetCounts) or rows.dictionary is not None:
-            counts: ConfusionCounts = _count_observed(truth, prediction, weights, rows.dictionary)
-        elif weights is None:
-            FixedPoint.total_of([state.n, FixedPoint(np.array(rows.size))])  # raises past the end
-            return state.with_tally(state.tally(truth, prediction, self._config), rows.size)
-        elif self._config.multilabel:
-            marks = truth.view(np.bool_), prediction.view(np.bool_)
-            counts = MultilabelCounts.of(*marks, None, weights, self._config)
-        else:
-            credit = TopKCredit.of_hits(truth == prediction)
-            counts = _count_codes(truth, prediction, credit, weights, self._config)
-        return self._sum(state, counts) if state.has_counted else counts
+        return self._sum(state, self._count(rows)) if state.has_counted else self._count(rows)
 
     def _capacity(self, state: ConfusionCounts, rows: Rows) -> int:  # noqa: ARG002
         if isinstance(state, MetCounts):
@@ -317,6 +315,9 @@ class ConfusionAccumulator(
         if self._state_type(self._config) is not MatrixCounts:
             return super()._sum_all(states)
         return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
+
+    def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
+        return MultilabelCounts if self._config.multilabel else MatrixCounts
 
     @staticmethod
     def _state_type(config: ConfusionConfig) -> type[ConfusionCounts]:
@@ -344,9 +345,8 @@ def _count_codes(
 
 
 def _count_observed(
-    truth: Array, prediction: Array, weights: FixedPoint | None, dictionary: Dictionary | None
+    truth: Array, prediction: Array, weights: FixedPoint | None, dictionary: Dictionary
 ) -> MetCounts:
-    assert dictionary is not None  # noqa: S101 - labels that are observed have one
     known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
     labels = dictionary.decode(known)
     ordered = sorted(range(len(labels)), key=labels.__getitem__)

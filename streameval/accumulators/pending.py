@@ -14,7 +14,7 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.dictionary import Dictionary
 
-__all__ = ["Block", "Held", "Rows", "max_total"]
+__all__ = ["Block", "Held", "Rows", "max_total", "pending_rows"]
 
 Array = npt.NDArray[Any]
 StateT = TypeVar("StateT")
@@ -80,32 +80,6 @@ class Rows:
     def needed(self) -> int:
         """How much spare weight it takes; `Held` has set aside a weight of 1 for each row."""
         return 0 if self.weights is None else max_total(self.weights)
-
-    @classmethod
-    def joined(cls, parts: Sequence[Self]) -> Self:
-        """Put rows of several blocks, whose codes are of one dictionary, end to end."""
-        if len(parts) == 1:
-            return parts[0]
-        columns = tuple(map(np.concatenate, zip(*(part.columns for part in parts), strict=True)))
-        dictionary = parts[0].dictionary
-        if all(part.weights is None for part in parts):
-            return cls(columns, None, dictionary)
-        ones = (np.ones(part.size) if part.weights is None else part.weights for part in parts)
-        return cls(columns, np.concatenate(list(ones)), dictionary)
-
-    @classmethod
-    def in_batches(cls, parts: Iterable[Self], size: int) -> Iterator[Self]:
-        """Join rows of many blocks until there are about so many: a few cost as much."""
-        together: list[Self] = []
-        n_rows = 0
-        for part in parts:
-            if together and (n_rows >= size or part.dictionary is not together[0].dictionary):
-                yield cls.joined(together)
-                together, n_rows = [], 0
-            together.append(part)
-            n_rows += part.size
-        if together:
-            yield cls.joined(together)
 
 
 class Block:
@@ -191,7 +165,7 @@ class Block:
     def rows(self, end: int) -> Rows:
         """Give the rows up to an end; they are views."""
         weights = None if self.weights is None else self.weights[:end]
-        return Rows(tuple(column[:end] for column in self.columns), weights, self.dictionary)
+        return Rows(tuple([column[:end] for column in self.columns]), weights, self.dictionary)
 
 
 _NO_BLOCK = Block((), 0)
@@ -251,8 +225,11 @@ class Held(Generic[StateT]):
     def n(self) -> FixedPoint:
         """The sum of the weights of everything."""
         state: Any = self.state
+        used, weights = self.used, self.block.weights
         total: FixedPoint = state.n
-        return total + self.rows.n if self.used else total
+        if weights is None:
+            return total + FixedPoint(np.array(used)) if used else total
+        return total + self.block.rows(used).n
 
     def has_capacity_for(self, rows: Rows, needed: int) -> bool:
         """Tell whether a batch may be written, which takes so much spare weight.
@@ -268,3 +245,36 @@ class Held(Generic[StateT]):
         block = self.block.wide_enough(rows.columns, self.used)
         end = block.put(self.used, rows)
         return Held(self.state, block, end, self.spare - needed)
+
+
+def pending_rows(held: Iterable[Held[Any]], size: int) -> Iterator[Rows]:
+    """Give the pending rows of many, about so many at a time: a few cost as much to count."""
+    together: list[tuple[Block, int]] = []
+    n_rows = 0
+    for one in held:
+        block, used = one.block, one.used
+        if together and (n_rows >= size or block.dictionary is not together[0][0].dictionary):
+            yield _joined(together)
+            together, n_rows = [], 0
+        if used:
+            together.append((block, used))
+            n_rows += used
+    if together:
+        yield _joined(together)
+
+
+def _joined(parts: Sequence[tuple[Block, int]]) -> Rows:
+    """Put rows of several blocks, whose codes are of one dictionary, end to end."""
+    first, used = parts[0]
+    if len(parts) == 1:
+        return first.rows(used)
+    columns = tuple(
+        np.concatenate([block.columns[column][:used] for block, used in parts])
+        for column in range(len(first.columns))
+    )
+    if all(block.weights is None for block, _ in parts):
+        return Rows(columns, None, first.dictionary)
+    weights = (
+        np.ones(used) if block.weights is None else block.weights[:used] for block, used in parts
+    )
+    return Rows(columns, np.concatenate(list(weights)), first.dictionary)

@@ -114,6 +114,13 @@ class MatrixCounts(State):
         cells += prediction
         return np.bincount(cells, minlength=k * k)
 
+    @classmethod
+    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+        """Hold rows of weight 1, given in the flat matrix; hits have full credit."""
+        k, credit = config.n_classes, np.zeros((config.top_k, config.n_classes), dtype=np.int64)
+        credit[0, 0] = tally[:: k + 1].sum()
+        return cls(_number(rows), FixedPoint(tally.reshape(k, k)), FixedPoint(credit))
+
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given in the flat matrix; hits have full credit.
 
@@ -123,7 +130,8 @@ class MatrixCounts(State):
         credit[0, 0] += sum(tally[:: k + 1].tolist()) if k < _FEW else tally[:: k + 1].sum()
         counted = tally.reshape(k, k)
         # adding a large matrix to zeros would take ten times as long as counting a small batch
-        matrix = _plus(self.matrix, counted) if self.has_counted else FixedPoint(counted)
+        is_first = k >= _FEW and not self.has_counted
+        matrix = FixedPoint(counted) if is_first else _plus(self.matrix, counted)
         return type(self)(_plus(self.n, rows), matrix, FixedPoint(credit, self.credit.fraction))
 
     def __add__(self, other: Self) -> Self:
@@ -314,6 +322,12 @@ class MultilabelCounts(State):
         outcomes = _outcomes(len(truth), positive, predicted, hits)
         return np.append(outcomes, len(truth) - np.count_nonzero(_any_in_row(wrong)))
 
+    @classmethod
+    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+        """Hold rows of weight 1, given by their outcomes and the number of exact matches."""
+        outcomes = FixedPoint(tally[:-1].reshape(config.n_classes, 2, 2))
+        return cls(_number(rows), outcomes, _number(tally[-1]))
+
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given by their outcomes and the number of exact matches.
 
@@ -348,7 +362,11 @@ class MultilabelCounts(State):
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
-    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+    return _number(rows) if weights is None else weights.total()
+
+
+def _number(whole: int | np.int64) -> FixedPoint:
+    return FixedPoint(np.array(whole, dtype=np.int64))
 
 
 def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Codes:
