@@ -380,8 +380,9 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        parts: Parts = self._counted(self._held)
-        return parts.summed(self._config)
+        parts: Any = self._counted(self._held)
+        state: RankingState = parts.summed(self._config)
+        return state
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
