@@ -29,15 +29,15 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     """How columns of several entries a row lie in memory: row by row, or entry by entry."""
 
     @abstractmethod
-    def _count(self, rows: Rows) -> StateT:
-        """Make a state of checked rows."""
-
-    @abstractmethod
     def _capacity(self, state: StateT, rows: Rows) -> int:
         """Choose how many rows like these may be pending beside a state."""
 
+    def _count(self, rows: Rows) -> StateT:
+        """Make a state of checked rows. A subclass defines this, or `_with_rows`, or both."""
+        return self._with_rows(self._state_type(self._config).zero(self._config), rows)
+
     def _with_rows(self, state: StateT, rows: Rows) -> StateT:
-        """Count checked rows into a state; a subclass overrides this where it is faster at once."""
+        """Count checked rows into a state."""
         return self._sum(state, self._count(rows))
 
     @property

@@ -267,12 +267,10 @@ class ConfusionAccumulator(
         held, is_text = self._held, truth.dtype == object
         dictionary = held.block.dictionary or Dictionary(cast("MetCounts", held.state).labels)
         if len(dictionary) and dictionary.are_texts != is_text:
-            if held.used or held.state.has_counted:
-                raise InvalidInputError(
-                    "`y_true` and `y_pred` must hold labels of the type met before: "
-                    "all numbers or all strings."
-                )
-            dictionary = Dictionary()
+            raise InvalidInputError(
+                "`y_true` and `y_pred` must hold labels of the type met before: "
+                "all numbers or all strings."
+            )
         labels = np.concatenate([truth, prediction])
         if len(truth) <= _MAX_OBSERVED:
             codes = _encode(labels, dictionary)

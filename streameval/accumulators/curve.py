@@ -173,9 +173,6 @@ class PRCurveSketch(BufferedAccumulator[CurveConfig, ScoreTables], kind=3, confi
             for level, cells in self._counted(held).tables():
                 yield CellTable(cells, scale, level)
 
-    def _count(self, rows: Rows) -> ScoreTables:
-        return self._with_rows(ScoreTables.zero(self._config), rows)
-
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
         scores, positive = (column.T for column in rows.columns)
         scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
@@ -238,7 +235,7 @@ class PRCurveSketch(BufferedAccumulator[CurveConfig, ScoreTables], kind=3, confi
             held = self._joined(held, other._held)
         self._held = held
 
-    def _sum_of(self, alike: Sequence[Self]) -> ScoreTables:
+    def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
         first = alike[0].copy()  # with a block of its own
         first._fold([first, *alike[1:]])
         return first._state

@@ -152,8 +152,8 @@ def read_weights(
 ) -> npt.NDArray[np.float64] | npt.NDArray[np.int64] | None:
     """Check one weight a row that `FixedPoint.of_numbers` takes, or None for no weights.
 
-    The usual ones, of 2**-20 and above or 0, take a look at the least and the greatest: a
-    quarter of the time of all checks on 32 rows. They are not copied.
+    The usual ones, of 2**-20 and above or 0, take a look at their min and max: a quarter of the
+    time of all checks on 32 rows. They are not copied.
     """
     if value is None:
         return None
@@ -378,13 +378,11 @@ def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _are_usual_weights(weights: npt.NDArray[np.float64]) -> bool:
-    """Tell whether weights are kept exactly; NaN is the least and the greatest number to NumPy."""
-    if not weights.size:
-        return True
-    least, greatest = weights.item(weights.argmin()), weights.item(weights.argmax())
-    if not 0.0 <= least <= greatest < 2.0**63:
+    """Tell whether weights, one at least, are kept exactly; NaN is the min and max to NumPy."""
+    smallest, largest = weights.item(weights.argmin()), weights.item(weights.argmax())
+    if not 0.0 <= smallest <= largest < 2.0**63:
         return False
-    return least >= SMALLEST_ROUNDED or not weights[weights < SMALLEST_ROUNDED].any()
+    return smallest >= SMALLEST_ROUNDED or not weights[weights < SMALLEST_ROUNDED].any()
 
 
 def _integral(array: npt.NDArray[Any], given: Any, name: str) -> npt.NDArray[np.int64]:
