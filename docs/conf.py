@@ -1,6 +1,14 @@
 """Sphinx configuration: furo, MyST, and the reference from docstrings."""
 
 import importlib.metadata
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+import metric_tables
+
+from streameval.results.result import Result
 
 project = "streameval"
 author = "The streameval developers"
@@ -35,3 +43,18 @@ copybutton_prompt_text = r">>> |\.\.\. |\$ "
 copybutton_prompt_is_regexp = True
 copybutton_line_continuation_character = "\\"
 copybutton_here_doc_delimiter = "EOF"
+
+
+def setup(app):
+    """Fill the tables of metrics in."""
+
+    def fill(_app, _name, source):
+        source[0] = metric_tables.filled(source[0])
+
+    def skip(_app, _what, name, _thing, is_skipped, _options):
+        """Leave out what results have for the command line and for pages."""
+        internal = vars(Result).keys() - {"value", "read", "readings", "as_dict"}
+        return is_skipped or name in internal
+
+    app.connect("source-read", fill)
+    app.connect("autodoc-skip-member", skip)

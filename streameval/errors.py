@@ -7,6 +7,7 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "StreamevalError",
+    "UnknownMetricError",
     "UnsupportedVersionError",
     "require",
 ]
@@ -18,6 +19,10 @@ class StreamevalError(Exception):
 
 class InvalidInputError(StreamevalError, ValueError):
     """An argument breaks a rule; the message names argument, rule and value."""
+
+
+class UnknownMetricError(InvalidInputError):
+    """A result has no metric of that name, or not of that class, average or argument."""
 
 
 class BadDataError(StreamevalError, ValueError):

@@ -1,5 +1,292 @@
-"""Pages of results: `streameval.reports.html_report`."""
+"""Pages of results: states in, one HTML file out."""
 
-from streameval.render.page import html_report
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from importlib.metadata import version
+from importlib.resources import files
+from typing import Any
+
+import attrs
+
+from streameval.accumulators.base import Accumulator
+from streameval.errors import InvalidInputError
+from streameval.metrics.intervals import normal_quantile
+from streameval.render.blocks import Description
+from streameval.render.markup import Html, element
+from streameval.render.page import heading, legend, section
+from streameval.render.tables import scrolled
+from streameval.render.wording import count, label, percent, short, size
+from streameval.results.collection import CollectionResult
+from streameval.results.kinds import RESULTS
+from streameval.results.result import Result
 
 __all__ = ["html_report"]
+
+
+_MOST_NAMED = 3
+_SHARED = 0.5  # so many of the classes of two results are the same ones
+_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
+
+
+_CERTIFIED = (
+    "contain the exact value on all the data, always. They are there where several scores share a "
+    "cell; a number without one is exact. In pictures they are bands and broad lines."
+)
+_SAMPLING = (
+    "say how far the value of the population that the data are drawn from may lie. In pictures "
+    "they are thin lines."
+)
+_DASH = (
+    "is a number that the data do not define: nothing was predicted, a class is absent, or there "
+    "are no data."
+)
+
+
+@attrs.frozen
+class _State:
+    """A state with its name, its result and what it takes."""
+
+    name: str
+    accumulator: Accumulator[Any, Any]
+    result: Result
+    n_bytes: int
+
+    def leaves(self) -> list[tuple[str, Result]]:
+        """List the results, each after the name of the member it is of."""
+        if isinstance(self.result, CollectionResult):
+            return list(self.result.titled())
+        return [("", self.result)]
+
+    @property
+    def is_exact(self) -> bool:
+        """Whether no number has a certified interval."""
+        return all(getattr(result, "exact", True) for _, result in self.leaves())
+
+
+def html_report(
+    states: Mapping[str, Accumulator[Any, Any]],
+    *,
+    title: str | None = None,
+    level: float = 0.95,
+) -> str:
+    """Lay out what states hold as one HTML page, side by side where they are of one kind.
+
+    The page needs nothing else: no script, no font, no network. It has a light and a dark look,
+    and can be printed. Equal states give equal pages.
+
+    Parameters
+    ----------
+    states : mapping from name to accumulator
+        What to show, in this order. The members of a collection have a section each.
+    title : str, optional
+        The heading; by default the names.
+    level : float
+        The probability of the sampling intervals, in [0, 1); 0 leaves them out.
+
+    Returns
+    -------
+    str
+        The page. Pictures share at most 8 states or classes, tables have at most 30 classes,
+        and matrices of more than 24 classes are the 20 pairs confused most often.
+
+    Raises
+    ------
+    InvalidInputError
+        When there is no state, one is no accumulator, or the level is none.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> monday = se.ConfusionAccumulator().update([1, 0, 1], [1, 0, 0])
+    >>> tuesday = se.ConfusionAccumulator().update([1, 1, 1], [1, 1, 0])
+    >>> page = se.reports.html_report({"monday": monday, "tuesday": tuesday}, title="This week")
+    >>> page[:15], "<h1>This week</h1>" in page, "<script" in page
+    ('<!doctype html>', True, False)
+    """
+    normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+    held = _read(states)
+    if not (title is None or isinstance(title, str)):
+        raise InvalidInputError(f"`title` must be a text, got {title!r}.")
+    named = short(title or _names(held), 120)
+    sections = _sections(held, level)
+    style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
+    head = element("head", *_head(named, style))
+    body = element(
+        "body", _header(named, held, sections), _main(sections, len(held)), _footer(level)
+    )
+    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
+
+
+def _names(held: Sequence[_State]) -> str:
+    """Name the first states, and count the others."""
+    first = ", ".join(short(state.name, 40) for state in held[:_MOST_NAMED])
+    hidden = len(held) - _MOST_NAMED
+    return f"{first} and {count(hidden)} more" if hidden > 0 else first
+
+
+def _read(states: Any) -> list[_State]:
+    """Compute the results, or refuse what is no state."""
+    if not isinstance(states, Mapping) or not states:
+        raise InvalidInputError(f"`states` must map names to accumulators, got {states!r:.60}.")
+    held = []
+    for name, accumulator in states.items():
+        if not isinstance(name, str):
+            raise InvalidInputError(f"`states` must have names that are texts, got {name!r:.60}.")
+        if not isinstance(accumulator, Accumulator):
+            kind = type(accumulator).__name__
+            raise InvalidInputError(
+                f"`states` must hold accumulators, got {kind} for {short(name)!r}."
+            )
+        n_bytes = len(accumulator.to_bytes())
+        held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
+    return held
+
+
+def _head(title: str, style: str) -> list[Html]:
+    return [
+        Html('<meta charset="utf-8">'),
+        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
+        Html('<meta name="color-scheme" content="light dark">'),
+        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
+        element("title", title),
+        element("style", Html(style)),
+    ]
+
+
+@attrs.frozen
+class _Section:
+    """A part of the page: what is of one kind, and of one member where there are members."""
+
+    place: str
+    member: str
+    heading: str
+    names: tuple[str, ...]
+    content: Html
+
+
+@attrs.frozen
+class _Group:
+    """Results that stand side by side: of one member, of one kind, and of one task."""
+
+    member: str
+    kind: type[Result]
+    names: list[str] = attrs.field(factory=list)
+    held: list[Description] = attrs.field(factory=list)
+
+    def takes(self, member: str, result: Result, described: Description) -> bool:
+        """Tell whether the numbers of a result can be compared with those here."""
+        first = self.held[0]
+        if (self.member, self.kind, first.form) != (member, type(result), described.form):
+            return False
+        mine, theirs = set(first.classes), set(described.classes)
+        return len(mine & theirs) >= _SHARED * len(mine | theirs)
+
+
+def _sections(held: Sequence[_State], level: float) -> list[_Section]:
+    """Put together what is of one task, and of one member."""
+    groups: list[_Group] = []
+    for state in held:
+        for member, result in state.leaves():
+            described = result.described(level)
+            group = next((one for one in groups if one.takes(member, result, described)), None)
+            if group is None:
+                groups.append(group := _Group(member, type(result)))
+            group.names.append(state.name)
+            group.held.append(described)
+    groups.sort(key=lambda group: RESULTS.index(group.kind))
+    return [
+        _Section(
+            f"part-{place}",
+            group.member,
+            heading(group.held),
+            tuple(group.names),
+            section(group.names, group.held, level),
+        )
+        for place, group in enumerate(groups, 1)
+    ]
+
+
+def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:
+    states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
+    links = (
+        element("li", element("a", _link_text(section, sections), href=f"#{section.place}"))
+        for section in sections
+    )
+    contents = element("nav", element("ul", *links), aria_label="Contents")
+    parts = [contents] if len(sections) > 1 else []
+    return element("header", element("h1", title), element("p", states), _states(held), *parts)
+
+
+def _link_text(section: _Section, sections: Sequence[_Section]) -> str:
+    """Name a section by its heading, and by what it is of where that is not enough."""
+    same = [other for other in sections if other.heading == section.heading]
+    of = section.member or (section.names[0] if len(same) > 1 else "")
+    return f"{short(of)}: {section.heading}" if of else section.heading
+
+
+def _states(held: Sequence[_State]) -> Html:
+    """List the states: what they hold, how much, and whether it is exact."""
+    heads = (("State", None), ("Holds", None), ("Counted", "number"), ("Size", "number"))
+    columns = [element("th", text, scope="col", class_=look) for text, look in heads]
+    columns.append(element("th", "Numbers", scope="col"))
+    rows = (
+        element(
+            "tr",
+            element("th", label(state.name, 60), scope="row"),
+            element("td", element("code", type(state.accumulator).__name__)),
+            element("td", _counted(state), class_="number"),
+            element("td", size(state.n_bytes), class_="number"),
+            element("td", "exact" if state.is_exact else "certified intervals"),
+        )
+        for state in held
+    )
+    table = element("table", element("thead", element("tr", *columns)), element("tbody", *rows))
+    return scrolled(table, "States")
+
+
+def _counted(state: _State) -> str:
+    number: Any = state.accumulator.n
+    if isinstance(number, dict):
+        members = len(number)
+        return "1 member" if members == 1 else f"{count(members)} members"
+    one, many = (
+        ("query", "queries") if state.result.SIZE == "n_queries" else ("example", "examples")
+    )
+    return f"{count(number)} {one if number == 1 else many}"
+
+
+def _main(sections: Sequence[_Section], n_states: int) -> Html:
+    return element("main", *(_shown(section, n_states) for section in sections))
+
+
+def _shown(section: _Section, n_states: int) -> Html:
+    """Put a section under what it is of: a member, and the state where it is one of several."""
+    names = section.names if len(section.names) == 1 < n_states else ()
+    of = [label(name, 80) for name in (*names, section.member) if name]
+    above = [element("p", *_between(of), class_="of-what")] if of else []
+    heading = element("h2", section.heading)
+    return element(
+        "section", *above, heading, legend(section.names), section.content, id=section.place
+    )
+
+
+def _between(parts: Sequence[Html]) -> list[str]:
+    """Put a mark between the parts."""
+    return [text for part in parts for text in (" / ", part)][1:]
+
+
+def _footer(level: float) -> Html:
+    """Explain the marks."""
+    notes = {
+        "Certified intervals": _CERTIFIED,
+        f"Sampling intervals at {percent(level)}": _SAMPLING if level else "",
+        "A dash": _DASH,
+    }
+    terms = (
+        element("div", element("dt", term), element("dd", text))
+        for term, text in notes.items()
+        if text
+    )
+    made = element("p", f"Made by streameval {version('streameval')}.")
+    return element("footer", element("h2", "How to read this"), element("dl", *terms), made)

@@ -35,8 +35,8 @@ from streameval.inputs.labels import (
     distinct,
     meet,
 )
+from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
-from streameval.results.confusion_reading import ConfusionCounts, Reading
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
@@ -194,7 +194,7 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
-        return Confusion(Reading.of(self._config, self._state))
+        return Confusion(LabelCounts.of(self._config, self._state))
 
     def _written(
         self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any

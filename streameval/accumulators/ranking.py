@@ -49,11 +49,10 @@ class RankingAccumulator(
     Parameters
     ----------
     measures : sequence of str
-        ``map``, ``mrr``, ``ndcg``, ``dcg``, alone or cut as in ``map@100``; ``p@k``, ``r@k``,
-        ``hit@k``, ``judged@k``, ``err@k``; ``rprec``, ``lrap``, ``rbp(p=0.8)``, ``bpref``,
-        ``set_p``, ``set_r``, ``set_f``, ``gm_map``. A relevance level of its own stands in
-        brackets: ``p(rel=2)@5``. The names of ir_measures (``nDCG@10``, ``AP``, ``RR@10``) and
-        of trec_eval (``ndcg_cut_10``, ``recip_rank``) mean the same.
+        Names of measures, alone as ``map`` or cut as ``ndcg@10``; `Ranking` lists them all. A
+        parameter or a relevance level stands in brackets: ``rbp(p=0.8)``, ``p(rel=2)@5``. The
+        names of ir_measures (``nDCG@10``, ``AP``, ``RR@10``) and of trec_eval
+        (``ndcg_cut_10``, ``recip_rank``) mean the same.
     relevance_level : float
         A document is relevant from this relevance on. Gains do not depend on it.
     gain : {"linear", "exp2"} or mapping

@@ -27,9 +27,10 @@ from streameval.cli.states.explain import explain
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import merge, show
-from streameval.cli.terminal import Note, line_of, printable_lines
+from streameval.cli.terminal import Note, line_of
 from streameval.cli.wording import in_words_of_the_user
-from streameval.errors import InvalidInputError, StreamevalError
+from streameval.errors import InvalidInputError, StreamevalError, UnknownMetricError
+from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
     import io
@@ -55,6 +56,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         outcome = _outcome(**vars(argument_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
+    except UnknownMetricError as error:  # in the words of the metric, which no option has
+        outcome = Outcome("", (Note("error", str(error)),), exit_code(error))
     except InvalidInputError as error:
         message = in_words_of_the_user(str(error))
         outcome = Outcome("", (Note("error", message),), exit_code(error))

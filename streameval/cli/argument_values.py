@@ -7,9 +7,11 @@ import re
 from argparse import ArgumentTypeError
 from typing import TYPE_CHECKING, Literal
 
+from streameval.cli.errors import UsageError
 from streameval.cli.options import By
-from streameval.cli.views.readings import Metric, parse_metric
+from streameval.errors import UnknownMetricError
 from streameval.io import integer_or_text
+from streameval.results.names import MetricName, parse_metric
 
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
@@ -119,13 +121,16 @@ def measures(text: str) -> tuple[str, ...]:
     return tuple(_COMMA.split(text))
 
 
-def metrics(text: str) -> tuple[Metric, ...]:
+def metrics(text: str) -> tuple[MetricName, ...]:
     """Read the names of metrics; commas in brackets are part of a name.
 
     >>> metrics("n,recall[macro]")
-    (Metric(name='n', of=None), Metric(name='recall', of='macro'))
+    (MetricName(name='n', of=None), MetricName(name='recall', of='macro'))
     """
-    return tuple(dict.fromkeys(map(parse_metric, _COMMA.split(text))))
+    try:
+        return tuple(dict.fromkeys(map(parse_metric, _COMMA.split(text))))
+    except UnknownMetricError as error:  # argparse would say it in words of its own
+        raise UsageError(str(error)) from None
 
 
 def by(text: str) -> By:

@@ -9,6 +9,7 @@ import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.counting.tasks import TASKS
 from streameval.cli.errors import USAGE
+from streameval.cli.gates import parse_gate
 from streameval.cli.ranking_arguments import add_ranking, add_ranking_output
 from streameval.cli.state_arguments import (
     COMPLETION_EPILOG,
@@ -23,9 +24,8 @@ from streameval.cli.state_arguments import (
     add_plot,
     add_report,
 )
-from streameval.cli.terminal import printable
-from streameval.cli.views.gates import parse_gate
 from streameval.io import FORMATS
+from streameval.render.text import printable
 
 __all__ = ["argument_parser"]
 

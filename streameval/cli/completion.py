@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
-from streameval.cli.views.kinds import VIEWS
+from streameval.results.kinds import RESULTS
 
 if TYPE_CHECKING:
     import argparse
@@ -39,9 +39,8 @@ def completion(shell: str) -> Outcome:
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE
         if action.dest == "curve":
-            action.choices = list(
-                dict.fromkeys(kind for view in VIEWS.values() for kind in view.pictures)
-            )
+            kinds = (kind for result in RESULTS for kind in result.PICTURES)
+            action.choices = list(dict.fromkeys(kinds))
     return Outcome(shtab.complete(parser, shell))
 
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Literal
 import attrs
 
 if TYPE_CHECKING:
-    from streameval.cli.views.gates import Gate
-    from streameval.cli.views.readings import Metric
+    from streameval.cli.gates import Gate
+    from streameval.results.names import MetricName
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text"]
 
@@ -38,7 +38,7 @@ class Reporting:
 
     json: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
-    metrics: tuple[Metric, ...] = attrs.field(default=(), converter=tuple)
+    metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
     quiet: bool = False
 

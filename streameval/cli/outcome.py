@@ -7,11 +7,10 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
+from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
-from streameval.cli.views.gates import judge
-from streameval.cli.views.kinds import kind_of, view_of
-from streameval.cli.views.slice_text import slice_entries, slice_reading, slice_table
-from streameval.cli.views.tables import metric_table
+from streameval.cli.slice_text import slice_entries, slice_reading, slice_table
+from streameval.render.text import reading_table
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -19,9 +18,11 @@ if TYPE_CHECKING:
     from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
-    from streameval.cli.views.readings import Metric, Reading
+    from streameval.metrics.table import Reading
+    from streameval.results.names import MetricName
+    from streameval.results.result import Result
 
-__all__ = ["Findings", "Outcome", "plural", "reported", "told"]
+__all__ = ["Findings", "Outcome", "reported", "told"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -55,7 +56,7 @@ class Findings:
 
     Parameters
     ----------
-    result : result
+    result : Result
         What was computed.
     heading : str
         The line before the report.
@@ -69,7 +70,7 @@ class Findings:
         The results by the values of a column.
     """
 
-    result: Any
+    result: Result
     heading: str
     origin: dict[str, Any]
     notes: tuple[Note, ...] = ()
@@ -80,10 +81,9 @@ class Findings:
 def reported(found: Findings, reporting: Reporting) -> Outcome:
     """Write what was found as it was asked for, and decide the gates."""
     result, level = found.result, reporting.level
-    view = view_of(result)
-    verdicts = [judge(gate, view.measure(result, gate.metric, level)) for gate in reporting.gates]
+    verdicts = [judge(gate, result.read(gate.metric, level=level)) for gate in reporting.gates]
     if reporting.json:
-        text = json_line({"task": kind_of(result), **found.origin, **_entries(found, reporting)})
+        text = json_line({"task": result.TASK, **found.origin, **_entries(found, reporting)})
     elif found.write is not None:
         text = found.write(result)
     else:
@@ -103,12 +103,11 @@ def _report(found: Findings, reporting: Reporting) -> str:
     if found.slices is not None:
         return slice_table(found.result, found.slices, reporting)
     if reporting.metrics:
-        view = view_of(found.result)
-        level = reporting.level
-        chosen = {str(name): _reading(found.result, name, level) for name in reporting.metrics}
-        table = metric_table(chosen, level)
-        return "\n\n".join(filter(None, [table, view.scope(found.result, reporting.metrics)]))
-    return view_of(found.result).report(found.result, reporting.level)
+        result, level = found.result, reporting.level
+        chosen = {str(name): _reading(result, name, level) for name in reporting.metrics}
+        table = reading_table(chosen, level)
+        return "\n\n".join(filter(None, [table, result.scope_of(reporting.metrics)]))
+    return found.result.text(reporting.level)
 
 
 def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
@@ -122,11 +121,11 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
 
 
 def _described(
-    result: Any, reporting: Reporting, read: Callable[[Any, Metric, float], Reading]
+    result: Result, reporting: Reporting, read: Callable[[Result, MetricName, float], Reading]
 ) -> dict[str, Any]:
     """Describe the metrics that were chosen, or all of them."""
     level = reporting.level
-    entries = view_of(result).describe(result, level)
+    entries = result.entries(level)
     if not reporting.metrics:
         return entries
     readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
@@ -140,14 +139,5 @@ def _described(
     }
 
 
-def _reading(result: Any, metric: Metric, level: float) -> Reading:
-    return view_of(result).measure(result, metric, level)
-
-
-def plural(number: int, noun: str) -> str:
-    """Write a number of things.
-
-    >>> plural(1, "row"), plural(1797, "row")
-    ('1 row', '1,797 rows')
-    """
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+def _reading(result: Result, metric: MetricName, level: float) -> Reading:
+    return result.read(metric, level=level)

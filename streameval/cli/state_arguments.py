@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from streameval.cli import argument_values as values
 from streameval.cli.states.conditions import parse_condition
-from streameval.cli.views.kinds import VIEWS
+from streameval.results.kinds import RESULTS
 
 if TYPE_CHECKING:
     import argparse
@@ -131,9 +131,8 @@ def add_plot(parser: argparse.ArgumentParser) -> None:
         help="a file that eval or merge wrote; several share the picture, but for a matrix and "
         "curves of classes",
     )
-    kinds = "; ".join(
-        f"{', '.join(t.pictures)} ({name})" for name, t in VIEWS.items() if t.pictures
-    )
+    by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
+    kinds = "; ".join(f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items())
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     parser.add_argument(

@@ -10,8 +10,15 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.errors import BadDataError, CorruptStateError, IncompatibleStateError
+from streameval.errors import (
+    BadDataError,
+    CorruptStateError,
+    IncompatibleStateError,
+    InvalidInputError,
+)
 from streameval.io import STANDARD_INPUT
+from streameval.results.collection import CollectionResult
+from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
@@ -23,6 +30,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "check_state_output",
+    "computed",
     "load_state",
     "merge_states",
     "save_picture",
@@ -152,6 +160,26 @@ def load_state(path: str) -> Any:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
         raise type(error)(f"{path}: {error}") from None
+
+
+def computed(accumulator: Any) -> Result:
+    """Compute a result that the command line can show.
+
+    Raises
+    ------
+    InvalidInputError
+        If it, or that of a member, is of a class of somebody's own.
+    """
+    result = accumulator.compute()
+    held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
+    for one in held:
+        if not isinstance(one, Result):
+            raise InvalidInputError(
+                f"`state` holds a {type(one).__name__}, which this version of the command "
+                "line does not show. Python does: se.load(path).compute()."
+            )
+    found: Result = result
+    return found
 
 
 def merge_states(paths: Sequence[str]) -> Any:

@@ -13,54 +13,229 @@ import attrs
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["DEFAULT_MEASURES", "Measure", "canonical_measures"]
+__all__ = [
+    "DEFAULT_MEASURES",
+    "MEASURES",
+    "Measure",
+    "MeasureRow",
+    "canonical_measures",
+    "trec_name",
+]
 
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
-MOST_CUTOFF = 2**31 - 1
-MOST_STOP_RANKS = 1000
-"""How far down "err" goes: its expected value over ties takes time in proportion."""
+MAX_CUTOFF = 2**31 - 1
 MOST_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 Cutoff = Literal["optional", "required", "none"]
 
-_CUTOFFS: dict[str, Cutoff] = {
-    "map": "optional",
-    "mrr": "optional",
-    "ndcg": "optional",
-    "dcg": "optional",
-    "p": "required",
-    "r": "required",
-    "hit": "required",
-    "judged": "required",
-    "err": "required",
-    "rprec": "none",
-    "lrap": "none",
-    "rbp": "none",
-    "bpref": "none",
-    "set_p": "none",
-    "set_r": "none",
-    "set_f": "none",
-    "gm_map": "none",
-}
 
-_OTHER_NAMES = {
-    "ap": "map",
-    "rr": "mrr",
-    "recip_rank": "mrr",
-    "precision": "p",
-    "recall": "r",
-    "success": "hit",
-    "setp": "set_p",
-    "setr": "set_r",
-    "set_recall": "set_r",
-    "setf": "set_f",
-}
+@attrs.frozen(kw_only=True)
+class MeasureRow:
+    """What there is to know of a rank measure; its function is the formula of that name.
 
+    Parameters
+    ----------
+    name : str
+        The canonical name.
+    cutoff : {"optional", "required", "none"}
+        Whether a cutoff follows, as in ``p@10``.
+    max_cutoff : int
+        The largest one.
+    help : str
+        What it is of one query.
+    formula : str
+        The same as TeX.
+    also : str
+        What the tests compare it with, beside its definition and trec_eval.
+    attribute : str
+        What the values by cutoff are called in a result, the name by default.
+    others : tuple of str
+        Its names in other tools.
+    of_trec, cut_of_trec : str
+        What trec_eval calls it, and what it calls it with a cutoff, if it has it.
+    parameter : (str, float), optional
+        What stands in brackets, and its default.
+    has_level : bool
+        Whether ``rel=`` may stand there too.
+    """
+
+    name: str
+    cutoff: Cutoff
+    help: str
+    formula: str
+    also: str = ""
+    attribute: str = ""
+    others: tuple[str, ...] = ()
+    of_trec: str = ""
+    cut_of_trec: str = ""
+    parameter: tuple[str, float] | None = None
+    has_level: bool = True
+    max_cutoff: int = MAX_CUTOFF
+
+    @property
+    def oracle(self) -> str:
+        """What the tests compare it with."""
+        trec = "trec_eval" if self.of_trec or self.cut_of_trec else ""
+        parts = ("the definition, over every order of tied documents", trec, self.also)
+        return "; ".join(filter(None, parts))
+
+
+_ROWS = (
+    MeasureRow(
+        name="map",
+        cutoff="optional",
+        help="(1/R) sum of i / r_i, the average precision.",
+        formula=r"\frac1R \sum_i \frac{i}{r_i}",
+        others=("ap",),
+        of_trec="map",
+        cut_of_trec="map_cut_{}",
+    ),
+    MeasureRow(
+        name="mrr",
+        cutoff="optional",
+        help="1 / r_1.",
+        formula=r"\frac1{r_1}",
+        others=("rr", "recip_rank"),
+        of_trec="recip_rank",
+    ),
+    MeasureRow(
+        name="ndcg",
+        cutoff="optional",
+        help="The sum of gain / log2(rank + 1), over that of the best ranking of all judged "
+        "documents.",
+        formula=r"\frac{\sum_i g_i / \log_2(i + 1)}{\sum_i g^*_i / \log_2(i + 1)}",
+        of_trec="ndcg",
+        cut_of_trec="ndcg_cut_{}",
+        has_level=False,
+    ),
+    MeasureRow(
+        name="dcg",
+        cutoff="optional",
+        help="The sum of gain / log2(rank + 1).",
+        formula=r"\sum_i \frac{g_i}{\log_2(i + 1)}",
+        has_level=False,
+    ),
+    MeasureRow(
+        name="p",
+        cutoff="required",
+        help="#{r_i <= k} / k.",
+        formula=r"\frac{\#\{r_i \le k\}}k",
+        attribute="precision",
+        others=("precision",),
+        cut_of_trec="P_{}",
+    ),
+    MeasureRow(
+        name="r",
+        cutoff="required",
+        help="#{r_i <= k} / R.",
+        formula=r"\frac{\#\{r_i \le k\}}R",
+        attribute="recall",
+        others=("recall",),
+        cut_of_trec="recall_{}",
+    ),
+    MeasureRow(
+        name="hit",
+        cutoff="required",
+        help="1 if r_1 <= k, else 0.",
+        formula=r"[r_1 \le k]",
+        others=("success",),
+        cut_of_trec="success_{}",
+    ),
+    MeasureRow(
+        name="f",
+        cutoff="required",
+        help="2 #{r_i <= k} / (k + R), the harmonic mean of p@k and r@k.",
+        formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
+    ),
+    MeasureRow(
+        name="judged",
+        cutoff="required",
+        help="The share of judged documents among the first k retrieved, which may be fewer.",
+        formula=r"\frac{\#\{\text{judged among the first } k\}}"
+        r"{\min(k, \#\{\text{retrieved}\})}",
+        has_level=False,
+    ),
+    MeasureRow(
+        name="err",
+        cutoff="required",
+        max_cutoff=1000,  # its expected value over ties takes time in proportion
+        help="1 / rank of the stop, on average, if a document stops a reader with probability "
+        "(2**relevance - 1) / 2**max.",
+        formula=r"\sum_{i \le k} \frac{s_i}i \prod_{j < i} (1 - s_j)",
+        parameter=("max", 4.0),
+        has_level=False,
+    ),
+    MeasureRow(
+        name="rprec",
+        cutoff="none",
+        help="#{r_i <= R} / R.",
+        formula=r"\frac{\#\{r_i \le R\}}R",
+        of_trec="Rprec",
+    ),
+    MeasureRow(
+        name="lrap",
+        cutoff="none",
+        help="(1/R) sum of the share of relevant documents among those retrieved with a score of "
+        "at least that of i.",
+        formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
+        r"{\#\{j : s_j \ge s_i\}}",
+        also="scikit-learn, label_ranking_average_precision_score",
+    ),
+    MeasureRow(
+        name="rbp",
+        cutoff="none",
+        help="The sum of (1 - p) p**(r_i - 1).",
+        formula=r"\sum_i (1 - p) p^{r_i - 1}",
+        parameter=("p", 0.8),
+    ),
+    MeasureRow(
+        name="bpref",
+        cutoff="none",
+        help="The mean over relevant documents of 1 - min(N_i, R) / min(R, N), where N judged "
+        "documents are not relevant, N_i of them above.",
+        formula=r"\frac1R \sum_i 1 - \frac{\min(N_i, R)}{\min(R, N)}",
+        of_trec="bpref",
+    ),
+    MeasureRow(
+        name="set_p",
+        cutoff="none",
+        help="The precision of all that was retrieved.",
+        formula=r"\frac{\#\{r_i\}}n",
+        others=("setp",),
+        of_trec="set_P",
+    ),
+    MeasureRow(
+        name="set_r",
+        cutoff="none",
+        help="The recall of all that was retrieved.",
+        formula=r"\frac{\#\{r_i\}}R",
+        others=("setr", "set_recall"),
+        of_trec="set_recall",
+    ),
+    MeasureRow(
+        name="set_f",
+        cutoff="none",
+        help="The harmonic mean of precision and recall of all that was retrieved.",
+        formula=r"\frac{2 \#\{r_i\}}{n + R}",
+        others=("setf",),
+        of_trec="set_F",
+    ),
+    MeasureRow(
+        name="gm_map",
+        cutoff="none",
+        help="log(max(average precision, 1e-5)), of which exp is taken.",
+        formula=r"\exp \overline{\log \max(AP, 10^{-5})}",
+        of_trec="gm_map",
+    ),
+)
+MEASURES = {row.name: row for row in _ROWS}
+"""The table of rank measures."""
+
+_OTHER_NAMES = {other: row.name for row in _ROWS for other in row.others}
 _GRADED = ("ndcg", "dcg")
 _FORM = re.compile(r"(?P<name>[a-z_]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[0-9]+))?")
 _TREC_FORM = re.compile(r"(?P<name>p|recall|success|ndcg_cut|map_cut)_(?P<cutoff>[0-9]+)")
-_DEFAULTS = {"rbp": ("p", 0.8), "err": ("max", 4.0)}
 
 
 @attrs.frozen
@@ -95,31 +270,31 @@ class Measure:
         parts: dict[str, Any] = match.groupdict() if match else {"name": ""}
         kind = parts["name"].removesuffix("_cut") if of_trec else parts["name"]
         kind = _OTHER_NAMES.get(kind, kind)
-        if kind not in _CUTOFFS:
+        if kind not in MEASURES:
             raise InvalidInputError(
-                f"`measures` must hold {', '.join(_CUTOFFS)}, with a cutoff as in p@10 or without, "
+                f"`measures` must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, "
                 f"got {name!r}{_meant(plain)}."
             )
         options = _options(parts.get("options"), kind, name)
-        parameter = (
-            options.get(_DEFAULTS[kind][0], _DEFAULTS[kind][1]) if kind in _DEFAULTS else None
-        )
+        own = MEASURES[kind].parameter
+        parameter = None if own is None else options.get(*own)
         cutoff = _cutoff(parts["cutoff"], kind, name)
         made = cls(kind, cutoff, options.get("rel"), parameter)
         _check(made, name)
         return made
 
     @property
+    def row(self) -> MeasureRow:
+        """The row of the table."""
+        return MEASURES[self.kind]
+
+    @property
     def name(self) -> str:
         """The canonical name."""
         options = []
-        if self.parameter is not None and self.kind == "rbp":
+        if self.kind == "rbp":  # a persistence has no usual value
             options.append(f"p={self.parameter!r}")
-        if (
-            self.parameter is not None
-            and self.kind == "err"
-            and self.parameter != _DEFAULTS["err"][1]
-        ):
+        if self.kind == "err" and self.row.parameter != ("max", self.parameter):
             options.append(f"max={self.parameter:g}")
         if self.level is not None:
             options.append(f"rel={_number(self.level)}")
@@ -170,6 +345,17 @@ def canonical_measures(value: Any) -> tuple[str, ...]:
     return names
 
 
+def trec_name(name: str) -> str:
+    """Give the name that trec_eval has for a measure, or its own if it has none.
+
+    >>> trec_name("p@5"), trec_name("map"), trec_name("p(rel=2)@5")
+    ('P_5', 'map', 'p(rel=2)@5')
+    """
+    item = measure(name)
+    form = item.row.of_trec if item.cutoff is None else item.row.cut_of_trec
+    return form.format(item.cutoff) if form and item.level is None else name
+
+
 @functools.lru_cache(maxsize=256)
 def _measure(name: str) -> Measure:
     return Measure.of(name)
@@ -183,29 +369,31 @@ def measure(name: Any) -> Measure:
 def _meant(name: str) -> str:
     """Suggest the name that was perhaps meant, with its cutoff."""
     kind, at, cutoff = name.partition("@")
-    close = difflib.get_close_matches(kind, [*_CUTOFFS, *_OTHER_NAMES], n=1)
+    close = difflib.get_close_matches(kind, [*MEASURES, *_OTHER_NAMES], n=1)
     is_cut = cutoff.isdecimal() if at else True
     return f", perhaps for {close[0] + at + cutoff!r}" if close and is_cut else ""
 
 
 def _cutoff(digits: str | None, kind: str, name: str) -> int | None:
-    rule = _CUTOFFS[kind]
+    row = MEASURES[kind]
     if digits is None:
-        if rule == "required":
+        if row.cutoff == "required":
             raise InvalidInputError(f"`measures` needs a cutoff for {name!r}, as in {kind}@10.")
         return None
-    if rule == "none":
+    if row.cutoff == "none":
         raise InvalidInputError(f"`measures` must not cut {kind!r}, got {name!r}.")
-    most = MOST_STOP_RANKS if kind == "err" else MOST_CUTOFF
-    if len(digits) > 10 or not 1 <= int(digits) <= most:
-        raise InvalidInputError(f"`measures` must cut {kind} at 1 to {most} ranks, got {name!r}.")
+    if len(digits) > 10 or not 1 <= int(digits) <= row.max_cutoff:
+        raise InvalidInputError(
+            f"`measures` must cut {kind} at 1 to {row.max_cutoff} ranks, got {name!r}."
+        )
     return int(digits)
 
 
 def _options(text: str | None, kind: str, name: str) -> dict[str, float]:
     """Read what stands in brackets."""
-    known = {_DEFAULTS[kind][0]} if kind in _DEFAULTS else set()
-    known |= set() if kind in (*_GRADED, "err", "judged") else {"rel"}
+    row = MEASURES[kind]
+    known = {"rel"} if row.has_level else set()
+    known |= set() if row.parameter is None else {row.parameter[0]}
     options: dict[str, float] = {}
     for part in text.split(",") if text else ():
         key, _, value = part.partition("=")

@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
-from streameval.metrics.classification import Ratio
+from streameval.metrics.classification import ClassMetric
 
 __all__ = [
     "combined",
@@ -94,7 +94,7 @@ def effective_draws(value: float, variance: float, fallback: float) -> float:
     return spread / variance if spread > 0.0 and variance > 0.0 else fallback
 
 
-def ratio_gradient(ratio: Ratio, outcomes: Floats, weights: Floats) -> Floats:
+def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Floats:
     """Derive the weighted mean of a ratio by the outcomes, shape (4, K).
 
     Classes without a denominator are constants, whatever they are set to.
@@ -102,8 +102,7 @@ def ratio_gradient(ratio: Ratio, outcomes: Floats, weights: Floats) -> Floats:
     above, below = ratio.parts(outcomes)
     share = np.divide(weights, below, out=np.zeros_like(weights), where=below > 0)
     value = np.divide(above, below, out=np.zeros_like(above), where=below > 0)
-    numerator = np.array(ratio.numerator)[:, None]
-    denominator = np.array(ratio.denominator)[:, None]
+    numerator, denominator = ratio.slopes(outcomes)
     return np.asarray((numerator - value * denominator) * share)
 
 

@@ -364,6 +364,10 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "rprec": lambda levels, _item, relevant, _: _ratio(
         formulas.found_at(levels, relevant, len(relevant)), relevant
     ),
+    # R is fixed, so F is linear in the hits, and its mean over orders of ties is that of these
+    "f": lambda levels, item, relevant, _: _ratio(
+        2.0 * formulas.found_at(levels, item.ranks, len(relevant)), item.ranks + relevant
+    ),
     "hit": lambda levels, item, relevant, _: formulas.hit(levels, item.ranks, len(relevant)),
     "mrr": lambda levels, item, relevant, _: formulas.reciprocal_rank(
         levels, item.cutoff, len(relevant)

@@ -1,274 +1,305 @@
-"""The report: states in, one HTML file out."""
+"""The sections of a page: what several results of one kind are, side by side."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from importlib.metadata import version
-from importlib.resources import files
+import math
+from collections.abc import Iterable, Sequence
+from itertools import zip_longest
 from typing import Any
 
 import attrs
 
-from streameval.accumulators.base import Accumulator
-from streameval.errors import InvalidInputError
-from streameval.metrics.intervals import normal_quantile
-from streameval.render.entries import Entry, legend
-from streameval.render.kinds import KINDS, are_alike, is_exact
-from streameval.render.markup import Html, element
-from streameval.render.tables import scrolled
-from streameval.render.wording import count, label, percent, short, size
-from streameval.results.collection import CollectionResult
-from streameval.results.ranking import Ranking
-
-__all__ = ["html_report"]
-
-
-_MOST_NAMED = 3
-_POLICY = "default-src 'none'; style-src 'unsafe-inline'"
-
-
-_CERTIFIED = (
-    "contain the exact value on all the data, always. They are there where several scores share a "
-    "cell; a number without one is exact. In pictures they are bands and broad lines."
+from streameval.metrics.table import Reading
+from streameval.render import pictures
+from streameval.render.blocks import (
+    ByClass,
+    Description,
+    Dots,
+    Findings,
+    Lines,
+    Matrix,
+    ReliabilityDiagram,
+    ScoreShares,
+    Spread,
 )
-_SAMPLING = (
-    "say how far the value of the population that the data are drawn from may lie. In pictures "
-    "they are thin lines."
+from streameval.render.markup import Html, element, joined
+from streameval.render.pictures import MOST_DRAWN, MOST_ROWS, style
+from streameval.render.tables import (
+    MOST_CELLS,
+    MOST_CLASSES,
+    by_class,
+    confused_pairs,
+    heat_table,
+    metric_table,
 )
-_DASH = (
-    "is a number that the data do not define: nothing was predicted, a class is absent, or there "
-    "are no data."
-)
+from streameval.render.wording import count, label, number, percent, short
+
+__all__ = ["heading", "legend", "section"]
+
+Blocks = Sequence[Any]
+Cells = list[Reading | None]
+
+_BAND = "The exact curve lies in the band."
+_MOST_BESIDE = 2
 
 
-@attrs.frozen
-class _State:
-    """A state with its name, its result and what it takes."""
-
-    name: str
-    accumulator: Accumulator[Any, Any]
-    result: Any
-    n_bytes: int
-
-    def leaves(self) -> list[tuple[str, Any]]:
-        """List the results, each after the name of the member it is of."""
-        if isinstance(self.result, CollectionResult):
-            return list(self.result.titled())
-        return [("", self.result)]
-
-    @property
-    def is_exact(self) -> bool:
-        """Whether no number has a certified interval."""
-        return all(is_exact(result) for _, result in self.leaves())
+def heading(descriptions: Sequence[Description]) -> str:
+    """Name what is shown."""
+    return _agreed([one.heading for one in descriptions], descriptions[0].common_heading)
 
 
-def html_report(
-    states: Mapping[str, Accumulator[Any, Any]],
-    *,
-    title: str | None = None,
-    level: float = 0.95,
-) -> str:
-    """Lay out what states hold as one HTML page, side by side where they are of one kind.
-
-    The page needs nothing else: no script, no font, no network. It has a light and a dark look,
-    and can be printed. Equal states give equal pages.
-
-    Parameters
-    ----------
-    states : mapping from name to accumulator
-        What to show, in this order. The members of a collection have a section each.
-    title : str, optional
-        The heading; by default the names.
-    level : float
-        The probability of the sampling intervals, in [0, 1); 0 leaves them out.
-
-    Returns
-    -------
-    str
-        The page. Pictures share at most 8 states or classes, tables have at most 30 classes,
-        and matrices of more than 24 classes are the 20 pairs confused most often.
-
-    Raises
-    ------
-    InvalidInputError
-        When there is no state, one is no accumulator, or the level is none.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> monday = se.ConfusionAccumulator().update([1, 0, 1], [1, 0, 0])
-    >>> tuesday = se.ConfusionAccumulator().update([1, 1, 1], [1, 1, 0])
-    >>> page = se.reports.html_report({"monday": monday, "tuesday": tuesday}, title="This week")
-    >>> page[:15], "<h1>This week</h1>" in page, "<script" in page
-    ('<!doctype html>', True, False)
-    """
-    normal_quantile(level)  # refuses what is no level, even where no interval will be shown
-    held = _read(states)
-    if not (title is None or isinstance(title, str)):
-        raise InvalidInputError(f"`title` must be a text, got {title!r}.")
-    named = short(title or _names(held), 120)
-    sections = _sections(held, level)
-    style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
-    head = element("head", *_head(named, style))
-    body = element(
-        "body", _header(named, held, sections), _main(sections, len(held)), _footer(level)
+def section(names: Sequence[str], descriptions: Sequence[Description], level: float) -> Html:
+    """Lay out what several states hold: pictures, metrics, and what is known of each class."""
+    first, page = descriptions[0], _Section(names, level)
+    caption = _agreed([one.caption for one in descriptions], first.common_caption)
+    metrics = _figure(first.title, metric_table(_rows(descriptions), names, level), caption)
+    beside = page.figures([one.beside for one in descriptions])
+    classes = [one.by_class for one in descriptions if one.by_class is not None]
+    position = classes[0].position if classes else ""
+    tables, dots = page.classes(classes)
+    if position == "under":
+        metrics = _stack([metrics, *tables])
+    beside += tables if position == "beside" else []
+    below = page.figures([one.below for one in descriptions])
+    return joined(
+        [
+            *page.above([one.above for one in descriptions]),
+            _beside(metrics, beside, len(names)),
+            *([_grid(tables)] if position == "below" else []),
+            _grid([*dots, *below]),
+        ]
     )
-    return f"<!doctype html>\n{element('html', head, body, lang='en')}\n"
 
 
-def _names(held: Sequence[_State]) -> str:
-    """Name the first states, and count the others."""
-    first = ", ".join(short(state.name, 40) for state in held[:_MOST_NAMED])
-    hidden = len(held) - _MOST_NAMED
-    return f"{first} and {count(hidden)} more" if hidden > 0 else first
+def legend(names: Sequence[object]) -> Html:
+    """Name the lines of the pictures, where there are several."""
+    if len(names) < 2:
+        return Html()
+    items = (
+        element("li", _swatch(place), label(name, 40))
+        for place, name in enumerate(names[:MOST_DRAWN])
+    )
+    hidden = len(names) - MOST_DRAWN
+    rest = [element("li", f"and {hidden:,} more in the tables")] if hidden > 0 else []
+    return element("ul", *items, *rest, class_="legend")
 
 
-def _read(states: Any) -> list[_State]:
-    """Compute the results, or refuse what is no state."""
-    if not isinstance(states, Mapping) or not states:
-        raise InvalidInputError(f"`states` must map names to accumulators, got {states!r:.60}.")
-    held = []
-    for name, accumulator in states.items():
-        if not isinstance(name, str):
-            raise InvalidInputError(f"`states` must have names that are texts, got {name!r:.60}.")
-        if not isinstance(accumulator, Accumulator):
-            kind = type(accumulator).__name__
-            raise InvalidInputError(
-                f"`states` must hold accumulators, got {kind} for {short(name)!r}."
-            )
-        n_bytes = len(accumulator.to_bytes())
-        held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
-    return held
+def _swatch(place: int) -> Html:
+    line = element("path", d="M0 6H28", class_=f"line {style(place)}")
+    return element("svg", line, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
 
 
-def _head(title: str, style: str) -> list[Html]:
-    return [
-        Html('<meta charset="utf-8">'),
-        Html('<meta name="viewport" content="width=device-width, initial-scale=1">'),
-        Html('<meta name="color-scheme" content="light dark">'),
-        Html(f'<meta http-equiv="Content-Security-Policy" content="{_POLICY}">'),
-        element("title", title),
-        element("style", Html(style)),
-    ]
+def _agreed(texts: Sequence[str], common: str) -> str:
+    """Give what all say, or what stands for different ones."""
+    return texts[0] if len(set(texts)) == 1 else common
+
+
+def _rows(descriptions: Sequence[Description]) -> list[tuple[str, Cells]]:
+    """List the numbers that any of the states has, counts of nothing left out."""
+    found = []
+    for name in dict.fromkeys(name for one in descriptions for name in one.rows):
+        rows = [one.rows.get(name) for one in descriptions]
+        held = [row for row in rows if row is not None]
+        if held[0].is_rare and not any(row.reading.value for row in held):
+            continue
+        qualifiers = dict.fromkeys(row.qualifier for row in held)
+        title = f"{held[0].heading} {' or '.join(qualifiers)}".strip()
+        found.append((title, [None if row is None else row.reading for row in rows]))
+    return found
 
 
 @attrs.frozen
 class _Section:
-    """A part of the page: what is of one kind, and of one member where there are members."""
+    """The pictures of a section: of which states, and with which intervals."""
 
-    place: str
-    member: str
-    heading: str
-    names: tuple[str, ...]
-    content: Html
+    names: Sequence[str]
+    level: float
+
+    def above(self, columns: Sequence[Blocks]) -> list[Html]:
+        """Draw what stands above the table, the curves of classes state by state."""
+        if not any(block is None or block.of for blocks in columns for block in blocks):
+            return [_grid(self.figures(columns))]
+        return [
+            _grid([self._of_classes(name, block) for block in blocks if block is not None])
+            for name, blocks in zip(self.names, columns[:MOST_DRAWN], strict=False)
+        ]
+
+    def figures(self, columns: Sequence[Blocks]) -> list[Html]:
+        """Draw the blocks of all states, those that can share a picture in one."""
+        return [
+            drawn
+            for blocks in zip_longest(*columns)
+            if any(block is not None for block in blocks)
+            for drawn in self._drawn(blocks)
+        ]
+
+    def classes(self, blocks: Sequence[ByClass]) -> tuple[list[Html], list[Html]]:
+        """Lay out the classes of all states as a table and, of more than two, as dots."""
+        every = dict.fromkeys(of for block in blocks for of in block.rows)
+        if not every:
+            return [], []
+        first, order = blocks[0], _ordered(list(every), blocks)
+        tables = {name: block.rows for name, block in zip(self.names, blocks, strict=True)}
+        table = by_class(first.what, first.columns, tables, order, self.level)
+        drawn = first.drawn if len(order) > 2 else ()
+        dots = [self._class_dots(column, blocks, order) for column in drawn]
+        return [_figure(first.title, table, first.caption)], dots
+
+    def _drawn(self, blocks: Blocks) -> list[Html]:  # noqa: PLR0911 - one for each type
+        """Draw blocks of one type."""
+        held = [pair for pair in zip(self.names, blocks, strict=True) if pair[1] is not None]
+        match held[0][1]:
+            case Lines():
+                return self._lines(blocks)
+            case ReliabilityDiagram():
+                return self._reliability(blocks)
+            case Spread():
+                return self._spread(blocks)
+            case Dots():
+                return self._dots(blocks)
+            case ScoreShares():
+                return self._scores(blocks)
+            case Matrix():
+                return [self._matrix(*pair) for pair in held]
+            case _:
+                return [self._findings(*pair) for pair in held]
+
+    def _lines(self, blocks: Blocks) -> list[Html]:
+        drawn = [block.lines[""] for block in blocks[:MOST_DRAWN]]
+        if not any(line for line, _ in drawn):
+            return []
+        curves = blocks[0].curves
+        spoken = self._summary(curves.area, [area for _, area in drawn])
+        band = _BAND if any(line and line.outline for line, _ in drawn) else ""
+        said = f"Dashed: chance. {band}".strip() if curves.has_chance else band
+        image = pictures.lines(curves, [line for line, _ in drawn], spoken)
+        return [_figure(curves.title, image, said)]
+
+    def _of_classes(self, name: str, block: Lines) -> Html:
+        """Draw the curves of the classes of one state."""
+        curves, n_drawn = block.curves, len(block.lines)
+        spoken = ", ".join(f"{short(of)} {number(area)}" for of, (_, area) in block.lines.items())
+        summary = f"{curves.area[:1].upper()}{curves.area[1:]}: {spoken}"
+        image = pictures.lines(curves, [line for line, _ in block.lines.values()], summary)
+        most = f"The {n_drawn} of {count(block.of)} classes with most positives. "
+        is_open = any(line and line.outline for line, _ in block.lines.values())
+        said = f"{most if n_drawn < block.of else ''}{_BAND if is_open else ''}".strip()
+        title = self._title(curves.title_of_several, name)
+        return _figure(title, joined([legend(list(block.lines)), image]), said)
+
+    def _reliability(self, blocks: Sequence[ReliabilityDiagram | None]) -> list[Html]:
+        first = next(block for block in blocks if block is not None)
+        diagrams = [None if block is None else block.reliability for block in blocks]
+        if not any(diagrams[:MOST_DRAWN]):
+            return []
+        image, has_whiskers = pictures.reliability(diagrams, first.across, first.up, self.level)
+        bars = " Bars: the share of the examples." if len(diagrams) == 1 else ""
+        at = percent(self.level)
+        thin = f" Whiskers: sampling intervals at {at}." if has_whiskers else ""
+        return [_figure("Reliability diagram", image, f"Dashed: perfectly calibrated.{bars}{thin}")]
+
+    def _spread(self, blocks: Sequence[Spread]) -> list[Html]:
+        areas = [block.areas for block in blocks]
+        if not any(map(len, areas)):
+            return []
+        image = pictures.spread(areas, self._summary("mean", [block.mean for block in blocks]))
+        said = "Of the groups of both classes, in bins of 0.05."
+        return [_figure("AUC of the groups", image, said)]
+
+    def _dots(self, blocks: Sequence[Dots]) -> list[Html]:
+        every = dict.fromkeys(name for block in blocks for name in block.readings)
+        rows = [(name, [block.readings.get(name) for block in blocks]) for name in every]
+        rows = [row for row in rows if any(cell and not math.isnan(cell.value) for cell in row[1])]
+        if not rows:
+            return []
+        name, cells = rows[0]
+        spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
+        most = f"The first {MOST_ROWS}. " if len(rows) > MOST_ROWS else ""
+        said = f"{most}{self._interval_note(rows)}".strip()
+        image = pictures.dots(rows, blocks[0].summary, spoken)
+        return [_figure(blocks[0].title, image, said)]
+
+    def _class_dots(self, column: str, blocks: Sequence[ByClass], order: Sequence[Any]) -> Html:
+        """Draw one number of the classes."""
+        place = list(blocks[0].columns).index(column)
+        rows = [
+            (of, [block.rows[of][place] if of in block.rows else None for block in blocks])
+            for of in order
+        ]
+        title, said = f"{column} of each class", self._interval_note(rows)
+        if len(rows) > MOST_ROWS:
+            said = f"Of the {MOST_ROWS} largest of {count(len(rows))} classes. {said}"
+        values = [cells[0].value for _, cells in rows if cells[0] is not None]
+        spoken = ", ".join(number(value) for value in values[:MOST_ROWS])
+        return _figure(title, pictures.dots(rows, title, spoken), said.strip())
+
+    def _matrix(self, name: str, matrix: Matrix) -> Html:
+        n_classes = len(matrix.labels)
+        if n_classes > MOST_CELLS:
+            title = self._title("Pairs most confused", name)
+            return _figure(title, confused_pairs(matrix), f"Of {count(n_classes)} classes.")
+        caption = "The shade is the square root of the share of the true class."
+        return _figure(self._title("Confusion matrix", name), heat_table(matrix), caption)
+
+    def _scores(self, blocks: Sequence[ScoreShares]) -> list[Html]:
+        summary = "Histograms of the positives and the negatives."
+        images = pictures.scores(blocks[:MOST_DRAWN], summary)
+        said = "Coloured: positives. Grey: negatives."
+        return [
+            _figure(self._title("Scores by class", name), image, said)
+            for name, image in zip(self.names, images, strict=False)
+        ]
+
+    def _findings(self, name: str, findings: Findings) -> Html:
+        items = (element("li", sentence) for sentence in findings.sentences)
+        title = self._title("What limits these numbers", name)
+        return _figure(title, element("ul", *items, class_="findings"))
+
+    def _title(self, text: str, name: str) -> str:
+        """Say which state a picture is about, where there are several."""
+        return text if len(self.names) == 1 else f"{text}: {short(name, 40)}"
+
+    def _summary(self, what: str, values: Iterable[float]) -> str:
+        """Say a number of each state, for those who do not see the picture."""
+        first = zip(self.names[:MOST_DRAWN], values, strict=False)
+        return "; ".join(f"{short(name, 40)}: {what} {number(value)}" for name, value in first)
+
+    def _interval_note(self, rows: Iterable[tuple[object, Iterable[Reading | None]]]) -> str:
+        """Say what the thin lines are, where there are any."""
+        has_sampling = any(cell and cell.sampling for _, cells in rows for cell in cells)
+        return f"With sampling intervals at {percent(self.level)}." if has_sampling else ""
 
 
-def _sections(held: Sequence[_State], level: float) -> list[_Section]:
-    """Put together what is of one task, and of one member."""
-    found: list[tuple[str, list[Entry]]] = []
-    for state in held:
-        for member, result in state.leaves():
-            fitting = (
-                entries
-                for name, entries in found
-                if name == member and are_alike(entries[0].result, result)
-            )
-            entries = next(fitting, None)
-            if entries is None:
-                found.append((member, entries := []))
-            entries.append(Entry(state.name, result))
-    order = list(KINDS)
-    found.sort(key=lambda item: order.index(type(item[1][0].result)))
-    return [_section(f"part-{place}", *item, level) for place, item in enumerate(found, 1)]
+def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
+    """Put the largest classes first where not all of them are shown."""
+    most = MOST_ROWS if blocks[0].drawn else MOST_CLASSES
+    if blocks[0].weights is None or len(every) <= most:
+        return every
+    weights = dict.fromkeys(every, 0.0)
+    for block in blocks:
+        for of, weight in (block.weights or {}).items():
+            weights[of] += weight
+    return sorted(every, key=lambda of: -weights[of])
 
 
-def _section(place: str, member: str, entries: Sequence[Entry], level: float) -> _Section:
-    kind = KINDS[type(entries[0].result)]
-    heading = kind.heading([entry.result for entry in entries])
-    names = tuple(entry.name for entry in entries)
-    return _Section(place, member, heading, names, kind.section(entries, level))
+def _figure(title: str, content: Html, caption: str = "") -> Html:
+    """Put a picture or a table under its title, and what there is to say of it below."""
+    said = [element("p", caption)] if caption else []
+    return element("figure", element("figcaption", element("h3", title), *said), content)
 
 
-def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:
-    states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
-    links = (
-        element("li", element("a", _link_text(section, sections), href=f"#{section.place}"))
-        for section in sections
-    )
-    contents = element("nav", element("ul", *links), aria_label="Contents")
-    parts = [contents] if len(sections) > 1 else []
-    return element("header", element("h1", title), element("p", states), _states(held), *parts)
+def _grid(parts: Sequence[Html]) -> Html:
+    """Lay parts out in rows, of as many columns as there is space for."""
+    return element("div", *parts, class_="parts") if parts else Html()
 
 
-def _link_text(section: _Section, sections: Sequence[_Section]) -> str:
-    """Name a section by its heading, and by what it is of where that is not enough."""
-    same = [other for other in sections if other.heading == section.heading]
-    of = section.member or (section.names[0] if len(same) > 1 else "")
-    return f"{short(of)}: {section.heading}" if of else section.heading
+def _beside(table: Html, parts: Sequence[Html], n_states: int) -> Html:
+    """Put the pictures beside a table, or below one of many states, which is wide."""
+    if n_states > _MOST_BESIDE:
+        return joined([_grid([table]), _grid(parts)])
+    return _grid([table, _stack(parts)])
 
 
-def _states(held: Sequence[_State]) -> Html:
-    """List the states: what they hold, how much, and whether it is exact."""
-    heads = (("State", None), ("Holds", None), ("Counted", "number"), ("Size", "number"))
-    columns = [element("th", text, scope="col", class_=look) for text, look in heads]
-    columns.append(element("th", "Numbers", scope="col"))
-    rows = (
-        element(
-            "tr",
-            element("th", label(state.name, 60), scope="row"),
-            element("td", element("code", type(state.accumulator).__name__)),
-            element("td", _counted(state), class_="number"),
-            element("td", size(state.n_bytes), class_="number"),
-            element("td", "exact" if state.is_exact else "certified intervals"),
-        )
-        for state in held
-    )
-    table = element("table", element("thead", element("tr", *columns)), element("tbody", *rows))
-    return scrolled(table, "States")
-
-
-def _counted(state: _State) -> str:
-    number: Any = state.accumulator.n
-    if isinstance(number, dict):
-        members = len(number)
-        return "1 member" if members == 1 else f"{count(members)} members"
-    one, many = (
-        ("query", "queries") if isinstance(state.result, Ranking) else ("example", "examples")
-    )
-    return f"{count(number)} {one if number == 1 else many}"
-
-
-def _main(sections: Sequence[_Section], n_states: int) -> Html:
-    return element("main", *(_shown(section, n_states) for section in sections))
-
-
-def _shown(section: _Section, n_states: int) -> Html:
-    """Put a section under what it is of: a member, and the state where it is one of several."""
-    names = section.names if len(section.names) == 1 < n_states else ()
-    of = [label(name, 80) for name in (*names, section.member) if name]
-    above = [element("p", *_between(of), class_="of-what")] if of else []
-    heading = element("h2", section.heading)
-    return element(
-        "section", *above, heading, legend(section.names), section.content, id=section.place
-    )
-
-
-def _between(parts: Sequence[Html]) -> list[str]:
-    """Put a mark between the parts."""
-    return [text for part in parts for text in (" / ", part)][1:]
-
-
-def _footer(level: float) -> Html:
-    """Explain the marks."""
-    notes = {
-        "Certified intervals": _CERTIFIED,
-        f"Sampling intervals at {percent(level)}": _SAMPLING if level else "",
-        "A dash": _DASH,
-    }
-    terms = (
-        element("div", element("dt", term), element("dd", text))
-        for term, text in notes.items()
-        if text
-    )
-    made = element("p", f"Made by streameval {version('streameval')}.")
-    return element("footer", element("h2", "How to read this"), element("dl", *terms), made)
+def _stack(parts: Sequence[Html]) -> Html:
+    """Lay parts out one below the other."""
+    return element("div", *parts, class_="stack")

@@ -1,4 +1,4 @@
-"""Tables: metrics by state, and what is known of each class."""
+"""Tables: metrics by state, what is known of each class, and confusion matrices."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from streameval.render.entries import Measured, Row
+import numpy as np
+
+from streameval.metrics.table import Interval, Reading
+from streameval.render.blocks import Matrix
 from streameval.render.markup import Html, element, joined
 from streameval.render.wording import (
     DASH,
@@ -17,17 +20,32 @@ from streameval.render.wording import (
     label,
     number,
     percent,
+    share,
 )
 
-__all__ = ["MOST_CLASSES", "by_class", "metric_table", "scrolled"]
+__all__ = [
+    "MOST_CELLS",
+    "MOST_CLASSES",
+    "by_class",
+    "confused_pairs",
+    "heat_table",
+    "metric_table",
+    "scrolled",
+]
 
 MOST_CLASSES = 30
 """How many classes have a line in a table."""
+MOST_CELLS = 24
+"""Matrices of more classes are not shown cell by cell."""
 
-Rows = Sequence[Row]
-Interval = tuple[float, float]
+Rows = Sequence[tuple[str, Sequence[Reading | None]]]
 Columns = Sequence[str]
-Classes = Mapping[Any, Sequence[Measured]]
+Classes = Mapping[Any, Sequence[Reading]]
+
+_MOST_PAIRS = 20
+_SHADES = 10
+_LONGEST_UPRIGHT = 4
+_SPACIOUS = 4  # so few classes leave room for the shares
 
 _UNDEFINED = (
     "\N{EN DASH} is a number that these data do not define, such as the recall of an absent class."
@@ -43,9 +61,9 @@ def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
     return _stacked(element("tr", *head), rows, "Metrics by state", level)
 
 
-def _single(rows: Sequence[tuple[str, Measured | None]], level: float) -> Html:
+def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     """Lay out the metrics of one state."""
-    is_open = any(cell is not None and cell.certified for _, cell in rows)
+    is_open = any(cell is not None and cell.is_open for _, cell in rows)
     is_sampled = any(cell is not None and cell.sampling for _, cell in rows)
     heads = ["Value", *["Certified"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
     head = [element("th", text, scope="col", class_="number") for text in heads]
@@ -54,7 +72,7 @@ def _single(rows: Sequence[tuple[str, Measured | None]], level: float) -> Html:
             "tr",
             element("th", name, scope="row"),
             _plain_cell(cell),
-            *([_range_cell(cell.certified if cell else None, hull)] * is_open),
+            *([_range_cell(cell.certified if cell and cell.is_open else None, hull)] * is_open),
             *([_range_cell(cell.sampling if cell else None, interval)] * is_sampled),
         )
         for name, cell in rows
@@ -64,15 +82,15 @@ def _single(rows: Sequence[tuple[str, Measured | None]], level: float) -> Html:
     return _table(columns, body, "Metrics", notes)
 
 
-def _plain_cell(cell: Measured | None) -> Html:
+def _plain_cell(cell: Reading | None) -> Html:
     if cell is None or math.isnan(cell.value):
         return element("td", DASH, class_="number")
     return element("td", _value(cell), class_="number")
 
 
-def _value(cell: Measured) -> Html:
+def _value(cell: Reading) -> Html:
     """Write a number with as many decimals as its certified interval has."""
-    decimals = decimals_of(*cell.certified) if cell.certified else 4
+    decimals = decimals_of(*cell.certified) if cell.is_open else 4
     text = count(cell.value) if cell.is_count else number(cell.value, decimals)
     return element("span", text, class_="value")
 
@@ -83,14 +101,14 @@ def _range_cell(ends: Interval | None, write: Callable[[float, float], str]) -> 
 
 def _stacked(
     head: Html,
-    rows: Sequence[tuple[str, Sequence[Measured | None]]],
+    rows: Rows,
     name: str,
     level: float,
     more: Sequence[Html] = (),
 ) -> Html:
     """Lay out numbers with their intervals one below the other, named where there are two kinds."""
     every = [cell for _, cells in rows for cell in cells]
-    has_certified = any(cell is not None and cell.certified for cell in every)
+    has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
     names = ("certified", percent(level)) if has_certified and has_sampling else ("", "")
     body = (
@@ -104,12 +122,12 @@ def _stacked(
     return _table(head, [*body, *more], name, [*said, *_dash_note(every)])
 
 
-def _cell(cell: Measured | None, names: tuple[str, str]) -> Html:
+def _cell(cell: Reading | None, names: tuple[str, str]) -> Html:
     """Write a number, and its intervals one below the other."""
     if cell is None or math.isnan(cell.value):
         return element("td", DASH, class_="number")
     parts = [_value(cell)]
-    if cell.certified is not None:
+    if cell.is_open:
         parts.append(_within(names[0], hull(*cell.certified)))
     if cell.sampling is not None:
         parts.append(_within(names[1], interval(*cell.sampling)))
@@ -178,7 +196,7 @@ def _table(head: Html, body: Iterable[Html], name: str, notes: Iterable[Html]) -
     return joined([scrolled(table, name), *notes])
 
 
-def _dash_note(cells: Iterable[Measured | None]) -> list[Html]:
+def _dash_note(cells: Iterable[Reading | None]) -> list[Html]:
     """Explain a dash, where there is one."""
     is_there = any(cell is None or math.isnan(cell.value) for cell in cells)
     return [_note(_UNDEFINED)] if is_there else []
@@ -186,3 +204,73 @@ def _dash_note(cells: Iterable[Measured | None]) -> list[Html]:
 
 def _note(text: str) -> Html:
     return element("p", text, class_="note")
+
+
+def heat_table(matrix: Matrix) -> Html:
+    """Lay the matrix out, rows truth and columns prediction."""
+    counts, labels = matrix.counts, matrix.labels
+    shares, is_spacious = matrix.row_shares(), len(labels) <= _SPACIOUS
+    is_long = not is_spacious and max(len(str(name)) for name in labels) > _LONGEST_UPRIGHT
+    head = [element("th", element("span", label(name, 16)), scope="col") for name in labels]
+    corner = element("td", class_="corner", colspan=2)
+    named = element("th", "Prediction", scope="colgroup", colspan=len(labels), class_="axis")
+    truth = element("th", element("span", "Truth"), scope="rowgroup", rowspan=len(labels))
+    body = [
+        element(
+            "tr",
+            *([truth] if row == 0 else []),
+            element("th", label(labels[row], 16), scope="row"),
+            *(
+                _count_cell(counts[row, column], shares[row, column], row == column, is_spacious)
+                for column in range(len(labels))
+            ),
+        )
+        for row in range(len(labels))
+    ]
+    blank = element("td", colspan=2)
+    rows = joined(
+        [
+            element("tr", corner, named),
+            element("tr", blank, *head, class_="turned" if is_long else None),
+        ]
+    )
+    look = "heat spacious" if is_spacious else "heat"
+    table = element("table", element("thead", rows), element("tbody", *body), class_=look)
+    return scrolled(table, "Confusion matrix")
+
+
+def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> Html:
+    """Write a count on a shade: the square root of its share, so that small ones are seen."""
+    shade = min(int(np.ceil(np.sqrt(part) * _SHADES)), _SHADES)
+    look = f"{'hit' if is_right else 'miss'} h{shade}" if shade else None
+    number = count(weight.item())
+    if is_spacious:
+        return element("td", number, element("small", share(part)), class_=look)
+    return element("td", number if weight else "·", class_=look)
+
+
+def confused_pairs(matrix: Matrix) -> Html:
+    """List the pairs of a true and a predicted class that are confused most often."""
+    wrong = matrix.counts.copy()
+    np.fill_diagonal(wrong, 0)
+    shares = matrix.row_shares()
+    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
+    places = [divmod(int(place), len(wrong)) for place in order if wrong.flat[place]]
+    head = ("Truth", "Prediction", "Examples", "Share of the truth")
+    looks = (None, None, "number", "number")
+    body = [
+        element(
+            "tr",
+            element("th", label(matrix.labels[row]), scope="row"),
+            element("td", label(matrix.labels[column])),
+            element("td", count(wrong[row, column].item()), class_="number"),
+            element("td", share(float(shares[row, column])), class_="number"),
+        )
+        for row, column in places
+    ]
+    columns = (
+        element("th", text, scope="col", class_=look)
+        for text, look in zip(head, looks, strict=True)
+    )
+    table = element("table", element("thead", element("tr", *columns)), element("tbody", *body))
+    return scrolled(table, "Pairs most confused")

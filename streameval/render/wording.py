@@ -6,7 +6,7 @@ import math
 from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
 
 from streameval.render.markup import Html, element
-from streameval.results.confusion_text import shorten
+from streameval.render.text import shorten
 
 __all__ = [
     "DASH",

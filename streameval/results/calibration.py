@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -15,8 +15,11 @@ from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
 from streameval.metrics.calibration import ReliabilityCurve
 from streameval.metrics.regression import mean
-from streameval.results import calibration_plot, calibration_text, reliability_plot
-from streameval.results.reliability import Reliability
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.render import notebook, plots
+from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
+from streameval.render.text import Column, lines_of, on_the_point, shorten
+from streameval.results.result import Result
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -26,12 +29,12 @@ __all__ = ["Calibration"]
 
 PerClass = float | npt.NDArray[np.float64]
 
-_OF_ALL = ("log_loss", "brier", "ece")
-_OF_ONE = ("pcopc", "mean_prediction", "mean_label")
+_MAX_CLASSES = 50
+_CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False)
-class Calibration:
+class Calibration(Result):
     """How good probabilities are, and whether they mean what they say.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -48,6 +51,9 @@ class Calibration:
 
     Guo, Pleiss, Sun and Weinberger, "On calibration of modern neural networks", 2017.
     """
+
+    TASK = "calibration"
+    PICTURES = ("reliability",)
 
     _config: CalibrationConfig
     _state: CalibrationSums
@@ -138,15 +144,18 @@ class Calibration:
             self._state.prediction, self._state.hits, self._state.weight
         )
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; for K classes without those of each class."""
-        names = _OF_ALL if self.labels else _OF_ALL + _OF_ONE
-        values = {name: getattr(self, name) for name in names}
-        return {"n": self.n, **values, "n_clipped": self.n_clipped}
-
     def report(self) -> str:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
-        return calibration_text.report(self.as_dict(), self.labels, self._columns())
+        lines = on_the_point(self._texts())
+        if not self.labels:
+            return "\n".join(lines)
+        table = self._class_table()
+        columns = [
+            Column([cells[k + 1] for cells in table], width=15 if k else 17)
+            for k in range(len(table[0]) - 1)
+        ]
+        names = Column([shorten(cells[0]) for cells in table], is_left=True)
+        return "\n".join([*lines, "", *lines_of([*columns, names]), *self._rest()])
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
@@ -165,27 +174,105 @@ class Calibration:
         -------
         matplotlib Axes
         """
-        diagram, of_classes = Reliability.of_sums(self._state), bool(self.labels)
-        if label is not None:
-            return reliability_plot.plot(diagram, ax, label=label, of_classes=of_classes)
-        return calibration_plot.plot(ax, diagram, ece=self.ece, of_classes=of_classes)
+        axes = plots.reliability(
+            self._reliability(),
+            ax,
+            across=self._axes[0].lower(),
+            up=self._axes[1].lower(),
+            title=f"expected calibration error {self.ece:.4f}",
+            label=label,
+            bars={"label": "share of the examples"},
+            line="observed",
+        )
+        if label is None:
+            axes.legend(loc="upper left")
+        return axes
+
+    def text(self, level: float) -> str:  # noqa: ARG002 - there are no intervals
+        """Lay the result out as a text table."""
+        return self.report()
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: metrics, reliability, and what is known of each class."""
+        readings, rows = self.readings(level), self.TABLE.by_class
+        diagram = ReliabilityDiagram(self._reliability(), *self._axes) if self.n else None
+        columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []
+        return Description(
+            heading=f"Calibration of {len(self.labels):,} classes"
+            if self.labels
+            else "Calibration",
+            common_heading="Calibration",
+            rows={
+                name: Row(self.TABLE[name].heading, reading)
+                for name, reading in sorted(readings.items(), key=lambda item: not item[1].is_count)
+            },
+            by_class=ByClass(
+                columns=[row.heading for row in rows],
+                rows={
+                    label: list(map(Reading, values))
+                    for label, *values in zip(self.labels, *columns, strict=True)
+                },
+            ),
+            beside=[diagram],
+            form=bool(self.labels),
+            classes=self.labels,
+        )
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         classes = f"classes={len(self.labels)}, " if self.labels else ""
-        numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in _OF_ALL)
+        names = [row.name for row in self.TABLE.values() if not (row.is_count or row.by_class)]
+        numbers = ", ".join(f"{name}={self.value(name):.6g}" for name in names)
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
     def _repr_html_(self) -> str:
-        return calibration_text.page(self.as_dict(), self.labels, self._columns())
+        parts = [notebook.table(self._texts().items())]
+        if self.labels:
+            head, *rows = self._class_table()
+            parts.append(notebook.table(((shorten(of), *row) for of, *row in rows), head=head))
+            parts += (f"<p>{text}</p>" for text in self._rest())
+        return f"<div>{''.join(parts)}</div>"
 
-    def _columns(self) -> dict[str, list[float]]:
-        """Give the metrics of each class by name; none for two of one probability."""
-        return {name: list(getattr(self, name)) for name in _OF_ONE} if self.labels else {}
+    @property
+    def _axes(self) -> tuple[str, str]:
+        if self.labels:
+            return "Mean confidence", "Accuracy"
+        return "Mean prediction", "Share of positives"
+
+    def _reliability(self) -> Reliability:
+        every = self._state.weight.to_floats()
+        return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
+
+    def _texts(self) -> dict[str, str]:
+        """Write counts in full, and metrics with six digits."""
+        return {
+            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
+            for name, number in self._numbers().items()
+        }
+
+    def _class_table(self) -> list[tuple[str, ...]]:
+        """Write the numbers of the first classes, after their label, below a heading."""
+        names = [row.name for row in self.TABLE.by_class]
+        columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
+        rows = zip(self.labels[:_MAX_CLASSES], *columns, strict=True)
+        texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
+        return [("class", *names), *texts]
+
+    def _rest(self) -> list[str]:
+        """Count the classes that are not shown."""
+        hidden = len(self.labels) - _MAX_CLASSES
+        return [f"... and {hidden:,} more"] if hidden > 0 else []
+
+    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
+        curve = zip(_CURVE, self.reliability_curve(), strict=True)
+        details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
+        if not self.labels:
+            return details
+        names = [row.name for row in self.TABLE.by_class]
+        columns = [list(getattr(self, name)) for name in names]
+        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
+        per_class = dict(zip(map(str, self.labels), rows, strict=True))
+        return details | {"classes": list(self.labels), "per_class": per_class}
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """Give the sums of predictions and of labels: of the positive class, or of each."""
@@ -197,3 +284,79 @@ class Calibration:
 
     def _of_classes(self, values: list[float]) -> PerClass:
         return np.array(values) if self.labels else values[0]
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
+    return Metric(name=name, **defaults | row)
+
+
+def _of_one(name: str, **row: Any) -> Metric:
+    """Make the row of a metric that each class has where there are several."""
+    return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
+
+
+Calibration.TABLE = Table(
+    EXAMPLES,
+    _metric(
+        "log_loss",
+        heading="Log loss",
+        help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
+        notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
+        formula=r"-\frac1n \sum_i \log p_i(y_i)",
+        better="lower",
+        oracle="scikit-learn, log_loss",
+        headline=1,
+    ),
+    _metric(
+        "brier",
+        heading="Brier score",
+        help="The mean squared error of the probabilities (Brier, 1950).",
+        notes="For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of "
+        "(p_k - [y = k])**2, in [0, 2].",
+        formula=r"\frac1n \sum_i (p_i - y_i)^2",
+        better="lower",
+        oracle="scikit-learn, brier_score_loss",
+    ),
+    _metric(
+        "ece",
+        heading="Calibration error (ECE)",
+        help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
+        notes="The sum over bins of |labels - predictions|, by n: the gap between mean label and "
+        "mean prediction of each bin [i / bins, (i + 1) / bins), weighted by its examples.",
+        formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar p_b|",
+        better="lower",
+        oracle="the definition, in fractions",
+        headline=3,
+    ),
+    _of_one(
+        "pcopc",
+        heading="Predicted over observed",
+        help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
+        notes="1 is unbiased, above 1 the model predicts too much; nan without a positive.",
+        formula=r"\frac{\sum_i p_i}{\sum_i y_i}",
+        oracle="the definition, in fractions",
+        headline=2,
+    ),
+    _of_one(
+        "mean_prediction",
+        heading="Mean prediction",
+        help="The mean probability, in [0, 1].",
+        formula=r"\frac1n \sum_i p_i",
+        oracle="the definition, in fractions",
+    ),
+    _of_one(
+        "mean_label",
+        heading="Share of positives",
+        help="The share of positives, or of each class in the truth, in [0, 1].",
+        formula=r"\frac1n \sum_i y_i",
+        oracle="the definition, in fractions",
+    ),
+    count_row(
+        "n_clipped",
+        "Of clipped log loss",
+        "The weight of the examples whose log loss was clipped.",
+        notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
+        "epsilon of float64, and counts with that.",
+    ),
+)

@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-import html
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
-from streameval.configs.options import one_of
-from streameval.errors import CountOverflowError
+from streameval.configs.options import one_of, positive_integer
+from streameval.errors import CountOverflowError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
-from streameval.results import class_curves_plot, class_curves_text
-from streameval.results.curve import Curve
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
+from streameval.render.text import (
+    Column,
+    check_count,
+    interval_text,
+    lines_of,
+    number,
+    shorten,
+)
+from streameval.results.curve import PR, ROC, Curve
+from streameval.results.names import MetricName
+from streameval.results.result import Result, check_name, unknown_class
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -26,14 +36,20 @@ __all__ = ["ClassCurves"]
 
 Average = Literal["macro", "micro", "weighted"]
 
+_MOST_DRAWN = 8
+
 
 @attrs.frozen(repr=False, eq=False)
-class ClassCurves(Mapping[Label, Curve]):
+class ClassCurves(Result, Mapping[Label, Curve]):
     """One curve for each class against the rest, and their averages.
 
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
     order of the score columns; averages are `Bounded` as the metrics of a `Curve` are.
     """
+
+    TASK = "binary"
+    PICTURES = Curve.PICTURES
+    ALONE = "curves of classes show one state"
 
     _n: FixedPoint
     _curves: dict[Label, Curve]
@@ -137,29 +153,19 @@ class ClassCurves(Mapping[Label, Curve]):
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
-        names = ("roc_auc", "average_precision")
-        found = {
-            f"{name}_{average}": self._average(name, average)
-            for name in names
-            for average in ("macro", "weighted")
-        }
         pooled = self.micro if self._can_pool else None
-        return found | {
-            f"{name}_micro": Bounded(math.nan) if pooled is None else getattr(pooled, name)
-            for name in names
-        }
+        found = {}
+        for name, average in self._averages():
+            if average == "micro":
+                value = Bounded(math.nan) if pooled is None else getattr(pooled, name)
+            else:
+                value = self._average(name, average)
+            found[f"{name}_{average}"] = value
+        return found
 
     @property
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
-
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are the bounds."""
-        numbers: dict[str, int | float] = {"n": self.n, "n_averaged": self.n_averaged}
-        for name, number in self.metrics().items():
-            numbers[name] = float(number)
-            numbers |= {f"{name}_low": number.low, f"{name}_high": number.high}
-        return numbers
 
     def report(self, *, max_classes: int = 50) -> str:
         """Lay the metrics of each class and their averages out as a text table.
@@ -169,9 +175,32 @@ class ClassCurves(Mapping[Label, Curve]):
         max_classes : int
             How many classes get a line of their own; the rest is counted.
         """
+        check_count(max_classes, name="max_classes")
         state = "exact" if self.exact else "cells of several scores"
         heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
-        return class_curves_text.report(heading, self, self.metrics(), max_classes=max_classes)
+        averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
+        shown = dict(list(self.items())[:max_classes])
+        hidden = len(self) - len(shown)
+        more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        columns = [
+            Column(
+                ["class", *map(shorten, shown), *more, *(f"{kind} mean" for kind in kinds)],
+                is_left=True,
+            )
+        ]
+        for row, width in zip(rows, (10, 17), strict=True):
+            cells = [number(getattr(curve, row.name)) for curve in shown.values()]
+            means = [number(averages[f"{row.name}_{kind}"]) for kind in kinds]
+            columns.append(Column([row.name, *cells, *[""] * len(more), *means], width=width))
+        counts = [f"{curve.n_pos:,}" for curve in shown.values()]
+        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(kinds))]))
+        lines = [heading, "", *lines_of(columns)]
+        opened = [
+            f"{name:<26}  {interval_text(value.low, value.high)}"
+            for name, value in averages.items()
+            if not value.exact
+        ]
+        return "\n".join([*lines, *(["", "certified intervals", *opened] if opened else [])])
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -189,7 +218,70 @@ class ClassCurves(Mapping[Label, Curve]):
         max_classes : int
             How many classes are drawn: those with the most positives.
         """
-        return class_curves_plot.plot(self, ax, kind=kind, max_classes=max_classes)
+        one_of(kind, self.PICTURES, name="kind")
+        both = self._of_both_classes()
+        if not both:
+            message = "`plot` needs a class that some examples have and some have not."
+            raise InvalidInputError(message)
+        axes, largest = ax, both[: positive_integer(max_classes, name="max_classes")]
+        for label, curve in largest:
+            # matplotlib reads what stands between dollars as mathematics
+            name = shorten(label, 20).replace("$", r"\$")
+            axes = curve.plot(axes, kind=kind, label=name)  # type: ignore[arg-type] # one of these
+        assert axes is not None  # noqa: S101 - tells the type checker: there is a class
+        hidden = len(self) - len(largest)
+        axes.set_title(f"{len(largest)} of {len(self)} classes" if hidden else "")
+        return axes
+
+    def text(self, level: float) -> str:  # noqa: ARG002 - averages have no intervals
+        """Lay the result out as a text table."""
+        return self.report()
+
+    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
+        """Draw one kind of curve."""
+        self.plot(ax, kind=kind)
+
+    def meaning(self, name: str) -> str:
+        """Say what a metric means, and which average it is."""
+        row, average = self._row(name), name.rpartition("_")[2]
+        if not row.averages:
+            return row.meaning
+        return f"{row.meaning} {average.capitalize()}: {row.averages[average]}."
+
+    def described(self, level: float) -> Description:  # noqa: ARG002 - averages have no intervals
+        """Describe the result to a page: averages, classes, and the largest of their curves."""
+        numbers, rows = self._numbers(), {}
+        for row in self.TABLE.values():
+            if row.is_count:
+                rows[row.name] = Row(row.heading, Reading(numbers[row.name], is_count=True))
+            for average, how in _HOW.items() if row.averages else ():
+                name = f"{row.name}_{average}"
+                rows[name] = Row(f"{row.heading}, {how}", Reading(numbers[name]))
+        averaged = [row for row in self.TABLE.values() if row.averages]
+        return Description(
+            heading=f"Precision, recall and ROC of {len(self):,} classes",
+            common_heading="Precision, recall and ROC of classes",
+            title="Averages",
+            rows=rows,
+            by_class=ByClass(
+                columns=("Positives", *(row.heading for row in averaged)),
+                rows={
+                    label: [
+                        Reading(curve.n_pos, is_count=True),
+                        *(Reading(getattr(curve, row.name)) for row in averaged),
+                    ]
+                    for label, curve in self.items()
+                },
+                caption="Each class against the rest.",
+                weights={label: float(curve.n_pos) for label, curve in self.items()},
+                position="beside",
+            ),
+            above=[
+                self._lines(PR, Curve.pr_line, "average_precision"),
+                self._lines(ROC, Curve.roc_line, "roc_auc"),
+            ],
+            classes=self.labels,
+        )
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -198,12 +290,76 @@ class ClassCurves(Mapping[Label, Curve]):
             f"mean_average_precision={self.mean_average_precision:.6g})"
         )
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
+    def _of_both_classes(self) -> list[tuple[Label, Curve]]:
+        """List the classes that some examples have and some have not, with most positives first."""
+        both = [(label, curve) for label, curve in self.items() if curve.n_pos and curve.n_neg]
+        return sorted(both, key=lambda item: -item[1].n_pos)
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{html.escape(self.report())}</pre>"
+    def _lines(
+        self, curves: Curves, trace: Callable[[Curve], BandedLine], area: str
+    ) -> Lines | None:
+        largest = self._of_both_classes()[:_MOST_DRAWN]
+        if not largest:
+            return None
+        lines = {label: (trace(curve), getattr(curve, area)) for label, curve in largest}
+        return Lines(curves, lines, of=len(self))
+
+    def headline(self) -> tuple[str, ...]:
+        """Choose the means over the classes."""
+        return tuple(f"{row.name}_macro" for row in self.TABLE.headline)
+
+    def _names(self) -> list[str]:
+        counts = [row.name for row in self.TABLE.values() if row.is_count]
+        return [*counts, *(f"{name}_{average}" for name, average in self._averages())]
+
+    def _averages(self) -> Iterator[tuple[str, str]]:
+        """List the averages as `metrics` does."""
+        rows = [row for row in self.TABLE.values() if row.averages]
+        for chosen in (("macro", "weighted"), ("micro",)):
+            yield from ((row.name, average) for row in rows for average in chosen)
+
+    def _row(self, name: str) -> Metric:
+        return self.TABLE[name if name in self.TABLE else name.rpartition("_")[0]]
+
+    def _number(self, name: str) -> Any:
+        if name in self.TABLE:
+            return super()._number(name)
+        metric, _, average = name.rpartition("_")
+        if average == "micro" and not self._can_pool:
+            return Bounded(math.nan)
+        return self._average(metric, average)
+
+    def _numbers(self) -> dict[str, Any]:
+        """Compute all numbers, pooling once."""
+        counts = {row.name: getattr(self, row.name) for row in self.TABLE.values() if row.is_count}
+        return counts | self.metrics()
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find what reads an average, or a metric of one class."""
+        name, of = metric.name, metric.of
+        if of is None:
+            return super()._find(metric)
+        averages = next(row.averages for row in self.TABLE.values() if row.averages)
+        if of in averages:
+            check_name(metric, [row.name for row in self.TABLE.values() if row.averages])
+            return super()._find(MetricName(f"{name}_{of}"))
+        classes = self._by_name()
+        if of not in classes:
+            raise unknown_class(of, classes, averages)
+        return classes[of]._find(MetricName(name))
+
+    def _by_name(self) -> dict[str, Curve]:
+        """Give the curves by the text of their label."""
+        return {str(label): curve for label, curve in self.items()}
+
+    def _details(self, level: float) -> dict[str, Any]:
+        per_class = {}
+        for name, curve in self._by_name().items():
+            entries = curve.entries(level)
+            per_class[name] = {
+                key: entries[key] for key in ("metrics", "bounds", "exact", "intervals")
+            }
+        return {"classes": list(self.labels), "per_class": per_class}
 
     def _average(self, name: str, average: Any) -> Any:
         if average is not None:
@@ -239,3 +395,41 @@ def _mean(values: list[Bounded], weights: list[float]) -> Bounded:
         return Bounded(value)
     low = mean([value.low for value, _ in defined])
     return outward(low, value, mean([value.high for value, _ in defined]))
+
+
+_AVERAGES = {
+    "macro": "the mean over the classes where it is defined",
+    "micro": "of the pooled scores",
+    "weighted": "the mean weighted by the positives",
+}
+_HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micro": "pooled"}
+
+
+def _averaged(name: str, **row: Any) -> Metric:
+    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
+
+
+ClassCurves.TABLE = Table(
+    EXAMPLES,
+    count_row(
+        "n_averaged",
+        "Classes with a positive",
+        "How many classes have a positive, which mean_average_precision is the mean over.",
+    ),
+    _averaged(
+        "roc_auc",
+        heading="ROC AUC",
+        help="The area under the ROC curves, each class against the rest.",
+        formula=Curve.TABLE["roc_auc"].formula,
+        oracle="scikit-learn, roc_auc_score of each class",
+        headline=1,
+    ),
+    _averaged(
+        "average_precision",
+        heading="Average precision",
+        help="The average precision, each class against the rest.",
+        formula=Curve.TABLE["average_precision"].formula,
+        oracle="scikit-learn, average_precision_score of each class",
+        headline=2,
+    ),
+)

@@ -3,46 +3,55 @@
 from __future__ import annotations
 
 import html as escaping
+import re
 import textwrap
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.metrics.table import Reading
+from streameval.render.text import printable
+from streameval.results.names import MetricName
+from streameval.results.result import Result, unknown
 
 __all__ = ["CollectionResult"]
 
+_MEMBER = re.compile(rf"(.+){SEPARATOR}(.+)")  # a metric has no such sign in its own name
+
 
 @attrs.frozen(repr=False, eq=False)
-class CollectionResult(Mapping[str, Any]):
+class CollectionResult(Result, Mapping[str, Any]):
     """The results of the members of a collection, by name.
 
     Made by `Collection.compute`. The result of a collection within another is one of these
     too; ``result["a/b"]`` is ``result["a"]["b"]``.
     """
 
-    _names: tuple[str, ...]
+    TASK = "collection"
+
+    _members: tuple[str, ...]
     _results: tuple[Any, ...]
 
     def __getitem__(self, name: str) -> Any:
         """Give the result of a member."""
-        if name in self._names:
-            return self._results[self._names.index(name)]
+        if name in self._members:
+            return self._results[self._members.index(name)]
         start = f"{name}{SEPARATOR}"
         inner = [
             (path.removeprefix(start), result)
-            for path, result in zip(self._names, self._results, strict=True)
+            for path, result in zip(self._members, self._results, strict=True)
             if path.startswith(start)
         ]
         if not inner:
-            raise KeyError(f"{name!r} is not among the members {', '.join(self._names)}")
+            raise KeyError(f"{name!r} is not among the members {', '.join(self._members)}")
         names, results = zip(*inner, strict=True)
         return CollectionResult(names, results)
 
     def __iter__(self) -> Iterator[str]:
         """List the names of the members in order."""
-        return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._names))
+        return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._members))
 
     def __len__(self) -> int:
         """Give the number of members."""
@@ -50,7 +59,7 @@ class CollectionResult(Mapping[str, Any]):
 
     def leaves(self) -> dict[str, Any]:
         """Give the results of the members that are no collections, by full name."""
-        return dict(zip(self._names, self._results, strict=True))
+        return dict(zip(self._members, self._results, strict=True))
 
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``."""
@@ -71,17 +80,36 @@ class CollectionResult(Mapping[str, Any]):
 
     def report(self) -> str:
         """Lay the reports of the members out one below the other."""
+        return self.text(0.95)
+
+    def text(self, level: float) -> str:
+        """Lay the reports of the members out, those of equal ones once."""
         return "\n\n".join(
-            f"{title}\n{textwrap.indent(result.report(), '  ')}" for title, result in self.titled()
+            f"{printable(title)}\n{textwrap.indent(result.text(level), '  ')}"
+            for title, result in self.titled()
         )
+
+    def readings(self, level: float = 0.95) -> dict[str, Reading]:
+        """Read every metric of all members."""
+        return {
+            f"{member}{SEPARATOR}{name}": reading
+            for member, inner in self.leaves().items()
+            for name, reading in inner.readings(level).items()
+        }
+
+    def entries(self, level: float) -> dict[str, Any]:
+        """Give what the JSON object says of the result: the members one by one."""
+        members = {name: inner.entries(level) for name, inner in self.leaves().items()}
+        return {"metrics": self.as_dict(), "level": level, "members": members}
+
+    def value(self, name: str, *args: Any, **options: Any) -> Any:
+        """Compute a metric of a member, named ``member/metric``."""
+        inner, own = self._found(MetricName(name))
+        return inner.value(own.name, *args, **options)
 
     def __repr__(self) -> str:
         """Show the result of each member on one line."""
         return f"CollectionResult({dict(self.items())})"
-
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
 
     def _repr_html_(self) -> str:
         parts = (
@@ -89,3 +117,22 @@ class CollectionResult(Mapping[str, Any]):
             for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
+
+    def _names(self) -> list[str]:
+        return [
+            f"{member}{SEPARATOR}{name}"
+            for member, inner in self.leaves().items()
+            for name in inner._names()
+        ]
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        inner, own = self._found(metric)
+        read: Callable[[float], Reading] = inner._find(own)
+        return read
+
+    def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
+        """Find the result of the member that a metric names, and the metric in it."""
+        leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
+        if match is None or match[1] not in leaves:
+            raise unknown(metric, self._names())
+        return leaves[match[1]], attrs.evolve(metric, name=match[2])

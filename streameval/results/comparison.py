@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as escaping
 import math
 from collections.abc import Iterator, Mapping
 from functools import cached_property
@@ -15,6 +14,8 @@ import numpy.typing as npt
 from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError
+from streameval.render import notebook
+from streameval.render.text import named_columns
 from streameval.results.ranking import Ranking
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -188,11 +189,7 @@ class Comparison(Mapping[str, Difference]):
             )
             for name, item in self.items()
         ]
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        lines = [
-            "  ".join([row[0].ljust(widths[0]), *map(str.rjust, row[1:], widths[1:])])
-            for row in rows
-        ]
+        lines = named_columns(list(zip(*rows, strict=True)))
         left_out = self.n_only_a + self.n_only_b
         if left_out:
             lines.append(f"{left_out:,} queries are in one only, and left out")
@@ -209,7 +206,7 @@ class Comparison(Mapping[str, Difference]):
         return self.report()
 
     def _repr_html_(self) -> str:
-        return f"<pre>{escaping.escape(self.report())}</pre>"
+        return notebook.preformatted(self.report())
 
 
 def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0) -> Comparison:

@@ -2,24 +2,27 @@
 
 from __future__ import annotations
 
+import math
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics import classification as metrics
+from streameval.metrics import confusion as functions
 from streameval.metrics.classification import Average
-from streameval.results import (
-    confusion_html,
-    confusion_intervals,
-    confusion_plot,
-    confusion_text,
-    confusion_values,
-)
-from streameval.results.confusion_reading import AverageOption, Reading
-from streameval.results.confusion_values import ratio_value
+from streameval.metrics.confusion import AverageOption, LabelCounts, ratio_value
+from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import Interval, Metric, Reading
+from streameval.render import notebook, plots
+from streameval.render.blocks import ByClass, Description, Matrix, Row
+from streameval.render.text import Column, chance_title, check_count, lines_of, shorten
+from streameval.results.names import MetricName
+from streameval.results.result import Result, check_name, refuse_brackets, unknown_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -28,9 +31,11 @@ __all__ = ["Confusion"]
 
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
+_LABEL_WIDTH = 24
+
 
 @attrs.frozen(repr=False)
-class Confusion:
+class Confusion(Result):
     """Counts of truth against prediction, and every metric that they give.
 
     Made by `ConfusionAccumulator.compute`. The counts are sums of weights, int64 as long as
@@ -38,19 +43,24 @@ class Confusion:
     Metrics per class are one-vs-rest.
     """
 
-    _reading: Reading
+    TABLE = functions.TABLE
+    TASK = "classification"
+    PICTURES = ("matrix",)
+    ALONE = "a matrix shows one state"
+
+    _counts: LabelCounts
 
     __hash__ = None  # type: ignore[assignment] # as of NumPy's arrays, which it holds
 
     @property
     def n(self) -> int | float:
         """The sum of the weights of all examples."""
-        return self._reading.n
+        return self._counts.n
 
     @property
     def labels(self) -> tuple[Label, ...]:
         """The K classes, in the order of rows and columns."""
-        return self._reading.labels
+        return self._counts.labels
 
     @property
     def matrix(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -59,32 +69,32 @@ class Confusion:
         Shape ``(K, K)``, rows truth and columns prediction; for multilabel ``(K, 2, 2)``,
         one table ``[[tn, fp], [fn, tp]]`` a label.
         """
-        return self._reading.counts
+        return self._counts.matrix
 
     @property
     def tp(self) -> Counts:
         """True positives: of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._reading.outcomes.tp.to_numbers())
+        return self._positive_or_all(self._counts.outcomes.tp.to_numbers())
 
     @property
     def fp(self) -> Counts:
         """False positives: of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._reading.outcomes.fp.to_numbers())
+        return self._positive_or_all(self._counts.outcomes.fp.to_numbers())
 
     @property
     def fn(self) -> Counts:
         """False negatives: of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._reading.outcomes.fn.to_numbers())
+        return self._positive_or_all(self._counts.outcomes.fn.to_numbers())
 
     @property
     def tn(self) -> Counts:
         """True negatives: of the positive class of two, else an array of shape ``(K,)``."""
-        return self._positive_or_all(self._reading.outcomes.tn.to_numbers())
+        return self._positive_or_all(self._counts.outcomes.tn.to_numbers())
 
     @property
     def support(self) -> Counts:
         """The weight of the class in the truth: of the positive one of two, else ``(K,)``."""
-        return self._positive_or_all(self._reading.outcomes.support.to_numbers())
+        return self._positive_or_all(self._counts.outcomes.support.to_numbers())
 
     @property
     def n_averaged(self) -> int:
@@ -93,7 +103,7 @@ class Confusion:
         Those that occur in truth or prediction, all with ``include_unseen=True``; for
         multilabel, those with any known entry.
         """
-        return int(np.count_nonzero(self._reading.averaged))
+        return self._counts.n_averaged
 
     @property
     def accuracy(self) -> float:
@@ -101,17 +111,17 @@ class Confusion:
 
         For multilabel the share with every label right (subset accuracy).
         """
-        return confusion_values.accuracy(self._reading)
+        return functions.accuracy(self._counts)
 
     @property
     def hamming_loss(self) -> float:
         """The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy."""
-        return confusion_values.hamming_loss(self._reading)
+        return functions.hamming_loss(self._counts)
 
     @property
     def balanced_accuracy(self) -> float:
         """The mean recall of the classes that occur in the truth; nan of nothing."""
-        return confusion_values.balanced_accuracy(self._reading)
+        return functions.balanced_accuracy(self._counts)
 
     @property
     def matthews_corrcoef(self) -> float:
@@ -119,12 +129,12 @@ class Confusion:
 
         Gorodkin's R_K for more than two classes. 0.0 when either is one class throughout.
         """
-        return confusion_values.matthews_corrcoef(self._reading)
+        return functions.matthews_corrcoef(self._counts)
 
     @property
     def cohen_kappa(self) -> float:
         """The agreement beyond chance, at most 1; nan when both are one and the same class."""
-        return confusion_values.cohen_kappa(self._reading)
+        return functions.cohen_kappa(self._counts)
 
     @property
     def top_k_accuracy(self) -> float:
@@ -133,7 +143,7 @@ class Confusion:
         Ties at the cut get the credit they have on average over all orders, so a constant
         score gives ``k / K``. For predicted labels this is the accuracy.
         """
-        return confusion_values.top_k_accuracy(self._reading)
+        return functions.top_k_accuracy(self._counts)
 
     @overload
     def precision(
@@ -159,7 +169,7 @@ class Confusion:
         -------
         float in [0, 1], or an array of these
         """
-        return ratio_value(self._reading, metrics.PRECISION, average, zero_division)
+        return ratio_value(self._counts, metrics.PRECISION, average, zero_division)
 
     @overload
     def recall(self, average: None, *, zero_division: float = ...) -> npt.NDArray[np.float64]: ...
@@ -173,7 +183,7 @@ class Confusion:
         Parameters and result are those of `precision`; `zero_division` is the value where
         nothing is positive.
         """
-        return ratio_value(self._reading, metrics.RECALL, average, zero_division)
+        return ratio_value(self._counts, metrics.RECALL, average, zero_division)
 
     @overload
     def specificity(
@@ -189,7 +199,7 @@ class Confusion:
         Parameters and result are those of `precision`; `zero_division` is the value where
         nothing is negative.
         """
-        return ratio_value(self._reading, metrics.SPECIFICITY, average, zero_division)
+        return ratio_value(self._counts, metrics.SPECIFICITY, average, zero_division)
 
     @overload
     def jaccard(self, average: None, *, zero_division: float = ...) -> npt.NDArray[np.float64]: ...
@@ -203,7 +213,7 @@ class Confusion:
         Parameters and result are those of `precision`; `zero_division` is the value where the
         class occurs neither in truth nor in prediction.
         """
-        return ratio_value(self._reading, metrics.JACCARD, average, zero_division)
+        return ratio_value(self._counts, metrics.JACCARD, average, zero_division)
 
     @overload
     def f_score(
@@ -249,7 +259,7 @@ class Confusion:
         -------
         float in [0, 1], or an array of these
         """
-        return ratio_value(self._reading, metrics.f_ratio(beta, alpha), average, zero_division)
+        return ratio_value(self._counts, metrics.f_ratio(beta, alpha), average, zero_division)
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -281,33 +291,43 @@ class Confusion:
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
             weights are repeats of an example, but a fraction of an example is no draw.
         """
-        ends: tuple[Any, Any] = confusion_intervals.confidence(
-            self._reading, name, *args, level=level, **options
-        )
+        z = normal_quantile(level)
+        number = self.value(name, *args, **options)
+        if level == 0.0:
+            return number, number
+        if not self._counts.has_whole_weights:
+            raise InvalidInputError(
+                "`sample_weight` had fractions, and a fraction of an example is no draw: "
+                "there is no sampling interval."
+            )
+        sampling = self.TABLE[name].sampling
+        if sampling is None:
+            raise InvalidInputError(f"`{name}` has no sampling interval.")
+        ends: tuple[Any, Any] = sampling(self._counts, number, z, *args, **options)
         return ends
 
     @property
     def scope(self) -> str:
         """What precision and the like are of by default: the positive class, or a mean."""
-        return confusion_text.scope(self._reading)
-
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; averages are the default ones."""
-        counts: dict[str, int | float] = {"n": self.n}
-        if self._reading.config.is_binary:
-            counts |= {name: getattr(self, name) for name in ("tp", "fp", "fn", "tn")}
-        else:
-            counts["n_averaged"] = self.n_averaged
-        return counts | {name: self.value(name) for name in self.metric_names}
+        if self._counts.config.is_binary:
+            return f"precision and the like are of class {shorten(self._counts.config.pos_label)}"
+        classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
+        return f"precision and the like are means over {classes} (macro)"
 
     @property
     def metric_names(self) -> tuple[str, ...]:
         """The scalar metrics that are defined for this kind of labels, in order of report."""
-        return confusion_values.metric_names(self._reading)
+        return tuple(row.name for row in self._metrics)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
-        """Compute a metric by name."""
-        return confusion_values.value(self._reading, name, *args, **options)
+        """Compute a metric by name, with the arguments of the method of that name."""
+        row = self.TABLE.get(name)
+        if row is None or row.is_count:
+            names = ", ".join(row.name for row in self.TABLE.values() if not row.is_count)
+            raise InvalidInputError(f"`name` must be one of {names}, got {name!r}.")
+        if (args or options) and not (row.arguments or row.averages):
+            raise InvalidInputError(f"`{name}` takes no arguments.")
+        return row.value(self._counts, *args, **options)
 
     def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
         """Lay the metrics out as a text table of at most 80 columns.
@@ -319,7 +339,10 @@ class Confusion:
         max_classes : int
             How many classes get a line of their own; the rest is counted.
         """
-        return confusion_text.report(self._reading, level=level, max_classes=max_classes)
+        normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+        check_count(max_classes, name="max_classes")
+        parts = [*self._class_lines(max_classes), "", *self._metric_lines(level), self.scope]
+        return "\n".join(parts)
 
     def plot(self, ax: Axes | None = None, *, normalize: bool = True) -> Axes:
         """Draw the matrix; needs matplotlib (``pip install streameval[plot]``).
@@ -335,7 +358,56 @@ class Confusion:
         -------
         matplotlib Axes
         """
-        return confusion_plot.plot(self._reading, ax, normalize=normalize)
+        if self.matrix.ndim == 3:
+            raise InvalidInputError("`plot` draws one matrix; multilabel counts have one a label.")
+        title = f"accuracy {self.accuracy:.4f}"
+        return plots.matrix(Matrix(self.labels, self.matrix), ax, title, normalize=normalize)
+
+    def text(self, level: float) -> str:
+        """Lay the result out as a text table, with intervals of a level."""
+        return self.report(level=level)
+
+    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
+        """Draw the matrix."""
+        self.plot(ax)
+
+    def scope_of(self, metrics: Iterable[MetricName]) -> str:
+        """Say what those metrics are of that have averages, where none was chosen."""
+        left_open = any(m.of is None and self.TABLE[m.name].averages for m in metrics)
+        return self.scope if left_open else ""
+
+    def meaning(self, name: str) -> str:
+        """Say what a metric means, and how it is averaged where there are several classes."""
+        row = self.TABLE[name]
+        if not row.averages or self._is_binary:
+            return row.meaning
+        return f"{row.meaning} Here macro: {row.averages['macro']}."
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: metrics, the matrix, and what is known of each class."""
+        labels, weights = self.labels, self._class_weights()
+        columns = [
+            [Reading(weight, is_count=True) for weight in weights],
+            *(self._class_readings(row, level) for row in self.TABLE.by_class),
+        ]
+        rows = {row.name: row for row in self.TABLE.listed(self._counts) if row.heading}
+        has_matrix = self.matrix.ndim == 2 and len(labels) > 0
+        return Description(
+            heading=self._heading,
+            common_heading="Classification",
+            rows={name: Row(row.heading, self._shown(row, level)) for name, row in rows.items()},
+            caption=self._caption,
+            common_caption="Precision and the like are of the positive class of each state.",
+            beside=[Matrix(labels, self.matrix) if has_matrix else None],
+            form=(self.matrix.ndim, self._is_binary),
+            classes=labels,
+            by_class=ByClass(
+                columns=("Examples", *(row.heading for row in self.TABLE.by_class)),
+                rows=dict(zip(labels, zip(*columns, strict=True), strict=True)),
+                weights=dict(zip(labels, weights, strict=True)),
+                drawn=("Recall", "Precision"),
+            ),
+        )
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -344,15 +416,164 @@ class Confusion:
             f"accuracy={self.accuracy:.6g}, f_score={self.f_score():.6g})"
         )
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
     def _repr_html_(self) -> str:
-        return confusion_html.page(self._reading)
+        size = f"{self.n:,} examples, {len(self.labels)} classes"
+        matrix = Matrix(self.labels, self.matrix)
+        shown = "" if self.matrix.ndim == 3 else notebook.matrix_table(matrix)
+        rows = [
+            (row.name, _decimals(row.value(self._counts)), self._interval(row, 0.95))
+            for row in self._metrics
+        ]
+        return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
+
+    @property
+    def _source(self) -> LabelCounts:
+        return self._counts
+
+    @property
+    def _is_binary(self) -> bool:
+        return self._counts.config.is_binary
+
+    @property
+    def _metrics(self) -> list[Metric]:
+        return [row for row in self.TABLE.listed(self._counts) if not row.is_count]
 
     def _positive_or_all(self, numbers: npt.NDArray[Any]) -> Counts:
-        if not self._reading.config.is_binary:
+        if not self._is_binary:
             return numbers
-        number: int | float = numbers[self._reading.config.positive_place].item()
+        number: int | float = numbers[self._counts.config.positive_place].item()
         return number
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find what reads a metric, of an average or a class if one is named."""
+        check_name(metric, self._names())
+        row, of = self.TABLE[metric.name], metric.of
+        if not row.averages:
+            refuse_brackets(metric)
+        classes = list(map(str, self.labels))
+        if of is not None and classes and of not in (*row.averages, *classes):
+            raise unknown_class(of, classes, row.averages)
+        if of is None or of in row.averages:
+            options = {} if of is None else {"average": of}
+            return lambda level: self._reading(
+                row, self._number(row.name, **options), level, **options
+            )
+        if of not in classes:  # none has been met yet
+            return lambda _: Reading(math.nan)
+        return lambda level: self._class_readings(row, level, zero_division=0.0)[classes.index(of)]
+
+    def _number(self, name: str, **options: Any) -> Any:
+        return self.TABLE[name].value(self._counts, **options)
+
+    def _class_readings(
+        self, row: Metric, level: float, *, zero_division: float = math.nan
+    ) -> list[Reading]:
+        """Read a metric of each class."""
+        options: Any = {"average": None, "zero_division": zero_division}
+        values = row.value(self._counts, **options).tolist()
+        ends: list[Interval | None] = [None] * len(values)
+        if level and self._counts.has_whole_weights:
+            low, high = self.confidence(row.name, level=level, **options)
+            pairs = zip(low.tolist(), high.tolist(), strict=True)
+            ends = [None if math.isnan(pair[0]) else pair for pair in pairs]
+        why_none = row.why_none if level else ""
+        return [Reading(*pair, why_none) for pair in zip(values, ends, strict=True)]
+
+    def _shown(self, row: Metric, level: float) -> Reading:
+        """Read a metric for a page, where what `zero_division` stands for is undefined."""
+        if row.averages and math.isnan(row.value(self._counts, zero_division=math.nan)):
+            return Reading(math.nan)
+        return self._reading(row, row.value(self._counts), level)
+
+    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - classes have no intervals
+        return {
+            "scope": self.scope,
+            "classes": list(self.labels),
+            "matrix": self.matrix.tolist(),
+            "per_class": self._per_class(),
+        }
+
+    def _per_class(self) -> dict[str, dict[str, float]]:
+        columns = {
+            row.name: row.value(self._counts, average=None).tolist() for row in self.TABLE.by_class
+        }
+        columns["support"] = self._class_weights()
+        rows = [
+            dict(zip(columns, values, strict=True))
+            for values in zip(*columns.values(), strict=True)
+        ]
+        return dict(zip(map(str, self.labels), rows, strict=True))
+
+    def _class_weights(self) -> list[float]:
+        """Give the weight of each class in the truth, of two as well."""
+        weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
+        return weights
+
+    @property
+    def _heading(self) -> str:
+        if self.matrix.ndim == 3:
+            return f"Multilabel classification, {len(self.labels):,} labels"
+        if self._is_binary:
+            return "Binary classification"
+        return f"Classification into {len(self.labels):,} classes"
+
+    @property
+    def _caption(self) -> str:
+        """Say over what precision and the like are averaged."""
+        if not self._is_binary:
+            return "Precision and the like are means over the classes (macro)."
+        of = shorten(self._counts.config.pos_label)
+        return f"Precision and the like are of class {of}, the positive one."
+
+    def _class_lines(self, max_classes: int) -> list[str]:
+        """Lay out the metrics of each class, and their means."""
+        counts = self._counts
+        support, rows = counts.outcomes.support, self.TABLE.by_class
+        total = sum(support.units()) * support.unit
+        total_text = f"{int(total) if support.is_whole else float(total):,}"
+        weights = [f"{weight:,}" for weight in support.to_numbers()]
+        last = max(len("support"), len(total_text), *map(len, weights))
+        width = min(_LABEL_WIDTH, 80 - 11 * len(rows) - 4 - last)
+        shown = np.flatnonzero(counts.averaged)
+        places = shown[:max_classes]
+        columns = []
+        for row in rows:
+            values = row.value(counts, average=None)[places].tolist()
+            means = [row.value(counts, average=how) for how in ("macro", "weighted")]
+            columns.append([row.name, *map(_decimals, (*values, *means))])
+        names = [shorten(counts.labels[k], width) for k in places]
+        # the first column of numbers stands two characters off
+        wide = [Column(cells, width=9 if k else 11) for k, cells in enumerate(columns)]
+        lines = lines_of(
+            [
+                Column(["class", *names, "macro mean", "weighted mean"], is_left=True),
+                *wide,
+                Column(
+                    ["support", *(weights[k] for k in places), total_text, total_text], width=last
+                ),
+            ]
+        )
+        if len(shown) > max_classes:
+            lines.insert(1 + max_classes, f"... and {len(shown) - max_classes:,} more")
+        return lines
+
+    def _metric_lines(self, level: float) -> list[str]:
+        rows = self._metrics
+        values = [_decimals(row.value(self._counts)) for row in rows]
+        columns = [
+            Column(["metric", *(row.name for row in rows)], is_left=True),
+            Column(["value", *values], width=7),
+        ]
+        if level and self._counts.has_whole_weights:
+            ends = [self._interval(row, level) for row in rows]
+            columns.append(Column([chance_title(level), *ends], is_left=True))
+        return lines_of(columns)
+
+    def _interval(self, row: Metric, level: float) -> str:
+        ends = self._sampling(row, level)
+        return "" if ends is None else f"[{_decimals(ends[0])}, {_decimals(ends[1])}]"
+
+
+def _decimals(value: float) -> str:
+    """Write a metric with four decimals."""
+    return f"{value:.4f}"

@@ -2,6 +2,11 @@
 
 from __future__ import annotations
 
+import functools
+import math
+import textwrap
+from collections.abc import Callable, Iterator
+from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -9,15 +14,39 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import number_of_bins
-from streameval.errors import InvalidInputError
+from streameval.configs.confusion import ConfusionConfig
+from streameval.configs.options import finite_number, one_of, real_number
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.points import CellTable
-from streameval.results import curve_findings, curve_plot, curve_text
-from streameval.results import curve_values as values
+from streameval.metrics.confusion import LabelCounts
+from streameval.metrics.delong import auc_interval
+from streameval.metrics.intervals import normal_quantile, wilson
+from streameval.metrics.points import CellTable, Points
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.metrics.thresholds import outcome_at
+from streameval.render import notebook, plots
+from streameval.render.blocks import (
+    BandedLine,
+    Curves,
+    Description,
+    Findings,
+    Line,
+    Lines,
+    Reliability,
+    ReliabilityDiagram,
+    Row,
+    ScoreShares,
+    thinned,
+)
+from streameval.render.text import Column, interval_text, lines_of, number, plural
 from streameval.results.confusion import Confusion
+from streameval.results.names import MetricName
+from streameval.results.result import Result, check_name, refuse_brackets
+from streameval.states.calibration import bin_places
+from streameval.states.confusion import MatrixCounts
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,28 +56,41 @@ __all__ = ["Curve"]
 Floats = npt.NDArray[np.float64]
 Number = int | float
 
-METRICS = (
-    "roc_auc",
-    "average_precision",
-    "average_precision_interpolated",
-    "average_precision_11pt",
-    "pr_auc",
-    "ks",
+_BINS = 15
+_MOST_POINTS = 2_000
+_HISTOGRAM_BINS = 50
+_TIES_WORTH_SAYING = 0.001
+_SATURATION_WORTH_SAYING = 0.01
+_NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
+
+PR = Curves(
+    "Precision over recall",
+    "Recall",
+    "Precision",
+    "average precision",
+    "Precision over recall",
 )
-"""The metrics without arguments, in order of report."""
+ROC = Curves(
+    "ROC curve",
+    "False positive rate",
+    "True positive rate",
+    "ROC AUC",
+    "ROC curves",
+    has_chance=True,
+)
 
-LOSSES = ("log_loss", "brier", "ece")
-"""Those of probabilities."""
 
-
-@attrs.frozen(repr=False, eq=False)
-class Curve:
+@attrs.frozen(repr=False, eq=False, slots=False)
+class Curve(Result):
     """Outcomes at every threshold, and every metric that they give.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats that carry the interval in
     which the exact value on all the data lies. While every distinct score has a cell of its own
     the interval is one point, and the value is scikit-learn's. nan marks what is undefined.
     """
+
+    TASK = "binary"
+    PICTURES = ("pr", "roc", "det", "reliability", "score")
 
     _table: CellTable
     _skipped: FixedPoint
@@ -167,19 +209,19 @@ class Curve:
         Bounded
             0.5 for chance and 1 for a perfect order; nan unless both classes occur.
         """
-        most = values.false_positive_rate(max_fpr)
+        most = _false_positive_rate(max_fpr)
         return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, most))
 
     def precision_at(self, threshold: float) -> Bounded:
         """Compute the share of positives among scores of at least a threshold, 0 of none."""
-        return thresholds.precision_at(self._table, values.threshold_value(threshold))
+        return thresholds.precision_at(self._table, _threshold_value(threshold))
 
     def recall_at(self, threshold: float) -> Bounded:
         """Compute the share of the positives that score at least a threshold.
 
         nan without a positive.
         """
-        return thresholds.recall_at(self._table, values.threshold_value(threshold))
+        return thresholds.recall_at(self._table, _threshold_value(threshold))
 
     def f_at(self, threshold: float, beta: float = 1.0) -> Bounded:
         """Compute F at a threshold, 0 where nothing is positive or predicted so.
@@ -191,22 +233,22 @@ class Curve:
         beta : float
             At least 0; 1 weighs precision and recall alike.
         """
-        threshold = values.threshold_value(threshold)
-        return thresholds.f_at(self._table, threshold, values.beta_value(beta))
+        threshold = _threshold_value(threshold)
+        return thresholds.f_at(self._table, threshold, _beta_value(beta))
 
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
 
         0 where no threshold reaches `p`, and nan without a positive.
         """
-        least = values.rate(p, name="p")
+        least = _rate(p, name="p")
         return envelope.of_shares(
             self._table, lambda points: curves.recall_at_precision(points, least)
         )
 
     def precision_at_recall(self, r: float) -> Bounded:
         """Find the highest precision with a recall of at least `r`; nan without a positive."""
-        least = values.rate(r, name="r")
+        least = _rate(r, name="r")
         return envelope.of_shares(
             self._table, lambda points: curves.precision_at_recall(points, least)
         )
@@ -217,7 +259,7 @@ class Curve:
         Of several with the highest recall that of the highest precision; nan if no threshold
         reaches `p`. The interval is the hull of the cells that can hold it, if there is one.
         """
-        return thresholds.threshold_at_precision(self._table, values.rate(p, name="p"))
+        return thresholds.threshold_at_precision(self._table, _rate(p, name="p"))
 
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.
@@ -230,7 +272,8 @@ class Curve:
             Where it is reached, the highest of several. Its interval is the hull of the cells
             that can hold it.
         """
-        return thresholds.best_f(self._table, values.beta_value(beta))
+        beta = _beta_value(beta)
+        return self._best_f1 if beta == 1.0 else thresholds.best_f(self._table, beta)
 
     def confusion_at(
         self, threshold: float, *, bound: Literal["low", "high"] | None = None
@@ -251,7 +294,24 @@ class Curve:
             When the threshold divides a cell and `bound` is left out; the message names the
             nearest thresholds whose counts are exact.
         """
-        return values.confusion_at(self._table, threshold, bound)
+        threshold = _threshold_value(threshold)
+        if bound is not None:
+            one_of(bound, ("low", "high"), name="bound")
+        table = self._table
+        outcome = outcome_at(table, threshold)
+        is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
+        if not is_exact and bound is None:
+            cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
+            below, above = float(table.lo[cell]), float(table.lo[cell - 1]) if cell else math.inf
+            is_above = above > table.hi[cell]  # no threshold is above a score of infinity
+            nearest = f"ones are {below!r} and {above!r}" if is_above else f"one is {below!r}"
+            raise InvalidInputError(
+                f"`threshold` must not divide a cell, got {threshold!r}. The nearest exact "
+                f'{nearest}; bound="low" and bound="high" give the ends.'
+            )
+        if bound == "high":
+            return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
+        return _confusion(table, threshold, outcome.least_tp, outcome.most_fp)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the ROC curve.
@@ -304,29 +364,28 @@ class Curve:
             For an unknown name, a level outside [0, 1), or weights with fractions: whole
             weights are repeats of an example, but a fraction of an example is no draw.
         """
-        return values.confidence(self._table, name, *args, level=level)
-
-    def as_dict(self) -> dict[str, Number]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are the bounds."""
-        numbers: dict[str, Number] = {
-            "n": self.n,
-            "n_pos": self.n_pos,
-            "n_neg": self.n_neg,
-            "n_skipped": self.n_skipped,
-            "cells": self.cells,
-        }
-        for name, number in self.metrics().items():
-            numbers[name] = float(number)
-            numbers |= {f"{name}_low": number.low, f"{name}_high": number.high}
-        return numbers
+        row = self.TABLE.get(name) if isinstance(name, str) else None
+        if row is None or row.sampling is None:
+            names = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
+            raise InvalidInputError(
+                f"`name` must be a metric with a sampling interval ({names}), got {name!r}."
+            )
+        z = normal_quantile(level)
+        if not self._table.is_whole:
+            raise InvalidInputError(
+                "`sample_weight` had fractions, and a fraction of an example is no draw: "
+                f"`{name}` has no sampling interval."
+            )
+        if len(args) != len(row.arguments):
+            raise InvalidInputError(
+                f"`{name}` takes {len(row.arguments)} arguments beside its name, got {len(args)}."
+            )
+        return row.sampling(self._table, z, *args)
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute every metric that needs no argument, by name."""
-        found = {name: getattr(self, name) for name in METRICS}
-        found["best_f"], found["best_f_threshold"] = self.best_f()
-        if self._table.scale == "probability":
-            found |= {"log_loss": self.log_loss, "brier": self.brier, "ece": self.ece()}
-        return found
+        rows = (row for row in self.TABLE.listed(self) if not row.is_count)
+        return {row.name: row.value(self) for row in rows}
 
     def report(self, *, level: float = 0.95) -> str:
         """Lay the metrics out as a text table of at most 80 columns.
@@ -336,11 +395,32 @@ class Curve:
         level : float
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
-        return curve_text.report(self._table, self.metrics(), self.n_skipped, level=level)
+        normal_quantile(level)  # refuses what is no level, even where no interval will be shown
+        metrics = self.metrics()
+        columns = [
+            Column(["metric", *metrics], is_left=True),
+            Column(["value", *map(number, metrics.values())], width=9),
+        ]
+        if not self.exact:
+            ends = (interval_text(value.low, value.high) for value in metrics.values())
+            columns.append(Column(["certified interval", *ends], is_left=True))
+        lines = [*textwrap.wrap(self._sizes, 80), "", *lines_of(columns)]
+        sampled = self._reading(self.TABLE["roc_auc"], metrics["roc_auc"], level).sampling
+        if sampled:
+            share = f"{100 * level:.6g}%"
+            lines += ["", f"{share} sampling interval of roc_auc: {interval_text(*sampled)}"]
+        return "\n".join(lines)
 
     def explain(self) -> str:
         """Say in words what limits these numbers, and what would mend it."""
-        return curve_findings.explain(self._table)
+        return "\n".join(
+            textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
+            for line in self.findings()
+        )
+
+    def findings(self) -> Iterator[str]:
+        """Say in sentences what limits these numbers: classes, ties, saturation, the budget."""
+        return _findings(self._table)
 
     def plot(
         self,
@@ -366,7 +446,77 @@ class Curve:
         -------
         matplotlib Axes
         """
-        return curve_plot.plot(self._table, ax, kind=kind, label=label)
+        one_of(kind, self.PICTURES, name="kind")
+        if kind == "score":
+            return plots.scores(_score_shares(self._table), ax, label=label)
+        if kind == "reliability":
+            if self._table.scale != "probability":
+                raise InvalidInputError(
+                    '`kind` "reliability" needs probabilities, not scores="real".'
+                )
+            return plots.reliability(
+                _reliability(self._table),
+                ax,
+                across="mean score",
+                up="share of positives",
+                title="reliability, and the share of the examples in each bin",
+                label=label,
+                bars={"alpha": 0.6},
+            )
+        if not (self.n_pos and self.n_neg):
+            raise InvalidInputError("`plot` needs examples of both classes.")
+        line, look = _PLOTTED[kind](self)
+        return plots.lines(line, ax, label=label, **look)
+
+    def text(self, level: float) -> str:
+        """Lay the result out as a text table, with intervals of a level."""
+        return self.report(level=level)
+
+    def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
+        """Draw one kind of curve."""
+        self.plot(ax, kind=kind, label=label)
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: curves, metrics, distributions, and what limits them."""
+        numbers = self._numbers()
+        has_both = bool(self.n_pos and self.n_neg)
+        is_probability = self._table.scale == "probability" and bool(self.n)
+        rows = (row for row in self.TABLE.listed(self) if row.heading)
+        return Description(
+            heading="Precision, recall and ROC",
+            rows={
+                row.name: Row(
+                    row.heading,
+                    self._reading(row, numbers[row.name], level),
+                    is_rare=row.is_rare,
+                )
+                for row in rows
+            },
+            above=[
+                Lines(PR, {"": (self.pr_line() if has_both else None, self.average_precision)}),
+                Lines(ROC, {"": (self.roc_line() if has_both else None, self.roc_auc)}),
+            ],
+            beside=[
+                ReliabilityDiagram(_reliability(self._table), "Mean score", "Share of positives")
+                if is_probability
+                else None,
+                _score_shares(self._table),
+            ],
+            below=[Findings(tuple(self.findings()))],
+            form=self._table.scale,
+        )
+
+    def pr_line(self) -> BandedLine:
+        """Trace precision over recall; both classes must occur."""
+        return _banded(self._table, _pr_line, upper=_pr_steps)
+
+    def roc_line(self) -> BandedLine:
+        """Trace the true over the false positive rate; both classes must occur."""
+        return _banded(self._table, _roc_line)
+
+    def det_line(self) -> BandedLine:
+        """Trace the false negative over the false positive rate, both on normal scales."""
+        return _banded(self._table, _det_line)
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -376,14 +526,484 @@ class Curve:
             f"average_precision={self.average_precision:.6g})"
         )
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
     def _repr_html_(self) -> str:
-        return curve_text.html(self._table, self.metrics(), self.n_skipped)
+        rows = [
+            (name, number(value), "" if value.exact else interval_text(value.low, value.high))
+            for name, value in self.metrics().items()
+        ]
+        return notebook.table(rows, caption=self._sizes)
+
+    @property
+    def _sizes(self) -> str:
+        cells = plural(self.cells, "cell")
+        parts = [f"n = {self.n:,} ({self.n_pos:,} positive)"]
+        if self.n_skipped:
+            parts.append(f"{self.n_skipped:,} skipped")
+        parts.append(f"exact, {cells}" if self.exact else f"{cells} of several scores")
+        return ", ".join(parts)
+
+    @functools.cached_property
+    def _best_f1(self) -> tuple[Bounded, Bounded]:
+        return thresholds.best_f(self._table, 1.0)
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find what reads a metric, at a threshold or the like if it takes one."""
+        row = self.TABLE.get(metric.call[0]) if metric.call else None
+        if row is None or metric.call is None or not row.needs_argument:
+            known = self._names()
+            called = [f"{row.name}(x)" for row in self.TABLE.values() if row.needs_argument]
+            check_name(metric, known if metric.name in known else [*known, *called])
+            return super()._find(metric)
+        refuse_brackets(metric)
+        text = metric.call[1]
+        try:
+            argument = float(text)
+        except ValueError:
+            raise UnknownMetricError(f"{metric.name!r}: {text!r} is no number.") from None
+        return functools.partial(self._called, row, argument)
+
+    def _called(self, row: Metric, argument: float, level: float) -> Reading:
+        """Read a metric that takes an argument."""
+        try:
+            value = row.value(self, argument)
+        except InvalidInputError as error:  # in the words of the metric
+            raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
+        return self._reading(row, value, level, argument)
 
     def _probabilities(self, name: str) -> CellTable:
         if self._table.scale != "probability":
             raise InvalidInputError(f'`{name}` needs probabilities, and scores="real" are none.')
         return self._table
+
+
+def _findings(table: CellTable) -> Iterator[str]:
+    """Give one sentence after the other."""
+    if not len(table.lo):
+        yield "Nothing has been counted yet."
+        return
+    yield from _about_classes(table)
+    yield from _about_scores(table)
+    yield from _about_cells(table)
+
+
+def _about_classes(table: CellTable) -> Iterator[str]:
+    for count, absent, lost in (
+        (table.n_pos, "positive", "Every metric but the losses"),
+        (table.n_neg, "negative", "ROC AUC and KS"),
+    ):
+        if not count:
+            yield f"No {absent} has been seen: one class only. {lost} cannot be computed."
+
+
+def _about_scores(table: CellTable) -> Iterator[str]:
+    least, most = float(table.lo[-1]), float(table.hi[0])
+    if least == most:
+        yield f"All scores are {least:.6g}: a constant ranks nothing."
+    pos, neg = table.pos.near_floats(), table.neg.near_floats()
+    if table.scale == "probability":
+        ends = ~table.is_wide & ((table.lo == 0.0) | (table.lo == 1.0))
+        share = math.fsum((pos + neg)[ends]) / table.n
+        if share >= _SATURATION_WORTH_SAYING:
+            yield (
+                f"{share:.1%} of the scores are exactly 0 or 1: the model is saturated, or its "
+                "scores were rounded, and their order is lost. Scores before the sigmoid keep it."
+            )
+    elif least < 0.0 or most > 1.0:
+        yield (
+            f"Scores reach from {least:.6g} to {most:.6g}: they look like logits or margins. "
+            "Ranking metrics do not mind; log loss, Brier and ECE need probabilities."
+        )
+    else:
+        yield (
+            'All scores lie in [0, 1]: scores="probability" would give log loss, Brier and ECE '
+            "too, and finer cells near 1."
+        )
+    pairs = _pairs(table)
+    tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
+    if tied >= _TIES_WORTH_SAYING and least < most:
+        yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
+
+
+def _about_cells(table: CellTable) -> Iterator[str]:
+    if table.is_exact:
+        yield f"Every number is exact: each of {len(table.lo):,} distinct scores has its own cell."
+        return
+    wide = int(np.count_nonzero(table.is_wide))
+    yield (
+        f"{wide:,} of {len(table.lo):,} cells hold several scores; the widest spans "
+        f"{table.resolution:.3g}."
+    )
+    if _pairs(table):
+        auc = envelope.roc_auc(table)
+        yield (
+            f"ROC AUC is open by {auc.high - auc.low:.2g}: so many of the pairs of a positive "
+            "and a negative share a cell of several scores."
+        )
+    if table.level:
+        finer = table.cells.n_cells_at(table.level - 1)
+        yield (
+            f"budget={finer:,} would have kept these data one bit finer, which halves the "
+            "intervals where scores are spread evenly."
+        )
+
+
+def _pairs(table: CellTable) -> float:
+    return float(table.n_pos) * float(table.n_neg)
+
+
+def _banded(
+    table: CellTable,
+    line: Callable[[Points], Line],
+    upper: Callable[[Points], Line] | None = None,
+) -> BandedLine:
+    """Trace the estimate, and what lies between the extreme data sets."""
+    estimate = thinned(*line(table.estimate), _MOST_POINTS)
+    if table.is_exact:
+        return BandedLine(estimate, None)
+    low, high = (
+        thinned(*trace(points), _MOST_POINTS)
+        for trace, points in ((line, table.low), (upper or line, table.high))
+    )
+    x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
+    return BandedLine(estimate, (x, y))
+
+
+def _roc_line(points: Points) -> Line:
+    fpr, tpr, _ = curves.roc_curve(points)
+    return fpr, tpr
+
+
+def _pr_line(points: Points) -> Line:
+    """List recall and precision, from a recall of 0 on."""
+    recall, precision = points.recall, points.precision
+    return np.append(0.0, recall), np.append(precision[0], precision)
+
+
+def _pr_steps(points: Points) -> Line:
+    """Give each recall the precision at the next point.
+
+    As true positives come in, precision rises along a line that is curved upwards: it passes
+    the straight one, but not its own end.
+    """
+    recall, precision = _pr_line(points)
+    return np.repeat(recall, 2)[:-1], np.repeat(precision, 2)[1:]
+
+
+def _det_line(points: Points) -> Line:
+    """List the error rates that are neither 0 nor 1, on normal scales."""
+    fpr, tpr, _ = curves.roc_curve(points)
+    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
+    quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
+    x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MOST_POINTS)
+    return quantile(x), quantile(y)
+
+
+def _score_shares(table: CellTable) -> ScoreShares:
+    """Share out the scores of each class among bins; a cell is filled evenly."""
+    ends = np.concatenate([table.lo, table.hi])
+    finite = ends[np.isfinite(ends)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    halves = np.linspace(low / 2, high / 2 if high > low else low / 2 + 0.5, _HISTOGRAM_BINS + 1)
+    edges = 2 * halves  # the whole span might be infinite
+    from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
+    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each], dtype=np.float64)
+    totals = table.estimate.n_pos, table.estimate.n_neg
+    positives, negatives = (
+        -np.diff(part) / (total or 1.0) for part, total in zip(outcomes.T, totals, strict=True)
+    )
+    return ScoreShares(edges, positives, negatives)
+
+
+def _reliability(table: CellTable) -> Reliability:
+    """Compare scores that are probabilities, a cell as its middle, with what happened."""
+    middle = (table.lo + table.hi) / 2
+    pos = table.pos.near_floats()
+    weight = pos + table.neg.near_floats()
+    bins = bin_places(middle, _BINS)
+    total, positive, score = (
+        np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
+    )
+    held = total > 0
+    return Reliability(
+        predicted=score[held] / total[held],
+        observed=positive[held] / total[held],
+        weight=total[held],
+        share=total / (total.sum() or 1.0),
+    )
+
+
+def _plot_pr(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "recall", "up": "precision"}
+    return curve.pr_line(), axes | {"title": f"average precision {curve.average_precision:.4f}"}
+
+
+def _plot_roc(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "false positive rate", "up": "true positive rate", "has_chance": True}
+    return curve.roc_line(), axes | {"title": f"ROC AUC {curve.roc_auc:.4f}"}
+
+
+def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
+    axes = {"across": "false positive rate", "up": "false negative rate", "is_normal": True}
+    return curve.det_line(), axes | {"title": "detection error tradeoff"}
+
+
+_PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
+"""The line of a curve, and how it is drawn."""
+
+
+def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:
+    every_tp, every_fp = (part[len(table.lo)] for part in table.cumulated)
+    cells = (every_fp - fp, fp, every_tp - tp, tp)
+    n, right = every_tp + every_fp, tp + cells[0]
+    limit = float(np.finfo(np.float64).max)
+    config = ConfusionConfig.of(
+        classes=2,
+        multilabel=False,
+        threshold=min(max(threshold, -limit), limit),
+        pos_label=1,
+        from_scores=True,
+        top_k=1,
+        ignore_label=None,
+        include_unseen=False,
+    )
+    matrix = FixedPoint.concatenate([cell.reshape(1) for cell in cells]).reshape(2, 2)
+    credit = FixedPoint.concatenate([right.reshape(1), FixedPoint.zeros(1)]).reshape(1, 2)
+    return Confusion(LabelCounts.of(config, MatrixCounts(n, matrix, credit)))
+
+
+def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
+    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
+    return _hull([auc_interval(*pair, z) for pair in zip(extremes, areas, strict=True)])
+
+
+def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome = outcome_at(table, _threshold_value(threshold))
+    return _hull(
+        [
+            wilson(float(tp / (tp + fp)), float(tp + fp), z) if tp + fp else (math.nan, math.nan)
+            for tp, fp in (outcome.low, outcome.high)
+        ]
+    )
+
+
+def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome, n_pos = outcome_at(table, _threshold_value(threshold)), table.estimate.n_pos
+    if not n_pos:
+        return math.nan, math.nan
+    return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
+
+
+def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
+    """Cover all intervals; nan if there is none on one of the data sets."""
+    lows, highs = zip(*intervals, strict=True)
+    if any(map(math.isnan, lows)):
+        return math.nan, math.nan
+    return min(lows), max(highs)
+
+
+def _threshold_value(value: Any) -> float:
+    """Check a threshold: any number but nan."""
+    number = real_number(value, name="threshold")
+    if math.isnan(number):
+        raise InvalidInputError("`threshold` must be a number, got nan.")
+    return number
+
+
+def _rate(value: Any, *, name: str) -> float:
+    """Check a share in [0, 1]."""
+    number = finite_number(value, name=name)
+    if not 0.0 <= number <= 1.0:
+        raise InvalidInputError(f"`{name}` must lie in [0, 1], got {number!r}.")
+    return number
+
+
+def _false_positive_rate(value: Any) -> float:
+    """Check a rate above 0; of smaller ones than 2**-1000 the areas are no floats."""
+    number = finite_number(value, name="max_fpr")
+    if not 2.0**-1000 <= number <= 1.0:
+        raise InvalidInputError(f"`max_fpr` must lie in [2**-1000, 1], got {number!r}.")
+    return number
+
+
+def _beta_value(value: Any) -> float:
+    """Check a beta; from 2**100 on F is recall to the last bit, and its square stays finite."""
+    number = real_number(value, name="beta")
+    if not number >= 0:
+        raise InvalidInputError(f"`beta` must be at least 0, got {number!r}.")
+    return min(number, 2.0**100)
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    defaults: dict[str, Any] = {"certified": True, "better": "higher"}
+    return Metric(name=name, **defaults | row)
+
+
+def _has_probabilities(curve: Curve) -> bool:
+    return curve._table.scale == "probability"
+
+
+Curve.TABLE = Table(
+    EXAMPLES,
+    count_row("n_pos", "Positives", "The weight of the positives."),
+    count_row("n_neg", "", "The weight of the negatives."),
+    count_row(
+        "n_skipped",
+        "Skipped, without a score",
+        "The weight of the examples left out for a score that is NaN.",
+        is_rare=True,
+    ),
+    count_row("cells", "Cells", "The number of cells."),
+    _metric(
+        "roc_auc",
+        heading="ROC AUC",
+        help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
+        notes="The probability that a positive scores above a negative, ties counting half.",
+        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
+        sampling=_auc_confidence,
+        why_none=_NO_INTERVAL,
+        oracle="scikit-learn, roc_auc_score",
+        headline=1,
+    ),
+    _metric(
+        "average_precision",
+        heading="Average precision",
+        help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
+        formula=r"\sum_i (R_i - R_{i-1}) P_i",
+        oracle="scikit-learn, average_precision_score",
+        headline=2,
+    ),
+    _metric(
+        "average_precision_interpolated",
+        heading="Average precision, interpolated",
+        help="As average_precision, of the highest precision at that recall or above.",
+        formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "average_precision_11pt",
+        heading="Average precision, 11 points",
+        help="The mean, over recalls of 0, 0.1, ..., 1, of the highest precision from there on.",
+        formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "pr_auc",
+        heading="PR AUC, trapezoids",
+        help="The area of the trapezoids under the precision-recall points; nan without a "
+        "positive.",
+        notes="It interpolates linearly where average_precision steps.",
+        formula=r"\sum_i (R_i - R_{i-1}) \tfrac{P_i + P_{i-1}}2",
+        oracle="scikit-learn, auc of precision_recall_curve",
+    ),
+    _metric(
+        "ks",
+        heading="KS statistic",
+        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the greatest |tpr - fpr|.",
+        formula=r"\max_i |TPR_i - FPR_i|",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "best_f",
+        heading="Best F1",
+        help="The highest F and its threshold.",
+        formula=r"\max_i F_\beta(P_i, R_i)",
+        value=lambda curve, beta=1.0: curve.best_f(beta)[0],
+        arguments=("beta=1.0",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "best_f_threshold",
+        heading="Threshold of the best F1",
+        help="The highest F and its threshold.",
+        formula=r"\arg\max_t F_1(t)",
+        value=lambda curve: curve.best_f()[1],
+        better="",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "log_loss",
+        heading="Log loss",
+        help="The mean of minus the log of the probability of the truth; for probabilities.",
+        notes="Probabilities are clipped at float64's eps, so it is at most 36.05.",
+        formula=r"-\frac1n \sum_i \log P(y_i)",
+        better="lower",
+        oracle="scikit-learn, log_loss",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "brier",
+        heading="Brier score",
+        help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
+        formula=r"\frac1n \sum_i (s_i - y_i)^2",
+        better="lower",
+        oracle="scikit-learn, brier_score_loss",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "ece",
+        heading="Calibration error (ECE)",
+        help="The expected calibration error, in [0, 1]; for probabilities.",
+        notes="|mean label - mean score| in each of bins bins [i/bins, (i+1)/bins), the last "
+        "closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).",
+        formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
+        better="lower",
+        arguments=("bins=15",),
+        oracle="the definition, bin by bin",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "partial_roc_auc",
+        help="The area up to a false positive rate, standardised (McClish, 1989).",
+        formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
+        arguments=("max_fpr",),
+        oracle="scikit-learn, roc_auc_score with max_fpr",
+    ),
+    _metric(
+        "precision_at",
+        help="The share of positives among scores of at least a threshold, 0 of none.",
+        formula=r"\frac{TP_t}{TP_t + FP_t}",
+        arguments=("threshold",),
+        sampling=_precision_confidence,
+        why_none=_NO_INTERVAL,
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "recall_at",
+        help="The share of the positives that score at least a threshold.",
+        formula=r"\frac{TP_t}{P}",
+        arguments=("threshold",),
+        sampling=_recall_confidence,
+        why_none=_NO_INTERVAL,
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "f_at",
+        help="F at a threshold, 0 where nothing is positive or predicted so.",
+        formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
+        arguments=("threshold", "beta=1.0"),
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "recall_at_precision",
+        help="The highest recall with a precision of at least p.",
+        formula=r"\max \{R_i : P_i \ge p\}",
+        arguments=("p",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "precision_at_recall",
+        help="The highest precision with a recall of at least r; nan without a positive.",
+        formula=r"\max \{P_i : R_i \ge r\}",
+        arguments=("r",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "threshold_at_precision",
+        help="The threshold of recall_at_precision.",
+        formula=r"\arg\max \{R_t : P_t \ge p\}",
+        arguments=("p",),
+        better="",
+        oracle="the definition, over all thresholds",
+    ),
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html as escaping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -11,10 +10,14 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.grouped import GroupedConfig
+from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.grouped import GroupAreas, coverage, gauc
-from streameval.results import grouped_plot
-from streameval.results.number_text import interval_text, number
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.render import plots
+from streameval.render.blocks import ByClass, Description, Row, Spread
+from streameval.render.text import interval_text, number
+from streameval.results.result import Number, Result
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -22,16 +25,26 @@ if TYPE_CHECKING:
 
 __all__ = ["GroupedCurves"]
 
-Number = int | float
+_BINS = 20
+_MOST_GROUPS = 10
+
+_SHARES = {
+    "impressions": "share of the examples",
+    "uniform": "share of the groups",
+    "positives": "share of the positives",
+}
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class GroupedCurves:
+class GroupedCurves(Result):
     """The AUC within each group, and their mean.
 
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
     of the data the mean is about.
     """
+
+    TASK = "grouped"
+    PICTURES = ("groups",)
 
     _state: GroupTables
     _config: GroupedConfig
@@ -94,20 +107,6 @@ class GroupedCurves:
             "roc_auc_high": areas.high.copy(),
         }
 
-    def as_dict(self) -> dict[str, Number]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are the bounds."""
-        value = self.gauc
-        return {
-            "n": self.n,
-            "n_groups": self.n_groups,
-            "n_averaged": self.n_averaged,
-            "cells": self.cells,
-            "gauc": float(value),
-            "gauc_low": value.low,
-            "gauc_high": value.high,
-            "coverage": self.coverage,
-        }
-
     def report(self) -> str:
         """Lay the numbers out as a text table."""
         value = self.gauc
@@ -139,8 +138,45 @@ class GroupedCurves:
         -------
         matplotlib Axes
         """
+        held = self._areas.is_defined
+        if not held.any():
+            raise InvalidInputError("`plot` needs a group with examples of both classes.")
         weight = self._config.group_weight
-        return grouped_plot.plot(self._areas, weight, self.gauc, ax, label=label)
+        weights = self._areas.weights(weight)[held]
+        return plots.spread(
+            np.histogram(self._areas.auc[held], _BINS, (0.0, 1.0), weights=weights / weights.sum()),
+            self.gauc,
+            ax,
+            up=_SHARES[weight],
+            title=f"{self.n_averaged:,} groups",
+            label=label,
+        )
+
+    def text(self, level: float) -> str:  # noqa: ARG002 - there are no sampling intervals
+        """Lay the result out as a text table."""
+        return self.report()
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: the mean, how the AUCs are spread, the largest groups."""
+        areas = self._areas
+        qualifiers = {"gauc": self._config.group_weight}
+        defined = areas.auc[areas.is_defined]
+        return Description(
+            heading="AUC within groups",
+            rows={
+                name: Row(self.TABLE[name].heading, reading, qualifiers.get(name, ""))
+                for name, reading in self.readings(level).items()
+            },
+            by_class=ByClass(
+                columns=("Positives", "Negatives", "AUC"),
+                rows=self._largest(),
+                what="group",
+                title="Largest groups",
+                caption=f"Of each state the {_MOST_GROUPS} with most examples, at most.",
+                position="under",
+            ),
+            beside=[Spread(defined, self.gauc)],
+        )
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -149,13 +185,51 @@ class GroupedCurves:
             f"coverage={self.coverage:.6g})"
         )
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
-
-    def _repr_html_(self) -> str:
-        return f"<pre>{escaping.escape(self.report())}</pre>"
-
     @cached_property
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
+
+    def _largest(self) -> dict[object, list[Reading]]:
+        """Read the groups with most examples."""
+        columns = self.per_group()
+        sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
+        largest = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
+        return {columns["group"][place]: _group(columns, place) for place in largest}
+
+
+def _group(columns: dict[str, Any], place: int) -> list[Reading]:
+    value, low, high = (
+        float(columns[name][place]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
+    )
+    counts = (Reading(columns[name][place].item(), is_count=True) for name in ("n_pos", "n_neg"))
+    return [*counts, Reading(Bounded(value, low, high))]
+
+
+GroupedCurves.TABLE = Table(
+    EXAMPLES,
+    count_row("n_groups", "Groups", "The number of groups."),
+    count_row(
+        "n_averaged", "Groups of both classes", "The number of groups that hold both classes."
+    ),
+    count_row("cells", "Cells", "The number of cells of all groups."),
+    Metric(
+        name="gauc",
+        heading="Mean AUC (GAUC), by",
+        help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
+        notes="Weighted by their examples, or as group_weight says.",
+        formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
+        better="higher",
+        certified=True,
+        oracle="scikit-learn, roc_auc_score of each group",
+        headline=1,
+    ),
+    Metric(
+        name="coverage",
+        heading="Coverage of the examples",
+        help="The share of the examples in groups with both classes, in [0, 1]; nan of nothing.",
+        formula=r"\frac{n_{\text{both}}}{n}",
+        better="higher",
+        oracle="the definition, group by group",
+        headline=2,
+    ),
+)

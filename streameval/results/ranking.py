@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import html as escaping
+import functools
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -13,15 +13,19 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.measures import measure
+from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import LEAST_LOG
-from streameval.results import ranking_plot
-from streameval.results.number_text import interval_text, number
+from streameval.metrics.table import Metric, Reading, Table, count_row
+from streameval.render import plots
+from streameval.render.blocks import Description, Dots, Row
+from streameval.render.text import interval_text, number, plural
+from streameval.results.names import MetricName
+from streameval.results.result import Result, check_name, refuse_brackets
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -31,6 +35,7 @@ __all__ = ["Ranking"]
 
 Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
+_WHY_NONE = "it takes two queries"
 
 
 @attrs.frozen
@@ -57,7 +62,7 @@ class _Tally:
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Ranking(Mapping[str, Bounded]):
+class Ranking(Result, Mapping[str, Bounded]):
     """Means of rank measures over queries, by name of the measure.
 
     Made by `RankingAccumulator.compute`. A measure is looked up by any of its names:
@@ -69,26 +74,18 @@ class Ranking(Mapping[str, Bounded]):
     Measures are means over queries, where ``R`` is the number of relevant documents known,
     retrieved or not, and ``r_1 < r_2 < ...`` are the ranks of those retrieved:
 
-    * ``map``: ``(1/R) sum of i / r_i``, the average precision
-    * ``gm_map``: ``log(max(average precision, 1e-5))``, of which ``exp`` is taken
-    * ``mrr``: ``1 / r_1``
-    * ``dcg``: the sum of ``gain / log2(rank + 1)``
-    * ``ndcg``: the sum of ``gain / log2(rank + 1)``, over that of the best ranking of all judged
-      documents
-    * ``p``: ``#{r_i <= k} / k``, ``r``: ``#{r_i <= k} / R``, ``hit``: 1 if ``r_1 <= k``, else 0
-    * ``rprec``: ``#{r_i <= R} / R``
-    * ``judged``: the share of judged documents among the first k retrieved, which may be fewer
-    * ``lrap``: ``(1/R) sum of the share of relevant documents among those retrieved with a score
-      of at least that of i``
-    * ``rbp``: the sum of ``(1 - p) p**(r_i - 1)``
-    * ``err``: 1 / rank of the stop, on average, if a document stops a reader with probability
-      ``(2**relevance - 1) / 2**max``
-    * ``bpref``: the mean over relevant documents of ``1 - min(N_i, R) / min(R, N)``, where N judged
-      documents are not relevant, N_i of them above
-    * ``set_p``, ``set_r``, ``set_f``: precision, recall and F of all that was retrieved
+    * {measures}
 
     Tied documents have closed forms (McSherry and Najork, 2008).
     """
+
+    TASK = "ranking"
+    SIZE = "n_queries"
+    PICTURES = ("measures",)
+    TERMS = (
+        "Measures are means over queries, where R is the number of relevant documents known, "
+        "retrieved or not, and r_1 < r_2 < ... are the ranks of those retrieved."
+    )
 
     _state: RankingState
     _config: RankingConfig
@@ -123,12 +120,12 @@ class Ranking(Mapping[str, Bounded]):
     @property
     def map(self) -> Bounded:
         """The mean average precision, in [0, 1]."""
-        return self._attribute("map")
+        return self._measure("map")
 
     @property
     def mrr(self) -> Bounded:
         """The mean reciprocal rank of the first relevant document, in [0, 1]."""
-        return self._attribute("mrr")
+        return self._measure("mrr")
 
     @property
     def ndcg(self) -> Mapping[int, Bounded]:
@@ -169,6 +166,11 @@ class Ranking(Mapping[str, Bounded]):
     def n_open(self) -> int:
         """The number of queries that go on, and do not count yet."""
         return len(self._state.ids)
+
+    @property
+    def exact(self) -> bool:
+        """Whether no value has bounds."""
+        return all(value.exact for value in self.values())
 
     @property
     def empty(self) -> dict[str, int]:
@@ -253,14 +255,13 @@ class Ranking(Mapping[str, Bounded]):
             columns[name] = np.where(is_absent, missing, column)
         return columns
 
+    def value(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ARG002 - as all have them
+        """Give the mean of a measure, or a count, by name."""
+        return self._number(name)
+
     def as_dict(self) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger; ``_low`` and ``_high`` where there are bounds."""
-        flat: dict[str, int | float] = {
-            "n_queries": self.n_queries,
-            "n_empty": self.n_empty,
-            "n_missing": self.n_missing,
-            "n_open": self.n_open,
-        }
+        flat: dict[str, int | float] = {name: self._number(name) for name in self._count_names()}
         for name, value in self.items():
             flat[name] = float(value)
             if not value.exact:
@@ -282,7 +283,7 @@ class Ranking(Mapping[str, Bounded]):
             sampling = "" if math.isnan(low) else f"  {share} {interval_text(low, high)}"
             certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
             lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
-        counts = [f"{self.n_queries:,} {'query' if self.n_queries == 1 else 'queries'}"]
+        counts = [plural(self.n_queries, "query", "queries")]
         for count, what in (
             (self.n_empty, "with nothing relevant"),
             (self.n_missing, "judged but missing"),
@@ -307,21 +308,88 @@ class Ranking(Mapping[str, Bounded]):
         label : str, optional
             The name in a legend, where several share the axes.
         """
-        intervals = [self.confidence(name, level) for name in self]
-        title = f"{self.n_queries:,} queries, {100.0 * level:.6g}% intervals"
-        return ranking_plot.plot(self, intervals, ax, title=title, label=label)
+        if all(map(math.isnan, self.values())):
+            raise InvalidInputError("`plot` needs a query that was counted.")
+        return plots.dots(
+            self._measured(level),
+            ax,
+            across="mean over the queries",
+            title=f"{self.n_queries:,} queries, {100.0 * level:.6g}% intervals",
+            label=label,
+            is_share=_is_share,
+        )
+
+    def text(self, level: float) -> str:
+        """Lay the result out as a text table, with intervals of a level."""
+        return self.report(level=level)
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: measures, and those that are shares in a picture too."""
+        measured = self._measured(level)
+        counts = {
+            name: Row(row.heading, Reading(self._number(name), is_count=True), is_rare=row.is_rare)
+            for name, row in self.TABLE.items()
+            if row.is_count
+        }
+        return Description(
+            heading="Retrieval and recommendation",
+            title="Measures",
+            rows=counts | {name: Row(name, reading) for name, reading in measured.items()},
+            caption="Means over the queries.",
+            beside=[
+                Dots(
+                    "Means",
+                    "Means of the measures",
+                    {name: item for name, item in measured.items() if _is_share(name)},
+                )
+            ],
+        )
 
     def __repr__(self) -> str:
         """Show size and measures on one line."""
         values = ", ".join(f"{name}={value:.6g}" for name, value in self.items())
         return f"Ranking(n_queries={self.n_queries}, {values})"
 
-    def __str__(self) -> str:
-        """Show the report."""
-        return self.report()
+    def _measured(self, level: float) -> dict[str, Reading]:
+        return {name: self._read_measure(name, level) for name in self}
 
-    def _repr_html_(self) -> str:
-        return f"<pre>{escaping.escape(self.report())}</pre>"
+    def _read_measure(self, name: str, level: float) -> Reading:
+        if level == 0:
+            return Reading(self[name])
+        low, high = self.confidence(name, level)
+        return Reading(self[name], None if math.isnan(low) else (low, high), _WHY_NONE)
+
+    def _count_names(self) -> list[str]:
+        return [row.name for row in self.TABLE.values() if row.is_count]
+
+    def _names(self) -> list[str]:
+        return [*self, *self._count_names()]
+
+    def _number(self, name: str) -> Any:
+        return getattr(self, name) if name in self._count_names() else self[name]
+
+    def _row(self, name: str) -> Metric:
+        return self.TABLE[name if name in self.TABLE else measure(name).kind]
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find what reads a measure by any of its names, or a count."""
+        refuse_brackets(metric)
+        name = metric.name
+        if name not in self:
+            check_name(metric, self._names())
+            return lambda _: Reading(self._number(name), is_count=True)
+        return functools.partial(self._read_measure, name)
+
+    def readings(self, level: float = 0.95) -> dict[str, Reading]:
+        """Read every measure, and the counts."""
+        counts = {name: Reading(self._number(name), is_count=True) for name in self._count_names()}
+        return self._measured(level) | counts
+
+    def entries(self, level: float) -> dict[str, Any]:
+        """Give what the JSON object says of the result: the counts first."""
+        entries = super().entries(level)
+        counts = {name: entries["metrics"][name] for name in self._count_names()}
+        return entries | {"metrics": counts | entries["metrics"]}
 
     @property
     def _policies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
@@ -333,7 +401,14 @@ class Ranking(Mapping[str, Bounded]):
         except ValueError:  # no such measure, or not among these
             raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
 
-    def _attribute(self, name: str) -> Bounded:
+    def _attribute(self, name: str) -> Any:
+        """Give a measure by name, those that need a cutoff by cutoff."""
+        row = MEASURES.get(name)
+        if row is not None and row.cutoff == "required":
+            return self._by_cutoff(name)
+        return self._measure(name)
+
+    def _measure(self, name: str) -> Bounded:
         if name not in self._config.measures:
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
         return self[name]
@@ -397,3 +472,56 @@ class Ranking(Mapping[str, Bounded]):
 
 def _fraction(part: ExactSum) -> Fraction:
     return part.to_fraction()
+
+
+def _is_share(name: str) -> bool:
+    return measure(name).most == 1.0
+
+
+def _of(row: MeasureRow) -> Metric:
+    """Make the row of a measure."""
+    return Metric(
+        name=row.name,
+        heading=row.name,
+        help=row.help,
+        formula=row.formula,
+        better="higher",
+        certified=True,
+        value=lambda ranking, name: ranking[name],
+        sampling=Ranking.confidence,
+        why_none=_WHY_NONE,
+        arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
+        oracle=row.oracle,
+    )
+
+
+Ranking.TABLE = Table(
+    count_row(
+        "n_queries",
+        "Queries",
+        "The number of queries that have been counted, missing and open ones apart.",
+    ),
+    count_row(
+        "n_empty",
+        "With nothing relevant",
+        "The number of these in which nothing is relevant at relevance_level.",
+        is_rare=True,
+    ),
+    count_row(
+        "n_missing",
+        "Judged but missing",
+        "The number of judged queries that are absent from the run.",
+        is_rare=True,
+    ),
+    count_row(
+        "n_open",
+        "Still open",
+        "The number of queries that go on, and do not count yet.",
+        is_rare=True,
+    ),
+    *map(_of, MEASURES.values()),
+)
+
+if Ranking.__doc__:  # Python may be told to leave docstrings out
+    _LIST = "\n    ".join(f"* ``{row.name}``: {row.help}" for row in MEASURES.values())
+    Ranking.__doc__ = Ranking.__doc__.replace("* {measures}", _LIST)

@@ -3,25 +3,30 @@
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import attrs
 
 from streameval.metrics import regression as metrics
-from streameval.results.number_text import on_the_point
+from streameval.metrics.table import EXAMPLES, Metric, Table
+from streameval.render import notebook
+from streameval.render.blocks import Description, Row
+from streameval.render.text import on_the_point
+from streameval.results.result import Result
 from streameval.states.regression import RegressionSums
 
 __all__ = ["Regression"]
 
-_METRICS = ("rmse", "mse", "mae", "r2", "bias")
-
 
 @attrs.frozen(repr=False)
-class Regression:
+class Regression(Result):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
     once; all are nan of nothing. Units are those of the target, squared for `mse`.
     """
+
+    TASK = "regression"
 
     _state: RegressionSums
 
@@ -60,26 +65,83 @@ class Regression:
         """The mean of prediction - truth: above 0 the model predicts too much."""
         return metrics.mean(self._state.error, self._state.n)
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger."""
-        return {"n": self.n, **{name: getattr(self, name) for name in _METRICS}}
-
     def report(self) -> str:
         """Lay the metrics out as a text table."""
-        metrics = {name: f"{getattr(self, name):.6g}" for name in _METRICS}
-        return "\n".join(on_the_point({"n": f"{self.n:,}"} | metrics))
+        return "\n".join(on_the_point(self._texts()))
 
-    def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={getattr(self, name):.6g}" for name in _METRICS)
-        return f"Regression(n={self.n}, {numbers})"
-
-    def __str__(self) -> str:
+    def text(self, level: float) -> str:  # noqa: ARG002 - there are no intervals
+        """Lay the result out as a text table."""
         return self.report()
 
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: the errors."""
+        rows = {
+            name: Row(self.TABLE[name].heading, reading)
+            for name, reading in self.readings(level).items()
+        }
+        return Description(heading="Regression", title="Errors", rows=rows)
+
+    def __repr__(self) -> str:
+        numbers = ", ".join(f"{name}={text}" for name, text in self._texts().items() if name != "n")
+        return f"Regression(n={self.n}, {numbers})"
+
     def _repr_html_(self) -> str:
-        rows = "".join(
-            f"<tr><th style='text-align:left'>{name}</th><td style='text-align:right'>"
-            f"{value:.6g}</td></tr>"
-            for name, value in self.as_dict().items()
-        )
-        return f"<table>{rows}</table>"
+        return notebook.table(self._texts().items())
+
+    def _texts(self) -> dict[str, str]:
+        """Write the count in full, and metrics with six digits."""
+        return {
+            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
+            for name, number in self._numbers().items()
+        }
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    defaults: dict[str, Any] = {"better": "lower", "why_none": "metrics of regression have none"}
+    return Metric(name=name, **defaults | row)
+
+
+Regression.TABLE = Table(
+    EXAMPLES,
+    _metric(
+        "rmse",
+        heading="Root mean squared error",
+        help="The square root of the mean squared error, at least 0.",
+        formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
+        oracle="scikit-learn, root_mean_squared_error",
+        headline=1,
+    ),
+    _metric(
+        "mse",
+        heading="Mean squared error",
+        help="The mean squared error, at least 0.",
+        formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
+        oracle="scikit-learn, mean_squared_error",
+    ),
+    _metric(
+        "mae",
+        heading="Mean absolute error",
+        help="The mean absolute error, at least 0.",
+        formula=r"\frac1n \sum_i |\hat y_i - y_i|",
+        oracle="scikit-learn, mean_absolute_error",
+        headline=2,
+    ),
+    _metric(
+        "r2",
+        heading="R²",
+        help="1 - SSE / SST, at most 1; nan when the truth is constant.",
+        notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
+        formula=r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
+        better="higher",
+        oracle="scikit-learn, r2_score",
+    ),
+    _metric(
+        "bias",
+        heading="Bias, prediction over truth",
+        help="The mean of prediction - truth: above 0 the model predicts too much.",
+        formula=r"\frac1n \sum_i (\hat y_i - y_i)",
+        better="",
+        oracle="the definition, in fractions",
+        headline=3,
+    ),
+)

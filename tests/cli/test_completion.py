@@ -8,7 +8,7 @@ from shell import bash
 
 from streameval.cli.arguments import argument_parser
 from streameval.cli.state_arguments import SHELLS
-from streameval.cli.views.kinds import VIEWS
+from streameval.results.kinds import RESULTS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.
 PRESS_TAB = """
@@ -72,7 +72,7 @@ def test_bash_completes(typed, completed):
 def test_every_shell_learns_commands_options_and_choices(shell, call):
     done = call("completion", shell)
     assert (done.code, done.err) == (0, "")
-    kinds = [kind for view in VIEWS.values() for kind in view.pictures]
+    kinds = [kind for result in RESULTS for kind in result.PICTURES]
     for word in ("diff", "fail-on", "docid_desc", *kinds):
         assert word in done.out
 

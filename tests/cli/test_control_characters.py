@@ -5,7 +5,7 @@ import json
 import pytest
 
 import streameval as se
-from streameval.cli.terminal import printable
+from streameval.render.text import printable
 
 EVIL = "a\x1b[2J\x07\x7f\x9b\u202e\u2066b"
 SHOWN = r"a\x1b[2J\x07\x7f\x9b\u202e\u2066b"

@@ -9,8 +9,8 @@ import streameval as se
 from streameval.cli.errors import UsageError
 from streameval.cli.states.changes import Change
 from streameval.cli.states.conditions import decide, parse_condition
-from streameval.cli.views.kinds import view_of
-from streameval.cli.views.readings import Metric, Reading
+from streameval.metrics.table import Reading
+from streameval.results.names import MetricName
 
 
 @pytest.fixture
@@ -239,11 +239,8 @@ def test_diff_decides_a_condition_of_a_member(call, save):
 @pytest.mark.parametrize("kind", ACCUMULATORS)
 def test_readings_at_once_are_those_one_by_one(kind, level):
     result = ACCUMULATORS[kind]().compute()
-    view = view_of(result)
-    found = view.readings(result, level)
-    assert list(found) == view.names(result)
-    for name, reading in found.items():
-        alone = view.measure(result, Metric(name), level)
+    for name, reading in result.readings(level).items():
+        alone = result.read(MetricName(name), level=level)
         assert repr(reading.value) == repr(alone.value)
         assert (reading.sampling, reading.why_none) == (alone.sampling, alone.why_none)
 
@@ -390,12 +387,12 @@ def test_diff_names_a_state_that_cannot_be_read(name, message, call, pair, folde
 @pytest.mark.parametrize(
     ("text", "metric", "drops", "size", "is_share"),
     [
-        ("accuracy drops 0.01", Metric("accuracy"), True, 0.01, False),
-        ("  log_loss   rises  5% ", Metric("log_loss"), False, 0.05, True),
-        ("recall[macro] drops 0", Metric("recall", "macro"), True, 0.0, False),
-        ("curve/roc_auc drops 1e-3", Metric("curve/roc_auc"), True, 0.001, False),
-        ("recall_at(0.5) drops .5%", Metric("recall_at(0.5)"), True, 0.005, True),
-        ("recall[drops 1] drops 1", Metric("recall", "drops 1"), True, 1.0, False),
+        ("accuracy drops 0.01", MetricName("accuracy"), True, 0.01, False),
+        ("  log_loss   rises  5% ", MetricName("log_loss"), False, 0.05, True),
+        ("recall[macro] drops 0", MetricName("recall", "macro"), True, 0.0, False),
+        ("curve/roc_auc drops 1e-3", MetricName("curve/roc_auc"), True, 0.001, False),
+        ("recall_at(0.5) drops .5%", MetricName("recall_at(0.5)"), True, 0.005, True),
+        ("recall[drops 1] drops 1", MetricName("recall", "drops 1"), True, 1.0, False),
     ],
 )
 def test_condition_reads_metric_direction_and_size(text, metric, drops, size, is_share):

@@ -3,8 +3,9 @@ import math
 import pytest
 
 import streameval as se
-from streameval.cli.views.gates import judge, parse_gate
-from streameval.cli.views.readings import Metric, Reading
+from streameval.cli.gates import judge, parse_gate
+from streameval.metrics.table import Reading
+from streameval.results.names import MetricName
 
 
 @pytest.mark.parametrize(
@@ -20,7 +21,7 @@ from streameval.cli.views.readings import Metric, Reading
 )
 def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
     gate = parse_gate(text)
-    assert (gate.metric, gate.sign, gate.bound) == (Metric(metric, of), sign, bound)
+    assert (gate.metric, gate.sign, gate.bound) == (MetricName(metric, of), sign, bound)
 
 
 @pytest.mark.parametrize(

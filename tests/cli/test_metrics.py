@@ -5,18 +5,19 @@ import math
 import pytest
 
 import streameval as se
-from streameval.cli.views.readings import Metric, Reading, parse_metric
+from streameval.metrics.table import Reading
+from streameval.results.names import MetricName, parse_metric
 
 
 @pytest.mark.parametrize(
     ("text", "metric"),
     [
-        ("accuracy", Metric("accuracy")),
-        (" recall[macro] ", Metric("recall", "macro")),
-        ("precision[x[0],y]", Metric("precision", "x[0],y")),
-        ("rbp(p=0.8,rel=2)", Metric("rbp(p=0.8,rel=2)")),
-        ("ndcg@10", Metric("ndcg@10")),
-        ("outer/in ner/roc_auc[3]", Metric("outer/in ner/roc_auc", "3")),
+        ("accuracy", MetricName("accuracy")),
+        (" recall[macro] ", MetricName("recall", "macro")),
+        ("precision[x[0],y]", MetricName("precision", "x[0],y")),
+        ("rbp(p=0.8,rel=2)", MetricName("rbp(p=0.8,rel=2)")),
+        ("ndcg@10", MetricName("ndcg@10")),
+        ("outer/in ner/roc_auc[3]", MetricName("outer/in ner/roc_auc", "3")),
     ],
 )
 def test_metric_is_a_name_and_perhaps_brackets(text, metric):

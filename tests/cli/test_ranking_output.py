@@ -11,7 +11,7 @@ from cli.ranking_data import JUDGED, QRELS, RUN, as_lists, as_rows, qrels_text, 
 
 import streameval as se
 from streameval.cli.counting import sources, spool
-from streameval.cli.views.ranking_text import trec_name
+from streameval.configs.measures import trec_name
 from streameval.io import lines
 
 RANKING = ("--task", "ranking")

@@ -9,7 +9,7 @@ from cli.memory import peak_of
 
 import streameval as se
 from streameval import InvalidInputError
-from streameval.cli.views import kinds
+from streameval.cli.state_files import computed
 
 
 @pytest.fixture
@@ -91,9 +91,16 @@ def test_merge_says_that_the_sum_is_too_large(call, save):
     assert done.err.count("\n") == 1
 
 
-def test_view_of_refuses_a_result_of_no_known_kind():
+class OfMyOwn:
+    """What looks like an accumulator whose results the command line does not know."""
+
+    def compute(self):
+        return {}
+
+
+def test_command_line_refuses_a_result_of_no_known_kind():
     with pytest.raises(InvalidInputError, match="`state` holds a dict, which this version"):
-        kinds.view_of({})
+        computed(OfMyOwn())
 
 
 def two_members():

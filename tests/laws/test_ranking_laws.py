@@ -11,6 +11,7 @@ from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from laws.cases import LARGE, Case
 from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS, large_block, ranking_rows
+from profiles import cases
 
 import streameval as se
 
@@ -178,7 +179,7 @@ def test_most_open_cases_are_past_the_rows_that_are_kept() -> None:
     over: list[bool] = []
 
     @given(case=OPEN)
-    @lawful
+    @settings(lawful, max_examples=cases(least=150))  # a share of few says little
     def tally(case: Case) -> None:
         rows = case.of()._state.open
         kept = np.bincount(rows.ranked.place, weights=rows.ranked.count, minlength=len(rows))

@@ -1,5 +1,6 @@
 """What the numbers should be: scikit-learn's, or by definition where it has none."""
 
+import math
 import warnings
 from collections.abc import Callable
 from functools import cache
@@ -102,6 +103,20 @@ def jaccard(one: Case, average: str | None) -> Any:
 def specificity(one: Case, average: str | None) -> Any:
     tp, fp, fn, tn = class_counts(one, average)
     return averaged_ratio(tn, tn + fp, tp + fn, average, zero_division(one))
+
+
+def fowlkes_mallows(one: Case, average: str | None) -> Any:
+    """The geometric mean of scikit-learn's precision and recall, averaged by definition."""
+    tp, fp, fn, _ = class_counts(one, average)
+    if average == "micro":
+        tp, fp, fn = (part.sum(keepdims=True) for part in (tp, fp, fn))
+    predicted, support = tp + fp, tp + fn
+    ratio = np.full(len(tp), zero_division(one))
+    is_defined = (predicted > 0) & (support > 0)
+    both = zip(tp[is_defined], predicted[is_defined], support[is_defined], strict=True)
+    ratio[is_defined] = [math.sqrt(t / p * (t / s)) for t, p, s in both]
+    whole = np.ones(len(tp))
+    return averaged_ratio(ratio, whole, support, "binary" if average == "micro" else average, 0.0)
 
 
 def class_counts(one: Case, average: str | None) -> np.ndarray:

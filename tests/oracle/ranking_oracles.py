@@ -122,6 +122,11 @@ def recall(order: Order, known: Known, k: int | None, rel: float | None) -> Valu
     return Fraction(_n_hits(order, known, k, rel), known.n_relevant(rel))
 
 
+def f(order: Order, known: Known, k: int, rel: float | None) -> Value:
+    p, r = precision(order, known, k, rel), recall(order, known, k, rel)
+    return 2 * p * r / (p + r) if p + r else Fraction(0)
+
+
 def hit(order: Order, known: Known, k: int, rel: float | None) -> Value:
     return Fraction(_n_hits(order, known, k, rel) > 0)
 
@@ -257,6 +262,8 @@ MEASURES: dict[str, Measure] = {
     "p(rel=2)@5": Measure(precision, k=5, rel=2),
     **_cut("r@{}", recall),
     "r(rel=2)@3": Measure(recall, k=3, rel=2),
+    **_cut("f@{}", f),
+    "f(rel=2)@3": Measure(f, k=3, rel=2),
     **_cut("hit@{}", hit),
     "hit(rel=2)@3": Measure(hit, k=3, rel=2),
     "rprec": Measure(r_precision),

@@ -18,6 +18,7 @@ import streameval as se
 from streameval.states.calibration import bin_places
 
 CASES = range(quick_cases(200))
+COMPARED = {"log_loss", "brier", "ece", "pcopc", "mean_prediction", "mean_label"}
 EPSILON = 2.0**-52
 DIGITS = Context(prec=40)
 

@@ -23,6 +23,7 @@ from oracle.classification_cases import (
 from oracle.classification_oracles import (
     class_counts,
     f_options,
+    fowlkes_mallows,
     jaccard,
     matrix,
     outcomes,
@@ -84,8 +85,8 @@ def set_wise(
 
     def row(average: str | None, kinds: tuple[str, ...]) -> Parity:
         def ours(one: Case) -> Any:
-            method = getattr(result(one), name)
-            return method(average=average, zero_division=zero_division(one), **options(one))
+            given = {"average": average, "zero_division": zero_division(one), **options(one)}
+            return result(one).value(name, **given)
 
         return Parity(f"{name}-{average}", ours, lambda one: oracle(one, average), kinds, reason)
 
@@ -135,6 +136,11 @@ PARITY = [
     ),
     *set_wise(
         "jaccard", jaccard, reason="scikit-learn refuses zero_division=nan here: as for recall"
+    ),
+    *set_wise(
+        "fowlkes_mallows",
+        fowlkes_mallows,
+        reason="scikit-learn's is of clusterings: by its precision and recall",
     ),
     *set_wise("specificity", specificity, reason="scikit-learn has none: by definition"),
 ]

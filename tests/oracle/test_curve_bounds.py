@@ -354,6 +354,7 @@ def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: 
     assert not wide, listed(wide)
 
 
+@pytest.mark.slow
 def test_share_of_enumerated_intervals_that_attain_their_ends(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
@@ -477,6 +478,7 @@ def documented_interval(name: str, metric: Metric, one: Sample) -> Interval | No
     return None
 
 
+@pytest.mark.slow
 @every_generator
 def test_interval_is_no_wider_than_documented(name: str) -> None:
     wider = []

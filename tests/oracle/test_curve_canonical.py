@@ -96,6 +96,7 @@ def test_state_is_the_reference(name: str) -> None:
         assert_is_reference(counted(one).compute(), one.cells, unit=one.unit, source=one)
 
 
+@pytest.mark.slow
 @every_generator
 def test_state_is_the_reference_for_budgets_of_1_to_300(name: str) -> None:
     one = sample(name, 99)

@@ -12,7 +12,7 @@ import streameval as se
 Z = 1.959963984540054
 MATRIX = np.array([[50, 9, 4], [3, 70, 11], [17, 2, 90]]) * 1_000_000
 TABLES = np.array([[[50, 9], [4, 37]], [[70, 3], [11, 16]], [[30, 2], [17, 51]]]) * 1_000_000
-RATIOS = ["precision", "recall", "specificity", "jaccard", "f_score"]
+RATIOS = [row.name for row in se.Confusion.TABLE.values() if row.averages]
 
 
 def of_matrix(matrix: np.ndarray, **options: Any) -> se.Confusion:

@@ -26,7 +26,12 @@ def case(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
     return truth, prediction, weights
 
 
+def mean_error(truth: np.ndarray, prediction: np.ndarray, sample_weight: object) -> float:
+    return float(np.average(prediction - truth, weights=sample_weight))  # type: ignore[arg-type]
+
+
 ORACLES = {
+    "bias": mean_error,
     "mse": sk.mean_squared_error,
     "rmse": sk.root_mean_squared_error,
     "mae": sk.mean_absolute_error,
@@ -34,22 +39,16 @@ ORACLES = {
 }
 
 
-@pytest.mark.parametrize("name", sorted(ORACLES))
-def test_regression_metric_equals_scikit_learn(name: str) -> None:
+@pytest.mark.parametrize(
+    "name", [row.name for row in se.Regression.TABLE.values() if not row.is_count]
+)
+def test_regression_metric_equals_its_oracle(name: str) -> None:
     for seed in CASES:
         truth, prediction, weights = case(seed)
         result = se.RegressionAccumulator().update(truth, prediction, sample_weight=weights)
         expected = ORACLES[name](truth, prediction, sample_weight=weights)
         ours = getattr(result.compute(), name)
         assert ours == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
-
-
-def test_regression_bias_is_the_weighted_mean_error() -> None:
-    for seed in CASES:
-        truth, prediction, weights = case(seed)
-        result = se.RegressionAccumulator().update(truth, prediction, sample_weight=weights)
-        expected = np.average(prediction - truth, weights=weights)
-        assert result.compute().bias == pytest.approx(expected, rel=1e-12, abs=1e-13)
 
 
 @pytest.mark.parametrize("weighted", [False, True], ids=["unweighted", "weighted"])

@@ -13,6 +13,7 @@ from sklearn import metrics
 import streameval as se
 
 N_CASES = quick_cases(200)
+COMPARED = {"top_k_accuracy"}
 
 
 def top_k_result(

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pytest
 
 import streameval as se
+from streameval.errors import UnknownMetricError
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.trec import sized_runs
 
@@ -53,9 +54,7 @@ MODULES = [
     *("states.curve", "states.grouped", "states.cells", "exact.score_keys", "states.column"),
     *("metrics.points", "metrics.curves", "metrics.average_precision", "metrics.thresholds"),
     *("metrics.delong", "metrics.loss_bounds", "metrics.grouped", "metrics.intervals"),
-    *("results.curve", "results.curve_values", "results.curve_text", "results.curve_plot"),
-    *("results.class_curves", "results.class_curves_text", "results.class_curves_plot"),
-    *("results.grouped", "io.trec", "io.trec_rows"),
+    *("results.curve", "results.class_curves", "results.grouped", "io.trec", "io.trec_rows"),
 ]
 
 LARGEST = 2**63 - 1
@@ -562,6 +561,29 @@ CURVES = [
         weights=[0.5, 1, 1, 1],
     ),
     ask("interval-at", "`threshold` must be a number", "confidence", "recall_at", "0.5"),
+    Case(
+        "read-text",
+        lambda: se.PRCurveSketch().compute().read("recall_at(x)"),
+        "'recall_at(x)': 'x' is no number.",
+        UnknownMetricError,
+    ),
+    Case(
+        "read-rate",
+        lambda: se.PRCurveSketch().compute().read("recall_at_precision(7)"),
+        "recall_at_precision(7): `p` must lie in [0, 1], got 7.0.",
+        UnknownMetricError,
+    ),
+    Case(
+        "read-class",
+        lambda: se.PRCurveSketch(classes=2).compute().read("ks[7]"),
+        "no class '7': there are 0, 1, macro, micro, weighted.",
+        UnknownMetricError,
+    ),
+    Case(
+        "plot-groups",
+        lambda: se.GroupedAUC().compute().plot(),
+        "`plot` needs a group with examples of both classes.",
+    ),
     ask("report-level", "`level` must lie in [0, 1), got 95.0.", "report", level=95),
     ask("plot-kind", '`kind` must be "pr" or "roc" or', "plot", kind="lift"),
     ask(
@@ -803,7 +825,10 @@ def check_message(case: Case) -> None:
     assert isinstance(caught.value, se.StreamevalError)
     assert case.says in message
     subject = re.sub(r"^member '[^']+': ", "", message)
-    assert re.match(r"`[a-z_]+(=\S+)?` |cannot merge: |\S+, line \d+: ", subject)
+    of_metric = r"|(no (metric|class) )?'[^']+': |\w+\([^()]*\): "  # which was asked for by name
+    forms = r"`[a-z_]+(=\S+)?` |cannot merge: |\S+, line \d+: "
+    forms += of_metric if case.kind is UnknownMetricError else ""
+    assert re.match(forms, subject)
     assert re.search(r"[^.]\.$", message)
     assert not set(message) & set("{}\n")
     assert "np." not in message

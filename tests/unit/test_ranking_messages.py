@@ -466,6 +466,7 @@ MAP = se.RankingAccumulator("map")
 OF_MAPPINGS = [
     Case("key", lambda: MAP.compute()["mrr"], "'mrr' is not among the measures map", KeyError),
     Case("attribute", lambda: MAP.compute().mrr, "'mrr' is not among", AttributeError),
+    Case("plot", lambda: MAP.compute().plot(), "`plot` needs a query that was counted."),
 ]
 """What mappings and attributes raise by custom."""
 

@@ -19,14 +19,14 @@ from streameval.cli.counting.tasks import TASKS, task_asked_for
 from streameval.cli.counting.workers import count_all
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
-from streameval.cli.outcome import Findings, Outcome, plural, reported
+from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.terminal import Note, is_live
-from streameval.cli.views.kinds import view_of
 from streameval.errors import BadDataError
 from streameval.io import Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
+from streameval.render.text import plural
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -121,7 +121,7 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
     """Notice a slip in a name before hours of reading."""
     result = plan.make().compute()
     for metric in (*reporting.metrics, *(gate.metric for gate in reporting.gates)):
-        view_of(result).check(result, metric)
+        result.check(metric)
 
 
 def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:

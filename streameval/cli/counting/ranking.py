@@ -16,7 +16,7 @@ from streameval.cli.counting.ranking_counting import (
     count_rows,
 )
 from streameval.cli.errors import UsageError
-from streameval.cli.views.ranking_text import json_lines, trec_lines, trec_totals
+from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
 
 if TYPE_CHECKING:

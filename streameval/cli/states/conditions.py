@@ -11,12 +11,12 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
-from streameval.cli.views.readings import METRIC, Metric, parse_metric
-from streameval.cli.views.tables import chance_title
+from streameval.render.text import chance_title
+from streameval.results.names import METRIC, MetricName, parse_metric
 
 if TYPE_CHECKING:
     from streameval.cli.states.changes import Change
-    from streameval.cli.views.readings import Interval
+    from streameval.metrics.table import Interval
 
 __all__ = ["Condition", "decide", "parse_condition"]
 
@@ -33,7 +33,7 @@ class Condition:
     ----------
     text : str
         The condition as it was given.
-    metric : Metric
+    metric : MetricName
         What changes.
     drops : bool
         Whether it is a drop, or else a rise.
@@ -44,7 +44,7 @@ class Condition:
     """
 
     text: str
-    metric: Metric
+    metric: MetricName
     drops: bool
     size: float
     is_share: bool

@@ -6,22 +6,21 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.errors import GATE_FAILED, OK, UsageError
+from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.json_text import json_line
 from streameval.cli.outcome import Outcome, told
-from streameval.cli.state_files import load_state
-from streameval.cli.states.changes import Change
+from streameval.cli.state_files import computed, load_state
+from streameval.cli.states.changes import Change, change_table
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
-from streameval.cli.states.diff_table import change_table
 from streameval.cli.states.phrases import brief, listed
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
-from streameval.cli.views.kinds import kind_of, view_of
-from streameval.cli.views.readings import Metric, Reading
-from streameval.errors import IncompatibleStateError
+from streameval.errors import IncompatibleStateError, UnknownMetricError
+from streameval.metrics.table import Reading
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
+from streameval.results.names import MetricName
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,8 +51,8 @@ class _Side:
     def of(cls, path: str, level: float, *, some: bool) -> _Side:
         """Load a state."""
         accumulator = load_state(path)
-        result = accumulator.compute()
-        every = {} if some else view_of(result).readings(result, level)
+        result = computed(accumulator)
+        every = {} if some else result.readings(level)
         return cls(path, accumulator, result, every)
 
     @property
@@ -62,19 +61,19 @@ class _Side:
         result = self.result
         return result.leaves() if isinstance(result, CollectionResult) else {"": result}
 
-    def check(self, metric: Metric) -> None:
-        """Raise UsageError if there is no such metric; the message names the state."""
+    def check(self, metric: MetricName) -> None:
+        """Raise UnknownMetricError if there is no such metric; the message names the state."""
         if str(metric) in self.every:
             return
         try:
-            view_of(self.result).check(self.result, metric)
-        except UsageError as error:
-            raise UsageError(f"{self.path}: {error}") from None
+            self.result.check(metric)
+        except UnknownMetricError as error:
+            raise UnknownMetricError(f"{self.path}: {error}") from None
 
-    def reading(self, metric: Metric, level: float) -> Reading:
+    def reading(self, metric: MetricName, level: float) -> Reading:
         """Read a metric; at the level 0 there are no sampling intervals."""
         known = self.every.get(str(metric))
-        reading = known or view_of(self.result).measure(self.result, metric, level)
+        reading = known or self.result.read(metric, level=level)
         return reading if level else attrs.evolve(reading, sampling=None)
 
 
@@ -82,7 +81,7 @@ def diff(
     before: str,
     after: str,
     *,
-    metrics: Sequence[Metric],
+    metrics: Sequence[MetricName],
     conditions: Sequence[Condition],
     level: float,
     json: bool,
@@ -92,7 +91,7 @@ def diff(
 
     Raises
     ------
-    UsageError
+    UnknownMetricError
         If one of them has no such metric.
     IncompatibleStateError
         If they are of two kinds, or have no metric in common.
@@ -133,15 +132,15 @@ def _check_kinds(a: _Side, b: _Side) -> None:
             )
 
 
-def _shared(a: _Side, b: _Side) -> tuple[Metric, ...]:
+def _shared(a: _Side, b: _Side) -> tuple[MetricName, ...]:
     """Name the metrics that both have."""
-    shared = tuple(Metric(name) for name in a.every if name in b.every)
+    shared = tuple(MetricName(name) for name in a.every if name in b.every)
     if not shared:
         raise IncompatibleStateError(f"{a.path} and {b.path} have no metric in common.")
     return shared
 
 
-def _change(metric: Metric, a: _Side, b: _Side, level: float) -> Change:
+def _change(metric: MetricName, a: _Side, b: _Side, level: float) -> Change:
     return Change(a.reading(metric, level), b.reading(metric, level))
 
 
@@ -205,7 +204,7 @@ def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) ->
         if change.sampling is not None:
             metrics[name]["interval"] = change.sampling
     return {
-        "task": kind_of(a.result),
+        "task": a.result.TASK,
         "states": [a.path, b.path],
         "level": level,
         "metrics": metrics,

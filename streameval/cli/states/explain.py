@@ -6,26 +6,23 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
-from streameval.cli.outcome import Outcome, plural
-from streameval.cli.state_files import load_state
+from streameval.cli.outcome import Outcome
+from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.configurations import is_usual
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
-from streameval.cli.terminal import printable
-from streameval.cli.views import meanings
-from streameval.cli.views.kinds import view_of
+from streameval.configs.descriptions import description_of
+from streameval.render.text import WIDTH, interval_text, plural, printable, value_text
 from streameval.results.class_curves import ClassCurves
-from streameval.results.number_text import interval_text, number
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from streameval.cli.views.kinds import View
-    from streameval.cli.views.readings import Reading
+    from streameval.metrics.table import Reading
+    from streameval.results.result import Result
 
 __all__ = ["explain"]
 
-_WIDTH = 80
 _LEVEL = 0.95
 
 
@@ -33,14 +30,14 @@ def explain(state: str) -> Outcome:
     """Say what a state has counted, what limits its numbers, and what each of them means."""
     accumulator = load_state(state)
     if not isinstance(accumulator, Collection):
-        return Outcome("\n".join([*_explained(state, accumulator, _WIDTH), ""]))
+        return Outcome("\n".join([*_explained(state, accumulator, WIDTH), ""]))
     size = plural(len(accumulator), "member")
-    lines = [*_heading(state, accumulator, _WIDTH), f"{size}, {_size(accumulator)}"]
+    lines = [*_heading(state, accumulator, WIDTH), f"{size}, {_size(accumulator)}"]
     for names, member in _members(accumulator):
-        about = _explained(", ".join(names), member, _WIDTH - 2)
+        about = _explained(", ".join(names), member, WIDTH - 2)
         columns = accumulator.columns.get(names[0])
         if columns:
-            about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", _WIDTH - 2, "")]
+            about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", WIDTH - 2, "")]
         lines += ["", *(f"  {line}".rstrip() for line in about)]
     return Outcome("\n".join([*lines, ""]))
 
@@ -56,11 +53,10 @@ def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
 
 def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     """Write the parts one below the other."""
-    result = accumulator.compute()
-    view = view_of(result)
-    readings = view.readings(result, _LEVEL)
+    result = computed(accumulator)
+    readings = result.readings(_LEVEL)
     lines = _heading(title, accumulator, width)
-    lines += _wrapped(_counted(accumulator, result, view, readings), width, "")
+    lines += _wrapped(_counted(accumulator, result, readings), width, "")
     options = list(_options(accumulator, width))
     if options:
         lines += ["", "Options (* is not the default)", *options]
@@ -69,19 +65,20 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
         lines += _wrapped(f"* {finding}", width, "  ")
     lines += ["", "What the numbers mean"]
     for name, reading in readings.items():
-        lines += _metric(name, reading, view.meaning(result, name), width)
-    return lines + _key(readings.values(), view.terms(), width)
+        lines += _metric(name, reading, result.meaning(name), width)
+    return lines + _key(readings.values(), result.TERMS, width)
 
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:
     kind = type(accumulator)
-    return _wrapped(f"{title}: {kind.__name__}. {meanings.summary(kind)}", width, "  ")
+    summary = description_of(kind).summary
+    return _wrapped(f"{title}: {kind.__name__}. {summary}", width, "  ")
 
 
-def _counted(accumulator: Any, result: Any, view: View, readings: dict[str, Reading]) -> str:
+def _counted(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
     """Say how much was counted, and whether anything of it is left open."""
-    is_open = any(_is_open(reading) for reading in readings.values())
-    parts = [f"{view.size} = {getattr(result, view.size):,}", _size(accumulator)]
+    is_open = any(reading.is_open for reading in readings.values())
+    parts = [f"{result.SIZE} = {getattr(result, result.SIZE):,}", _size(accumulator)]
     parts.append("estimates with certified intervals" if is_open else "every number exact")
     held = result.values() if isinstance(result, ClassCurves) else [result]
     cells = [part.cells for part in held if hasattr(part, "cells")]
@@ -100,15 +97,14 @@ def _options(accumulator: Any, width: int) -> Iterator[str]:
         usual = is_usual(accumulator, name)
         yield f"{' ' if usual else '*'} {name:<{longest}}  {brief(value)}"
         if not usual:
-            said = meanings.parameter(type(accumulator), name)
+            said = description_of(type(accumulator)).options[name]
             yield from _wrapped(f"    {said}", width, "    ")
 
 
 def _metric(name: str, reading: Reading, meaning: str, width: int) -> list[str]:
     """Write a value with its intervals, and below it what it means."""
-    value = reading.value
-    parts = [f"{name}  {f'{value:,}' if isinstance(value, int) else number(value)}"]
-    if _is_open(reading):
+    parts = [f"{name}  {value_text(reading.value)}"]
+    if reading.is_open:
         parts.append(interval_text(*reading.certified))
     if reading.sampling is not None:
         parts.append(f"95% {interval_text(*reading.sampling)}")
@@ -119,7 +115,7 @@ def _key(readings: Iterable[Reading], terms: str, width: int) -> list[str]:
     """Explain the words and the intervals that stand above."""
     every = list(readings)
     lines = [terms] if terms else []
-    if any(map(_is_open, every)):
+    if any(reading.is_open for reading in every):
         lines.append("[low, high]: the exact value of all that was counted lies there, always.")
     if any(reading.sampling is not None for reading in every):
         lines.append(
@@ -127,11 +123,6 @@ def _key(readings: Iterable[Reading], terms: str, width: int) -> list[str]:
             "counted was drawn independently."
         )
     return [line for text in lines for line in ["", *_wrapped(text, width, "")]]
-
-
-def _is_open(reading: Reading) -> bool:
-    low, high = reading.certified
-    return low < high
 
 
 def _columns(columns: dict[str, str]) -> str:

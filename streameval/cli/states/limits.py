@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Iterable, Iterator, Mapping
 from functools import singledispatch
 from typing import Any
@@ -28,7 +27,6 @@ _FEW = 30
 _WORST = 3
 _EXACT = "Every number is exact: counting left nothing open."
 _NOTHING = "Nothing has been counted yet."
-_FINDING = re.compile(r"^\* (.*(?:\n  .*)*)", re.MULTILINE)
 
 
 @singledispatch
@@ -76,7 +74,7 @@ def _of_curve(result: Curve, options: Options) -> Iterator[str]:  # noqa: ARG001
     for count, noun in ((result.n_pos, "positives"), (result.n_neg, "negatives")):
         if result.n:
             yield from _few(count, noun)
-    yield from _findings(result)
+    yield from result.findings()
 
 
 @limits.register
@@ -96,7 +94,7 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     met = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(met, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
     for label in worst:
-        for finding in _findings(result[label]):
+        for finding in result[label].findings():
             if not finding.startswith("Every number is exact"):
                 yield f"Class {listed([str(label)])}: {finding}"
 
@@ -195,11 +193,6 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
         )
     else:
         yield _EXACT
-
-
-def _findings(curve: Curve) -> list[str]:
-    """Take the list that a curve explains itself with apart."""
-    return [" ".join(item.split()) for item in _FINDING.findall(curve.explain())]
 
 
 def _few(count: float, noun: str) -> Iterator[str]:

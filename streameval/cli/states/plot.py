@@ -12,19 +12,18 @@ import attrs
 from streameval.accumulators.collection import Collection
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.outcome import Outcome
-from streameval.cli.state_files import check_output, load_state, save_picture
+from streameval.cli.state_files import check_output, computed, load_state, save_picture
 from streameval.cli.states.report import short_names
-from streameval.cli.terminal import Note, printable
-from streameval.cli.views.kinds import view_of
+from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
-from streameval.results.confusion_text import shorten
+from streameval.render.text import printable, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Sequence
 
     from matplotlib.axes import Axes
 
-    from streameval.cli.views.kinds import Picture
+    from streameval.results.result import Result
 
 __all__ = ["plot"]
 
@@ -51,18 +50,20 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
         raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
     check_output(output, states)
     sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
-    kind = next(iter(sources[0].pictures)) if curve is None else curve
+    kind = sources[0].result.PICTURES[0] if curve is None else curve
     for source in sources:
-        if kind not in source.pictures:
-            known = nearest(kind, source.pictures)
+        if kind not in source.result.PICTURES:
+            known = nearest(kind, source.result.PICTURES)
             raise UsageError(f"no curve {kind!r} of {source.path}: {known}")
+        if len(sources) > 1 and source.result.ALONE:
+            raise UsageError(f"{source.result.ALONE}: draw each in a picture of its own.")
 
     def draw(ax: Axes) -> None:
         labels = {path: label for label, path in short_names(states).items()}
         for source in sources:
             label = _legend(labels[source.path]) if len(sources) > 1 else None
             try:
-                source.pictures[kind](source.result, ax, label)
+                source.result.draw(ax, kind, label)
             except InvalidInputError as error:
                 if label is None:
                     raise
@@ -83,19 +84,17 @@ class _Source:
 
     path: str
     n: int | float
-    result: Any
-    pictures: Mapping[str, Picture]
+    result: Result
 
     @classmethod
     def of(cls, path: str, member: str | None) -> _Source:
         """Load a state."""
         accumulator = _chosen(path, load_state(path), member)
-        result = accumulator.compute()
-        pictures = view_of(result).pictures
-        if not pictures:
+        result = computed(accumulator)
+        if not result.PICTURES:
             kind = type(accumulator).__name__
             raise UsageError(f"{path} holds a {kind}, which keeps sums alone: there is no picture.")
-        return cls(path, accumulator.n, result, pictures)
+        return cls(path, accumulator.n, result)
 
 
 def _chosen(path: str, accumulator: Any, member: str | None) -> Any:

@@ -8,11 +8,11 @@ from typing import TYPE_CHECKING
 
 from streameval.accumulators.checkpoint import replace_file
 from streameval.cli.errors import UsageError
-from streameval.cli.outcome import Outcome, plural
+from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, load_state
-from streameval.cli.terminal import printable
 from streameval.errors import BadDataError
-from streameval.render.page import html_report
+from streameval.render.text import plural, printable
+from streameval.reports import html_report
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -5,9 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
-from streameval.cli.outcome import Findings, Outcome, plural, reported
-from streameval.cli.state_files import check_state_output, load_state, merge_states, save_state
-from streameval.cli.terminal import printable
+from streameval.cli.outcome import Findings, Outcome, reported
+from streameval.cli.state_files import (
+    check_state_output,
+    computed,
+    load_state,
+    merge_states,
+    save_state,
+)
+from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -31,7 +37,7 @@ def show(path: str, reporting: Reporting) -> Outcome:
     """Report what a state holds."""
     accumulator = load_state(path)
     found = Findings(
-        result=accumulator.compute(),
+        result=computed(accumulator),
         heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )

@@ -9,7 +9,8 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
-from streameval.cli.views.readings import METRIC, Metric, Reading, parse_metric
+from streameval.metrics.table import Reading
+from streameval.results.names import METRIC, MetricName, parse_metric
 
 __all__ = ["Gate", "judge", "parse_gate"]
 
@@ -24,7 +25,7 @@ class Gate:
     ----------
     text : str
         The gate as it was given.
-    metric : Metric
+    metric : MetricName
         What is bounded.
     sign : str
         One of ">=", ">", "<=" and "<".
@@ -33,7 +34,7 @@ class Gate:
     """
 
     text: str
-    metric: Metric
+    metric: MetricName
     sign: str
     bound: float
 

@@ -5,24 +5,25 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from streameval.cli.errors import UsageError
-from streameval.cli.views.kinds import view_of
-from streameval.cli.views.readings import Reading, parse_metric
-from streameval.cli.views.tables import chance_title, short_interval, short_number, side_by_side
+from streameval.errors import UnknownMetricError
+from streameval.metrics.table import Reading
+from streameval.render.text import chance_title, short_interval, short_number, side_by_side
+from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streameval.cli.counting.slices import Slices
     from streameval.cli.options import Reporting
-    from streameval.cli.views.readings import Metric
+    from streameval.results.names import MetricName
+    from streameval.results.result import Result
 
 __all__ = ["slice_entries", "slice_reading", "slice_table"]
 
 _MISSING = "(missing)"
 
 
-def slice_table(result: Any, slices: Slices, reporting: Reporting) -> str:
+def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
     """Lay out the chosen metrics, or those that stand for all: a line for each value.
 
     Parameters
@@ -38,12 +39,11 @@ def slice_table(result: Any, slices: Slices, reporting: Reporting) -> str:
     results = [result, *slices]
     if slices.other is not None:
         names.append("(other)")
-    view = view_of(result)
-    chosen = reporting.metrics or tuple(map(parse_metric, view.headline(result)))
-    sizes = [view.size, *(f"{getattr(held, view.size):,}" for held in results)]
+    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
+    sizes = [result.SIZE, *(f"{getattr(held, result.SIZE):,}" for held in results)]
     first = [[slices.column, *names], sizes]
     groups = (_columns(metric, results, reporting.level) for metric in chosen)
-    return "\n\n".join(filter(None, [side_by_side(first, groups), view.scope(result, chosen)]))
+    return "\n\n".join(filter(None, [side_by_side(first, groups), result.scope_of(chosen)]))
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -53,18 +53,18 @@ def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> 
     return entries if slices.other is None else entries | {"other": describe(slices.other)}
 
 
-def slice_reading(result: Any, metric: Metric, level: float) -> Reading:
+def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
     """Read a metric; that of a class which no row of the slice has is undefined."""
     try:
-        return view_of(result).measure(result, metric, level)
-    except UsageError:
+        return result.read(metric, level=level)
+    except UnknownMetricError:
         return Reading(math.nan)
 
 
-def _columns(metric: Metric, results: list[Any], level: float) -> list[list[str]]:
+def _columns(metric: MetricName, results: list[Result], level: float) -> list[list[str]]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
-    of_all = view_of(whole).measure(whole, metric, level)  # a class that no row has is a mistake
+    of_all = whole.read(metric, level=level)  # a class that no row has is a mistake
     readings = [of_all, *(slice_reading(result, metric, level) for result in parts)]
     values = [str(metric), *(short_number(reading.value) for reading in readings)]
     sampled = any(reading.sampling is not None for reading in readings)
@@ -76,8 +76,7 @@ def _columns(metric: Metric, results: list[Any], level: float) -> list[list[str]
 def _interval(reading: Reading, sampled: bool) -> str:
     if sampled:
         return short_interval(reading.sampling)
-    low, high = reading.certified
-    return short_interval((low, high)) if low < high else ""
+    return short_interval(reading.certified) if reading.is_open else ""
 
 
 def _name(value: str | None) -> str:

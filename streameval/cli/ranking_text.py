@@ -5,43 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
-from streameval.cli.terminal import printable
-from streameval.configs.measures import measure
+from streameval.configs.measures import measure, trec_name
+from streameval.render.text import printable
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from streameval.results.ranking import Ranking
 
-__all__ = ["json_lines", "trec_lines", "trec_name", "trec_totals"]
-
-# What trec_eval calls a measure, and one with a cutoff.
-_NAMES: dict[str, tuple[str | None, str | None]] = {
-    "map": ("map", "map_cut_{}"),
-    "mrr": ("recip_rank", None),
-    "ndcg": ("ndcg", "ndcg_cut_{}"),
-    "p": (None, "P_{}"),
-    "r": (None, "recall_{}"),
-    "hit": (None, "success_{}"),
-    "rprec": ("Rprec", None),
-    "bpref": ("bpref", None),
-    "gm_map": ("gm_map", None),
-    "set_p": ("set_P", None),
-    "set_r": ("set_recall", None),
-    "set_f": ("set_F", None),
-}
-
-
-def trec_name(name: str) -> str:
-    """Give the name that trec_eval has for a measure, or its own if it has none.
-
-    >>> trec_name("p@5"), trec_name("map"), trec_name("p(rel=2)@5")
-    ('P_5', 'map', 'p(rel=2)@5')
-    """
-    item = measure(name)
-    whole, cut = _NAMES.get(item.kind, (None, None))
-    form = whole if item.cutoff is None else cut
-    return name if form is None or item.level is not None else form.format(item.cutoff)
+__all__ = ["json_lines", "trec_lines", "trec_totals"]
 
 
 def trec_lines(columns: Mapping[str, Any]) -> str:

@@ -1,0 +1,84 @@
+"""Tables of metrics for the reference, made from the rows that the library reads itself."""
+
+import re
+
+from streameval.configs.measures import MAX_CUTOFF, MEASURES
+from streameval.results.kinds import RESULTS
+
+MEASURES_MARK = "<!-- measures -->"
+MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
+
+BY_NAME = {result.__name__: result for result in RESULTS}
+
+
+def filled(text):
+    """Put the table in place of each mark."""
+    if MEASURES_MARK in text:
+        text = text.replace(MEASURES_MARK, table_of_names())
+    return MARK.sub(lambda match: table_of(BY_NAME[match[1]]), text)
+
+
+def table_of(result):
+    """Describe every metric of a kind of result."""
+    return "\n".join(_entry(row) for row in result.TABLE.values())
+
+
+def table_of_names():
+    """List the measures with what may stand in their names, and what other tools call them."""
+    head = ("measure", "cutoff", "in brackets", "also", "trec_eval")
+    lines = [head, ("---",) * len(head), *map(_names, MEASURES.values())]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _names(row):
+    parameter = [f"`{row.parameter[0]}={row.parameter[1]:g}`"] if row.parameter else []
+    return (
+        f"`{row.name}`",
+        _cutoff(row),
+        ", ".join([*parameter, *["`rel`"] * row.has_level]),
+        ", ".join(f"`{name}`" for name in row.others),
+        ", ".join(f"`{name.format(10)}`" for name in (row.of_trec, row.cut_of_trec) if name),
+    )
+
+
+def _cutoff(row):
+    rule = {"optional": "if wanted", "required": "needed", "none": "none"}[row.cutoff]
+    return rule if row.max_cutoff == MAX_CUTOFF else f"{rule}, at most {row.max_cutoff}"
+
+
+def _entry(row):
+    lines = [f"`{signature(row)}`", f": {row.meaning}"]
+    if row.formula:
+        lines += ["", f"  $${row.formula}$$"]
+    facts = [f"{name}: {text}." for name, text in _facts(row).items() if text]
+    return "\n".join([*lines, *(["", f"  {' '.join(facts)}"] if facts else []), ""])
+
+
+def signature(row):
+    """Write a metric as it is called or, of a measure, as it is asked for."""
+    measure = MEASURES.get(row.name)
+    if measure is not None and row.arguments == ("k",):
+        return f"{row.name}@k"
+    if measure is not None:
+        return row.name + ("[@k]" if row.arguments else "")
+    return f"{row.name}({', '.join(row.arguments)})" if row.arguments else row.name
+
+
+def _facts(row):
+    averages = (f"{name}, {meaning}" for name, meaning in row.averages.items())
+    return {
+        "In a page": row.heading,
+        "Better": row.better,
+        "Averages": "; ".join(averages),
+        "Interval": interval(row),
+        "Checked against": row.oracle,
+    }
+
+
+def interval(row):
+    """Say which intervals a metric has, or why it has none."""
+    if row.is_count:
+        return ""
+    kinds = ["certified"] * row.certified + ["sampling"] * (row.sampling is not None)
+    none = f"; {row.why_none}" if row.why_none else ""
+    return f"{' and '.join(kinds) or 'none'}{none}"

@@ -1,0 +1,124 @@
+"""What accumulators and their options are, in sentences: what `explain` says of a state.
+
+A docstring may be left out when Python runs, so these stand beside it; a test holds them equal.
+"""
+
+from __future__ import annotations
+
+import attrs
+
+from streameval.configs.measures import MEASURES
+
+__all__ = ["DESCRIPTIONS", "Description", "description_of"]
+
+
+@attrs.frozen
+class Description:
+    """What an accumulator does, and what each of its options means."""
+
+    summary: str
+    options: dict[str, str] = attrs.field(factory=dict)
+
+
+def description_of(kind: type) -> Description:
+    """Find the description of a class of accumulators."""
+    return DESCRIPTIONS[kind.__name__]
+
+
+def _measures() -> str:
+    """List the measures: those that may be cut, that must be, and that are not."""
+    rows = MEASURES.values()
+    optional = ", ".join(row.name for row in rows if row.cutoff == "optional")
+    required = ", ".join(f"{row.name}@k" for row in rows if row.cutoff == "required")
+    uncut = (
+        f"{row.name}({row.parameter[0]}={row.parameter[1]:g})" if row.parameter else row.name
+        for row in rows
+        if row.cutoff == "none"
+    )
+    return f"{optional}, alone or cut as in map@100; {required}; {', '.join(uncut)}."
+
+
+DESCRIPTIONS = {
+    "ConfusionAccumulator": Description(
+        "Count truth against prediction, batch by batch.",
+        {
+            "classes": "A number K stands for the labels 0..K-1; a sequence lists the labels "
+            '(integers or strings) in the order of rows, columns and scores; "auto" takes labels '
+            "as they come (at most 4096) and sorts them.",
+            "multilabel": "Whether each of the classes is present or absent on its own.",
+            "threshold": "A score of at least this is a positive prediction, for two classes and "
+            "multilabel.",
+            "pos_label": "The positive one of two classes: by default 1, or the second of two "
+            "listed.",
+            "from_scores": "Whether y_pred holds scores.",
+            "top_k": "Among how many of the best scores the true class must be for top_k_accuracy.",
+            "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
+            "include_unseen": "Whether macro means keep classes that occur in neither truth nor "
+            "prediction, as zeros.",
+        },
+    ),
+    "PRCurveSketch": Description(
+        "Keep a curve of scores against truth in bounded memory, batch by batch.",
+        {
+            "budget": "The number of cells kept for each curve; None never gives up a score.",
+            "scores": "Whether scores lie in [0, 1].",
+            "classes": "One curve for each class, from a score for each: a number K stands for "
+            "the labels 0..K-1, a sequence lists the labels in the order of the score columns.",
+            "multilabel": "Whether each of the classes is present or absent on its own.",
+            "pos_label": "The positive one of two labels, which may be any then; else they are 0 "
+            "and 1.",
+            "nan": "What to do with a row that has a score of NaN; skipped ones are counted.",
+        },
+    ),
+    "GroupedAUC": Description(
+        "Keep the scores of every group apart, and average the AUC within groups.",
+        {
+            "budget": "The number of cells over all groups.",
+            "scores": "Whether scores lie in [0, 1].",
+            "group_weight": "What a group weighs in the mean: its examples, one, or its positives.",
+            "max_groups": "How many groups there may be; more raise.",
+        },
+    ),
+    "CalibrationAccumulator": Description(
+        "Sum how good probabilities are and whether they mean what they say, batch by batch.",
+        {
+            "bins": "How many bins of equal width predictions fall into for ece and "
+            "reliability_curve: [i / bins, (i + 1) / bins), the last one closed; at most 2**16, "
+            "less with many classes, since bins and classes together must leave a state below "
+            "16 MiB (some 55,000).",
+            "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
+            "sequence lists the labels (integers or strings) in the order of the columns.",
+        },
+    ),
+    "RegressionAccumulator": Description(
+        "Sum the errors of predicted numbers, batch by batch, exactly."
+    ),
+    "RankingAccumulator": Description(
+        "Measure rankings of documents, query by query, and keep the sums.",
+        {
+            "measures": _measures(),
+            "relevance_level": "A document is relevant from this relevance on.",
+            "gain": "What a relevance is worth in NDCG and DCG: itself, 2**relevance - 1, or what "
+            "the mapping gives for it.",
+            "ties": "What documents of one score count: the mean over all orders; the order by "
+            "falling document id, as in trec_eval; the least or the greatest value of each "
+            "measure.",
+            "ap_norm": "Whether map@k divides by the number of relevant documents R, or by "
+            "min(R, k).",
+            "unjudged": "Whether documents whose relevance is NaN are not relevant, or are taken "
+            "out first.",
+            "negative": "Whether a negative relevance is refused, or counts as not judged.",
+            "nan": "Whether a score of NaN is refused, or ranks below all others.",
+            "empty": "What a query counts in which a measure has nothing to find.",
+            "missing": "What a judged query counts that is absent from the run.",
+            "track_queries": "Keep the id of each query, so that one counted twice is refused, "
+            "across merges too.",
+            "rows_per_query": "How many rows of an open query are kept for measures without a "
+            "cutoff: they are exact up to so many rows, and past that they have bounds.",
+            "max_open_queries": "How many queries may be open; more raise.",
+            "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
+        },
+    ),
+    "Collection": Description("Count one batch with many accumulators, all of them or none."),
+}
+"""By name of the class."""

@@ -1,0 +1,295 @@
+"""What a picture, a page or a table shows, as plain values: results make them, `render` lays out.
+
+A `Description` is all that a page shows of one result. Pages put those of one kind side by side:
+what is drawn of each state has equal titles in all of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.table import Reading
+
+__all__ = [
+    "BandedLine",
+    "ByClass",
+    "Curves",
+    "Description",
+    "Dots",
+    "Figure",
+    "Findings",
+    "Line",
+    "Lines",
+    "Matrix",
+    "Reliability",
+    "ReliabilityDiagram",
+    "Row",
+    "ScoreShares",
+    "Spread",
+    "thinned",
+]
+
+Floats = npt.NDArray[np.float64]
+Line = tuple[Floats, Floats]
+
+
+def thinned(x: Floats, y: Floats, most: int) -> Line:
+    """Keep points that are evenly spaced along the line: a picture has not more of them."""
+    if len(x) <= most:
+        return x, y
+    length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
+    places = np.searchsorted(length, np.linspace(0.0, length[-1], most))
+    kept = np.unique(np.append(np.minimum(places, len(x) - 1), [0, len(x) - 1]))
+    return x[kept], y[kept]
+
+
+@attrs.frozen
+class Row:
+    """A number in the table of a page.
+
+    Parameters
+    ----------
+    heading : str
+        What it is called.
+    reading : Reading
+        The number.
+    qualifier : str
+        What follows the heading, and may differ from state to state.
+    is_rare : bool
+        Whether the row is left out where the number is 0 in all states.
+    """
+
+    heading: str
+    reading: Reading
+    qualifier: str = ""
+    is_rare: bool = False
+
+
+@attrs.frozen(eq=False)
+class ByClass:
+    """The numbers of each class, or of each of what there is.
+
+    Parameters
+    ----------
+    columns : sequence of str
+        What the numbers are.
+    rows : mapping from class to Readings
+        The numbers of each.
+    what : str
+        What has a row each.
+    title, caption : str
+        Above and below the table.
+    weights : mapping from class to number, optional
+        By which the largest are shown first where there are many; else they come as they are.
+    position : {"below", "beside", "under"}
+        Whether the table has a line of its own, stands beside the metrics, or right under them.
+    drawn : tuple of str
+        The columns that are drawn as dots where there are more than two classes.
+    """
+
+    columns: Sequence[str]
+    rows: Mapping[Any, Sequence[Reading]]
+    what: str = "class"
+    title: str = "By class"
+    caption: str = ""
+    weights: Mapping[Any, float] | None = None
+    position: Literal["below", "beside", "under"] = "below"
+    drawn: tuple[str, ...] = ()
+
+
+@attrs.frozen(eq=False)
+class Matrix:
+    """A confusion matrix, rows truth and columns prediction."""
+
+    labels: Sequence[Any]
+    counts: npt.NDArray[Any]
+
+    def row_shares(self) -> Floats:
+        """Divide each row by its total; rows of nothing stay zeros."""
+        totals = self.counts.sum(axis=1, keepdims=True, dtype=np.float64)
+        shares = np.zeros(self.counts.shape)
+        np.divide(self.counts, totals, out=shares, where=totals > 0)
+        return shares
+
+
+@attrs.frozen(eq=False)
+class BandedLine:
+    """A curve, and the band in which the exact one lies.
+
+    Parameters
+    ----------
+    line : (x, y)
+        The estimate, which is the curve itself while it is exact.
+    outline : (x, y), optional
+        A polygon around all that lies between the extreme data sets; None of an exact curve.
+    """
+
+    line: Line
+    outline: Line | None
+
+
+@attrs.frozen
+class Curves:
+    """What lines are drawn of: names of the axes, and the area that stands for them.
+
+    Parameters
+    ----------
+    title : str
+        Of the picture.
+    across, up : str
+        What the axes are, which show shares.
+    area : str
+        What the number below each line is called.
+    title_of_several : str
+        Above the curves of classes.
+    has_chance : bool
+        Whether the line of chance is drawn.
+    """
+
+    title: str
+    across: str
+    up: str
+    area: str
+    title_of_several: str
+    has_chance: bool = False
+
+
+@attrs.frozen(eq=False)
+class Lines:
+    """Lines of one state, by name where they are of classes.
+
+    Parameters
+    ----------
+    curves : Curves
+        What they are.
+    lines : mapping from name to (BandedLine, area)
+        Of the state itself the name is ""; None is no curve.
+    of : int
+        How many classes there are, of which the largest are drawn; 0 if it is no curve of one.
+    """
+
+    curves: Curves
+    lines: Mapping[Any, tuple[BandedLine | None, float]]
+    of: int = 0
+
+
+@attrs.frozen(eq=False)
+class Reliability:
+    """Predictions and labels by bin of the prediction.
+
+    Parameters
+    ----------
+    predicted, observed, weight : array, shape (occupied,)
+        The mean prediction, the mean label and the examples of each bin that holds any.
+    share : float64 array, shape (B,)
+        How much of all examples each bin holds.
+    """
+
+    predicted: Floats
+    observed: Floats
+    weight: npt.NDArray[np.int64] | Floats
+    share: Floats
+
+    @property
+    def edges(self) -> Floats:
+        """The ends of the bins, shape (B + 1,)."""
+        bins = len(self.share)
+        return np.arange(bins + 1) / bins
+
+
+@attrs.frozen(eq=False)
+class ReliabilityDiagram:
+    """What happened over what was predicted, and what both are called."""
+
+    reliability: Reliability
+    across: str
+    up: str
+
+
+@attrs.frozen(eq=False)
+class ScoreShares:
+    """Where the scores of each class lie.
+
+    Parameters
+    ----------
+    edges : float64 array, shape (B + 1,)
+        The ends of bins of equal width.
+    positives, negatives : float64 array, shape (B,)
+        How much of the class each bin holds.
+    """
+
+    edges: Floats
+    positives: Floats
+    negatives: Floats
+
+
+@attrs.frozen(eq=False)
+class Spread:
+    """The AUCs of the groups where they are defined, and their mean."""
+
+    areas: Floats
+    mean: float
+
+
+@attrs.frozen(eq=False)
+class Dots:
+    """Numbers on one axis, by name, and what they are together."""
+
+    title: str
+    summary: str
+    readings: Mapping[str, Reading]
+
+
+@attrs.frozen
+class Findings:
+    """What limits the numbers, in sentences."""
+
+    sentences: tuple[str, ...]
+
+
+Figure = Lines | ReliabilityDiagram | ScoreShares | Spread | Dots | Matrix | Findings
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class Description:
+    """What a page shows of a result.
+
+    Parameters
+    ----------
+    heading : str
+        The task.
+    common_heading : str
+        What several results are called whose headings differ.
+    title : str
+        Above the table of metrics.
+    rows : mapping from name to Row
+        The metrics.
+    caption, common_caption : str
+        Below the table, of one result and of several that differ in it.
+    by_class : ByClass, optional
+        The numbers of the classes.
+    above, beside, below : sequence of figures
+        Pictures, where they stand relative to the table; None where there is nothing to draw.
+    form : object
+        Besides the classes, what must be equal for numbers to be compared.
+    classes : tuple
+        The classes.
+    """
+
+    heading: str
+    common_heading: str = ""
+    title: str = "Metrics"
+    rows: Mapping[str, Row]
+    caption: str = ""
+    common_caption: str = ""
+    by_class: ByClass | None = None
+    above: Sequence[Figure | None] = ()
+    beside: Sequence[Figure | None] = ()
+    below: Sequence[Figure | None] = ()
+    form: object = None
+    classes: tuple[Any, ...] = ()

@@ -1,0 +1,57 @@
+"""Results as a notebook shows them: small tables of HTML with styles of their own."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from streameval.render.blocks import Matrix
+from streameval.render.text import shorten
+
+__all__ = ["matrix_table", "preformatted", "table"]
+
+_MAX_CELLS = 20
+_CELL = "text-align:right;padding:2px 8px;"
+
+
+def preformatted(text: str) -> str:
+    """Show a text as it is."""
+    return f"<pre>{html.escape(text)}</pre>"
+
+
+def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: str = "") -> str:
+    """Lay out rows, each of a name and of cells."""
+    top = f"<caption>{html.escape(caption)}</caption>" if caption else ""
+    if head:
+        cells = "".join(f"<th style='{_CELL}'>{html.escape(text)}</th>" for text in head[1:])
+        top += f"<tr>{_name(head[0])}{cells}</tr>"
+    lines = (f"<tr>{_name(name)}{''.join(map(_cell, cells))}</tr>" for name, *cells in rows)
+    return f"<table>{top}{''.join(lines)}</table>"
+
+
+def matrix_table(matrix: Matrix) -> str:
+    """Lay a matrix out with shaded cells, its first rows and columns."""
+    counts, size = matrix.counts, min(len(matrix.counts), _MAX_CELLS)
+    labels = [html.escape(shorten(label)) for label in matrix.labels[:size]]
+    head = "".join(f"<th style='{_CELL}'>{label}</th>" for label in labels)
+    shades = matrix.row_shares()
+    rows = "".join(
+        f"<tr><th style='{_CELL}'>{labels[i]}</th>"
+        + "".join(_cell(f"{counts[i, j]:,}", shades[i, j]) for j in range(size))
+        + "</tr>"
+        for i in range(size)
+    )
+    cut = f"<p>The first {size} of {len(counts)} classes.</p>" if size < len(counts) else ""
+    corner = f"<th style='{_CELL}'>truth \\ prediction</th>"
+    return f"<table><tr>{corner}{head}</tr>{rows}</table>{cut}"
+
+
+def _name(text: str) -> str:
+    return f"<th style='text-align:left'>{html.escape(text)}</th>"
+
+
+def _cell(text: str, shade: float | np.float64 = 0.0) -> str:
+    colour = f"background:rgba(31,119,180,{0.6 * shade:.3f});" if shade else ""
+    return f"<td style='{_CELL}{colour}'>{html.escape(text)}</td>"

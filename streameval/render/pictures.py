@@ -1,0 +1,170 @@
+"""Pictures as SVG: lines, reliability, distributions and dots, each of one or several states."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.intervals import normal_quantile, wilson
+from streameval.metrics.table import Reading
+from streameval.render.blocks import BandedLine, Curves, Line, Reliability, ScoreShares, thinned
+from streameval.render.markup import Html, joined
+from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
+from streameval.render.wording import short
+
+__all__ = [
+    "MOST_DRAWN",
+    "MOST_ROWS",
+    "dots",
+    "lines",
+    "reliability",
+    "scores",
+    "spread",
+    "style",
+]
+
+MOST_DRAWN = 8
+"""How many lines share a picture: so many colours are told apart."""
+MOST_ROWS = 24
+"""How many rows a picture of dots has."""
+
+Floats = npt.NDArray[np.float64]
+Rows = Sequence[tuple[object, Sequence[Reading | None]]]
+
+_GROUP_BINS = 20
+_MOST_POINTS = 800
+_ROW, _STEP = 14, 13
+
+
+def style(place: int) -> str:
+    """Name the colour and the dashes of a line by its place."""
+    return f"s{place}"
+
+
+def _styled(blocks: Iterable[Any]) -> list[tuple[str, Any]]:
+    """Give the first of several their styles; what is None keeps its own for nothing."""
+    first = zip(range(MOST_DRAWN), blocks, strict=False)
+    return [(style(place), block) for place, block in first if block is not None]
+
+
+def lines(curves: Curves, drawn: Iterable[BandedLine | None], summary: str) -> Html:
+    """Draw all bands, and the lines above them."""
+    frame = Frame(Axis(0, 1, RATES, curves.across), Axis(0, 1, RATES, curves.up))
+    below = [frame.line([0, 1], [0, 1], "chance")] if curves.has_chance else []
+    held = _styled(drawn)
+    bands = [
+        frame.area(*_few(curve.outline), look) for look, curve in held if curve.outline is not None
+    ]
+    above = [frame.line(*_few(curve.line), look) for look, curve in held]
+    return picture(frame, curves.title, summary, [frame.grid(), *below, *bands, *above])
+
+
+def _few(line: Line) -> Line:
+    return thinned(*line, _MOST_POINTS)
+
+
+def reliability(
+    diagrams: Sequence[Reliability | None], across: str, up: str, level: float
+) -> tuple[Html, bool]:
+    """Draw what happened over what was predicted, and say whether there are whiskers.
+
+    One diagram has bars for the share of the examples in each bin, too.
+    """
+    frame, held = Frame(Axis(0, 1, RATES, across), Axis(0, 1, RATES, up)), _styled(diagrams)
+    parts = [frame.grid()]
+    if len(diagrams) == 1:
+        parts += [frame.stairs(one.share, one.edges, "plain", filled=True) for _, one in held]
+    parts.append(frame.line([0, 1], [0, 1], "chance"))
+    whiskers = [_whiskers(frame, diagram, look, level) for look, diagram in held]
+    parts += whiskers
+    for look, diagram in held:
+        parts.append(frame.line(diagram.predicted, diagram.observed, look))
+        parts.append(frame.dots(diagram.predicted, diagram.observed, look))
+    summary = f"{up} over {across.lower()}"
+    return picture(frame, "Reliability diagram", summary, parts), any(whiskers)
+
+
+def _whiskers(frame: Frame, diagram: Reliability, style: str, level: float) -> Html:
+    """Draw Wilson's interval of each bin; there is none of weights with fractions."""
+    weight = np.asarray(diagram.weight, dtype=np.float64)
+    if not level or np.any(weight != np.rint(weight)):
+        return Html()
+    z, whiskers = normal_quantile(level), []
+    for across, rate, n in zip(diagram.predicted, diagram.observed, weight, strict=True):
+        whiskers.append(frame.line([across, across], wilson(rate, n, z), f"whisker {style}"))
+    return joined(whiskers)
+
+
+def scores(every: Sequence[ScoreShares], summary: str) -> list[Html]:
+    """Draw where the scores of both classes lie, a picture for each state on equal axes.
+
+    The positives have the style of the state.
+    """
+    low = min(float(shares.edges[0]) for shares in every)
+    high = max(float(shares.edges[-1]) for shares in every)
+    most = max(float(part.max()) for one in every for part in (one.positives, one.negatives))
+    x = Axis(0, 1, RATES, "Score") if (low, high) == (0, 1) else nice_axis(low, high, "Score")
+    frame = Frame(x, nice_axis(0.0, most or 1.0, "Share of the class"), height=300)
+    return [
+        _score_picture(frame, shares, style(place), summary) for place, shares in enumerate(every)
+    ]
+
+
+def _score_picture(frame: Frame, shares: ScoreShares, look: str, summary: str) -> Html:
+    bars = [
+        frame.stairs(share, shares.edges, style, filled=filled)
+        for filled in (True, False)
+        for share, style in ((shares.negatives, "plain"), (shares.positives, f"solid {look}"))
+    ]
+    return picture(frame, "Scores by class", summary, [frame.grid(), *bars])
+
+
+def spread(areas: Sequence[Floats], summary: str) -> Html:
+    """Draw how the AUCs of groups are spread, each given as an array."""
+    edges = np.arange(_GROUP_BINS + 1) / _GROUP_BINS
+    shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MOST_DRAWN]]
+    most = max(float(share.max()) for share in shares) or 1.0
+    x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, most, "Share of the groups")
+    frame = Frame(x, y, height=300)
+    filled = [
+        frame.stairs(share, edges, style(place), filled=True) for place, share in enumerate(shares)
+    ]
+    outlines = [
+        frame.stairs(share, edges, style(place), filled=False) for place, share in enumerate(shares)
+    ]
+    return picture(frame, "AUC of the groups", summary, [frame.grid(), *filled, *outlines])
+
+
+def dots(rows: Rows, title: str, summary: str) -> Html:
+    """Draw the numbers of each row on one axis: a dot for each state.
+
+    A thin line is the sampling interval, and a broad one the certified interval.
+    """
+    shown = rows[:MOST_ROWS]
+    every = [end for _, cells in shown for cell in cells if cell for end in cell.ends]
+    x = nice_axis(min(every, default=0.0), max(every, default=1.0))
+    n_states = max((min(len(cells), MOST_DRAWN) for _, cells in shown), default=1)
+    y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))))
+    height = len(shown) * (_ROW + _STEP * n_states) + 40
+    frame = Frame(x, y, height=height, left=156, bottom=30)
+    texts = [short(name, 22) for name, _ in shown]
+    drawn = [
+        _dot(frame, cell, row + (place + 0.5) / n_states * 0.7 - 0.35, style(place))
+        for row, (_, cells) in enumerate(shown)
+        for place, cell in enumerate(cells[:MOST_DRAWN])
+        if cell is not None and math.isfinite(cell.value)
+    ]
+    return picture(frame, title, summary, [frame.grid(texts), *drawn])
+
+
+def _dot(frame: Frame, cell: Reading, row: float, style: str) -> Html:
+    parts = []
+    if cell.sampling is not None:
+        parts.append(frame.line(cell.sampling, [row, row], f"whisker {style}"))
+    if cell.is_open:
+        parts.append(frame.line(cell.certified, [row, row], f"certified {style}"))
+    return joined([*parts, frame.dots([cell.value], [row], style, 4)])

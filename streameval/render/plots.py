@@ -1,0 +1,232 @@
+"""Pictures by matplotlib, which is imported only for one."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping
+from statistics import NormalDist
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.table import Reading
+from streameval.render.blocks import BandedLine, Matrix, Reliability, ScoreShares
+from streameval.render.text import shorten
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["dots", "lines", "matrix", "new_axes", "reliability", "scores", "spread"]
+
+_APART = 0.12  # of several rankings in one line
+_BAR = "lightsteelblue"
+_MAX_WRITTEN = 20
+_RATES = (0.001, 0.01, 0.05, 0.2, 0.5, 0.8, 0.95, 0.99, 0.999)
+
+
+def new_axes() -> Axes:
+    """Make the axes of a new figure."""
+    try:
+        from matplotlib import pyplot  # noqa: PLC0415
+    except ImportError as error:
+        message = 'a picture needs matplotlib: pip install "streameval[plot]".'
+        raise ImportError(message) from error
+    axes: Axes = pyplot.subplots(layout="constrained")[1]
+    return axes
+
+
+def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Axes:
+    """Draw a matrix with its counts, coloured by them or by their share of the true class."""
+    axes: Axes = new_axes() if ax is None else ax
+    shades = block.row_shares() if normalize else block.counts
+    if shades.size:
+        image = axes.imshow(shades, cmap="Blues", vmin=0, vmax=1 if normalize else None)
+        scale = "share of the true class" if normalize else "examples"
+        axes.figure.colorbar(image, ax=axes, label=scale)
+    axes.set(xlabel="prediction", ylabel="truth", title=title)
+    if len(block.counts) <= _MAX_WRITTEN:
+        most = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)  # the darkest shade
+        _write_cells(axes, block, shades / most)
+    return axes
+
+
+def _write_cells(ax: Axes, block: Matrix, shades: npt.NDArray[Any]) -> None:
+    labels, ticks = [_literal(shorten(label, 12)) for label in block.labels], range(len(shades))
+    slanted = max(map(len, labels), default=0) > 4
+    ax.set_xticks(ticks, labels, rotation=45 if slanted else 0, ha="right" if slanted else "center")
+    ax.set_yticks(ticks, labels)
+    for i, j in zip(*np.nonzero(block.counts), strict=True):
+        colour = "white" if shades[i, j] > 0.5 else "black"
+        ax.text(j, i, f"{block.counts[i, j]:,}", ha="center", va="center", color=colour)
+
+
+def _literal(text: str) -> str:
+    """Keep matplotlib from reading what stands between dollars as mathematics."""
+    return text.replace("$", r"\$")
+
+
+def lines(
+    curve: BandedLine,
+    ax: Axes | None,
+    *,
+    across: str,
+    up: str,
+    title: str,
+    label: str | None,
+    has_chance: bool = False,
+    is_normal: bool = False,
+) -> Axes:
+    """Draw a curve with its band.
+
+    Parameters
+    ----------
+    curve : BandedLine
+        What to draw.
+    ax : matplotlib Axes, optional
+        Where to draw.
+    across, up : str
+        What the axes are.
+    title : str
+        Of a single curve.
+    label : str, optional
+        The name of one of several.
+    has_chance : bool
+        Whether the line of chance is drawn under a single curve.
+    is_normal : bool
+        Whether the axes are rates on normal scales; else they are shares.
+    """
+    axes = new_axes() if ax is None else ax
+    (drawn,) = axes.plot(*curve.line, label=label)
+    if curve.outline is not None:
+        band = "the exact curve lies here" if label is None else None
+        axes.fill(*curve.outline, alpha=0.3, linewidth=0, color=drawn.get_color(), label=band)
+        if band:
+            axes.legend()
+    if has_chance and label is None:
+        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="chance")
+    axes.set(xlabel=across, ylabel=up)
+    if is_normal:
+        ticks = [NormalDist().inv_cdf(rate) for rate in _RATES]
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_ticks(ticks, [f"{rate:.3g}" for rate in _RATES])
+    else:
+        axes.set(xlim=(0, 1), ylim=(0, 1.02))
+    return _named(axes, label, title)
+
+
+def reliability(
+    diagram: Reliability,
+    ax: Axes | None,
+    *,
+    across: str,
+    up: str,
+    title: str,
+    label: str | None,
+    bars: Mapping[str, Any],
+    line: str | None = None,
+) -> Axes:
+    """Draw what happened over what was predicted.
+
+    `bars` says how the bars of a single diagram look, and `line` what it is called.
+    """
+    axes = new_axes() if ax is None else ax
+    if label is None:
+        axes.stairs(diagram.share, diagram.edges, fill=True, color=_BAR, **bars)
+        axes.plot([0, 1], [0, 1], linestyle="--", color="grey", label="perfectly calibrated")
+    axes.plot(diagram.predicted, diagram.observed, marker="o", label=label or line)
+    axes.set(xlim=(0, 1), ylim=(0, 1.02), xlabel=across, ylabel=up)
+    return _named(axes, label, title)
+
+
+def scores(shares: ScoreShares, ax: Axes | None, *, label: str | None) -> Axes:
+    """Draw where the scores of both classes lie."""
+    axes = new_axes() if ax is None else ax
+    for share, name in ((shares.positives, "positives"), (shares.negatives, "negatives")):
+        axes.stairs(share, shares.edges, label=name if label is None else f"{label}: {name}")
+    axes.set(xlabel="score", ylabel="share of the class")
+    _named(axes, label, "scores by class")
+    axes.legend()
+    return axes
+
+
+def spread(
+    bars: tuple[npt.NDArray[np.float64], npt.NDArray[np.float64]],
+    mean: Bounded,
+    ax: Axes | None,
+    *,
+    up: str,
+    title: str,
+    label: str | None,
+) -> Axes:
+    """Draw how the AUCs of groups are spread, given bars and their edges, and their mean."""
+    axes = new_axes() if ax is None else ax
+    of_one = label is None
+    steps = axes.stairs(*bars, fill=of_one, alpha=0.6 if of_one else 1.0, label=label)
+    colour = steps.get_facecolor() if of_one else steps.get_edgecolor()
+    name = f"GAUC {mean:.4f}" if of_one else None
+    axes.axvline(mean, linestyle="--", color=colour, alpha=1.0, label=name)
+    if not mean.exact:
+        band = "the exact GAUC lies here" if of_one else None
+        axes.axvspan(mean.low, mean.high, alpha=0.2, linewidth=0, color=colour, label=band)
+    axes.set(xlim=(0, 1), xlabel="AUC within a group", ylabel=up)
+    axes.set_title(title if of_one else "")
+    axes.legend()
+    return axes
+
+
+def dots(
+    readings: Mapping[str, Reading],
+    ax: Axes | None,
+    *,
+    across: str,
+    title: str,
+    label: str | None,
+    is_share: Callable[[str], bool],
+) -> Axes:
+    """Draw a line for each number: a dot, whiskers for the sampling and a bar for the certified.
+
+    What is drawn on the axes already keeps its lines; `is_share` tells of a name whether its
+    number lies in [0, 1].
+    """
+    axes = new_axes() if ax is None else ax
+    drawn = len(axes.containers)
+    names = [tick.get_text() for tick in axes.get_yticklabels()] if drawn else []
+    names += [name for name in readings if name not in names]
+    places = np.array([names.index(name) for name in readings]) + drawn * _APART
+    _draw_dots(axes, places, list(readings.values()), label)
+    axes.set_yticks(range(len(names)), names)
+    axes.set_ylim(len(names) - 0.5 + drawn * _APART, -0.5)
+    axes.set_xlabel(across)
+    if all(map(is_share, names)):
+        axes.set_xlim(0, 1.02)
+    return _named(axes, label, title)
+
+
+def _draw_dots(
+    axes: Axes, places: npt.NDArray[np.float64], readings: list[Reading], label: str | None
+) -> None:
+    means = np.array([reading.value for reading in readings], dtype=np.float64)
+    nothing = (math.nan, math.nan)
+    low, high = np.array([reading.sampling or nothing for reading in readings]).T
+    reach = np.array([means - low, high - means])
+    bars = axes.errorbar(means, places, xerr=reach, fmt="o", capsize=3, label=label)
+    colour = bars.lines[0].get_color()
+    pairs = zip(places, readings, strict=True)
+    spans = [(place, *reading.certified) for place, reading in pairs if reading.is_open]
+    if spans:
+        name = "certified" if label is None else ""
+        heights, lows, highs = zip(*spans, strict=True)
+        axes.hlines(heights, lows, highs, linewidth=8, alpha=0.3, color=colour, label=name)
+        if name:
+            axes.legend()
+
+
+def _named(axes: Axes, label: str | None, title: str) -> Axes:
+    """Give one curve a title, and several a legend."""
+    if label is None:
+        axes.set_title(title)
+    else:
+        axes.legend()
+    return axes

@@ -1,0 +1,63 @@
+"""The names of metrics: ``recall``, ``recall[macro]``, ``recall_at(0.5)``, ``member/metric``."""
+
+from __future__ import annotations
+
+import re
+
+import attrs
+
+from streameval.errors import UnknownMetricError
+
+__all__ = ["METRIC", "MetricName", "parse_metric"]
+
+METRIC = r"(?:[^\[\]<>=]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
+"""Of a metric, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``curve/roc_auc``."""
+
+_PARTS = re.compile(r"(.*?)(?:\[(.+)\])?")
+_CALL = re.compile(r"(\w+)\(([^()]+)\)")
+
+
+@attrs.frozen
+class MetricName:
+    """A metric, or one of its averages or classes.
+
+    Parameters
+    ----------
+    name : str
+        What JSON calls it.
+    of : str, optional
+        What stands in brackets: an average or a class.
+    """
+
+    name: str
+    of: str | None = None
+
+    @property
+    def call(self) -> tuple[str, str] | None:
+        """What is called and its argument, of a name like ``recall_at(0.5)``."""
+        match = _CALL.fullmatch(self.name)
+        return None if match is None else (match[1], match[2])
+
+    def __str__(self) -> str:
+        """Write it as it is typed."""
+        return self.name if self.of is None else f"{self.name}[{self.of}]"
+
+
+def parse_metric(text: str) -> MetricName:
+    """Take the name of a metric and its brackets apart.
+
+    >>> parse_metric("recall[macro]")
+    MetricName(name='recall', of='macro')
+
+    Raises
+    ------
+    UnknownMetricError
+        If the text cannot be the name of a metric.
+    """
+    text = text.strip()
+    match = _PARTS.fullmatch(text)
+    if match is None or not re.fullmatch(METRIC, text):
+        raise UnknownMetricError(
+            f"{text!r} is no metric; write one like 'accuracy' or 'recall[macro]'."
+        )
+    return MetricName(*match.groups())

@@ -1,0 +1,48 @@
+"""Every row of the tables of metrics is compared with an oracle: one that is not fails here."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+import pytest
+from oracle import (
+    test_calibration_parity,
+    test_classification_parity,
+    test_curve_parity,
+    test_regression_parity,
+    test_top_k_accuracy,
+)
+from oracle.curve_oracles import metrics_at
+from oracle.ranking_oracles import GEOMETRIC, MEASURES
+
+import streameval as se
+from streameval.configs.measures import measure
+from streameval.results.kinds import RESULTS
+
+
+def bases(names: Iterable[str]) -> set[str]:
+    """Metrics by name, without arguments, averages and thresholds."""
+    cut = ("(", "-", " ", ".")
+    found = set()
+    for name in names:
+        ends = [name.index(mark) for mark in cut if mark in name]
+        found.add(name[: min(ends, default=None)])
+    return found
+
+
+COMPARED = {
+    "Confusion": bases(row.name for row in test_classification_parity.PARITY)
+    | test_top_k_accuracy.COMPARED,
+    "Curve": bases([*test_curve_parity.ALL_METRICS, *metrics_at(0.5)]) | {"best_f_threshold"},
+    "ClassCurves": set(test_curve_parity.AVERAGED),
+    "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
+    "Calibration": test_calibration_parity.COMPARED,
+    "Regression": set(test_regression_parity.ORACLES),
+    "Ranking": {measure(name).kind for name in (*MEASURES, *GEOMETRIC)},
+}
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RESULTS if kind.TABLE])
+def test_every_metric_is_compared_with_an_oracle(kind: type[se.Confusion]) -> None:
+    rows = {row.name for row in kind.TABLE.values() if not row.is_count}
+    assert rows - COMPARED[kind.__name__] == set()

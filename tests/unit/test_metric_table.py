@@ -1,0 +1,219 @@
+"""The table of metrics: its rows, what agrees with them, and what follows from a row alone."""
+
+from __future__ import annotations
+
+import inspect
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import streameval as se
+from streameval.configs.descriptions import DESCRIPTIONS
+from streameval.configs.measures import MEASURES
+from streameval.metrics.table import Metric, Table
+from streameval.results.kinds import RESULTS
+from streameval.results.names import MetricName
+
+ROOT = Path(__file__).parents[2]
+ROWS = [(kind, row) for kind in RESULTS for row in kind.TABLE.values()]
+every_row = pytest.mark.parametrize(
+    ("kind", "row"), [pytest.param(*pair, id=f"{pair[0].__name__}-{pair[1].name}") for pair in ROWS]
+)
+
+RESULT_OF: dict[str, Any] = {
+    "Confusion": se.ConfusionAccumulator(3).update([0, 1, 2, 2], [0, 1, 1, 2]),
+    "Curve": se.PRCurveSketch().update([0, 1, 1], [0.1, 0.2, 0.3]),
+    "ClassCurves": se.PRCurveSketch(classes=2).update([0, 1], [[0.3, 0.7], [0.4, 0.6]]),
+    "GroupedCurves": se.GroupedAUC().update([0, 1], [0.1, 0.2], [7, 7]),
+    "Calibration": se.CalibrationAccumulator().update([0, 1], [0.1, 0.6]),
+    "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
+    "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
+}
+kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
+
+
+def told(thing: Any) -> str:
+    """A docstring on one line, without marks of code and verbs for programmers."""
+    text = " ".join((inspect.getdoc(thing) or "").replace("`", "").split())
+    return re.sub(r"^(Compute|Find|Give) ", "", text).lower()
+
+
+@every_row
+def test_row_says_what_the_metric_is(kind: type, row: Metric) -> None:
+    assert row.help.endswith(".")
+    assert row.is_count or (row.formula and row.oracle)
+    assert row.better in ("higher", "lower", "")
+
+
+@every_row
+def test_help_of_a_row_agrees_with_the_docstring(kind: type, row: Metric) -> None:
+    name = "best_f" if row.name == "best_f_threshold" else row.name
+    if kind is se.Ranking and not row.is_count:
+        assert row.help.lower() in told(se.Ranking)
+    elif name in vars(kind):
+        assert row.help.lower() in told(vars(kind)[name])
+        assert row.notes.lower() in told(vars(kind)[name])
+    else:
+        assert row.name not in dir(object)
+
+
+@pytest.mark.parametrize("name", DESCRIPTIONS)
+def test_description_of_an_accumulator_agrees_with_its_docstring(name: str) -> None:
+    kind, description = getattr(se, name), DESCRIPTIONS[name]
+    assert told(kind).startswith(description.summary.lower())
+    for option, sentence in description.options.items():
+        if (name, option) != ("RankingAccumulator", "measures"):  # made from the measures
+            assert sentence.lower() in told(kind), option
+
+
+@pytest.mark.parametrize("name", [name for name in DESCRIPTIONS if name != "Collection"])
+def test_every_option_of_an_accumulator_is_described(name: str) -> None:
+    assert list(DESCRIPTIONS[name].options) == list(getattr(se, name)().options)
+
+
+def test_measures_are_listed_in_the_description_of_their_option() -> None:
+    listed = DESCRIPTIONS["RankingAccumulator"].options["measures"]
+    assert set(re.findall(r"[a-z_]+(?=[@(,;.])", listed)) >= MEASURES.keys() - {"map"}
+
+
+@kinds_of_result
+def test_value_of_a_name_is_that_of_the_attribute(name: str) -> None:
+    result = RESULT_OF[name].compute()
+    for row in result.TABLE.listed(result._source) if name != "Ranking" else ():
+        if row.is_count and name == "Confusion":
+            continue
+        attribute = getattr(result, row.name)
+        number = attribute() if callable(attribute) and not row.is_count else attribute
+        number = number[0] if isinstance(number, tuple) else number
+        assert result.value(row.name) == pytest.approx(number, nan_ok=True)
+
+
+@kinds_of_result
+def test_every_metric_is_listed_by_dir(name: str) -> None:
+    result = RESULT_OF[name].compute()
+    assert set(result.TABLE) <= set(dir(result))
+
+
+@kinds_of_result
+def test_attribute_that_is_no_metric_is_refused(name: str) -> None:
+    result = RESULT_OF[name].compute()
+    for absent in ("no_such_metric", "_no_such_part"):
+        with pytest.raises(AttributeError, match=f"'{name}' object has no attribute '{absent}'"):
+            getattr(result, absent)
+
+
+@pytest.mark.parametrize("name", [name for name in RESULT_OF if name != "Confusion"])
+def test_value_suggests_the_name_that_was_meant(name: str) -> None:
+    result = RESULT_OF[name].compute()
+    error = KeyError if name == "Ranking" else se.InvalidInputError
+    with pytest.raises(error, match=r"no metric 'nn': did you mean 'n'|'nn' is not among"):
+        result.value("nn")
+
+
+def test_value_of_a_collection_is_that_of_the_member() -> None:
+    collection = se.Collection({"curve": se.PRCurveSketch()})
+    result = collection.update({"y_true": [0, 1], "y_score": [0.1, 0.2]}).compute()
+    assert result.value("curve/recall_at", 0.15) == 1.0
+    with pytest.raises(se.InvalidInputError, match=r"no metric 'curv/ks': did you mean"):
+        result.value("curv/ks")
+
+
+def test_read_takes_the_names_of_the_command_line() -> None:
+    result = RESULT_OF["Confusion"].compute()
+    reading = result.read("recall[2]", level=0.9)
+    assert reading.value == 0.5
+    assert reading.sampling == tuple(e[2] for e in result.confidence("recall", None, level=0.9))
+    assert result.read(MetricName("recall", "macro")).value == result.recall("macro")
+
+
+def test_ranking_gives_measures_that_need_a_cutoff_by_cutoff() -> None:
+    result = RESULT_OF["Ranking"].compute()
+    assert result.p == result.precision == {1: 0.0}
+    with pytest.raises(AttributeError, match="'mrr' is not among the measures map, p@1, ndcg@2"):
+        _ = result.mrr
+    with pytest.raises(AttributeError, match="'rprec' is not among the measures"):
+        _ = result.rprec
+
+
+def in_text(accumulator: Any, tmp_path: Path, *command: str) -> str:
+    """What the command line says of a state."""
+    se.save(accumulator, tmp_path / "a.state")
+    run = [sys.executable, "-m", "streameval", *command, str(tmp_path / "a.state")]
+    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
+
+
+@kinds_of_result
+def test_every_metric_is_in_text_json_page_and_explain(name: str, tmp_path: Path) -> None:
+    accumulator = RESULT_OF[name]
+    result = accumulator.compute()
+    names = [metric for metric in result.readings() if not result._row(metric).is_count]
+    text, page = result.report(), se.reports.html_report({"a": accumulator})
+    explained, json = in_text(accumulator, tmp_path, "explain"), result.entries(0.95)["metrics"]
+    chosen = in_text(accumulator, tmp_path, "show", "--metrics", ",".join(names))
+    for metric in names:
+        assert f"\n{metric}  " in explained
+        assert f"\n{metric[:21]}" in chosen  # where long names are cut
+        assert json[metric] == pytest.approx(result.read(metric).value, nan_ok=True)
+        assert (metric if name == "Ranking" else result._row(metric).heading) in page
+        assert metric in text or name == "ClassCurves"  # of which it has a column
+
+
+class WithExtras(se.Confusion):
+    """A result with a metric that has a row and nothing else."""
+
+    TABLE = Table(
+        *se.Confusion.TABLE.values(),
+        Metric(name="right", value=lambda counts: 1.0, help="One.", heading="Right", oracle="1"),
+        Metric(
+            name="power",
+            value=lambda counts, exponent=2: 2.0**exponent,
+            help="A power of two.",
+            arguments=("exponent=2",),
+        ),
+    )
+
+
+def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute() -> None:
+    result: Any = WithExtras(RESULT_OF["Confusion"].compute()._counts)
+    assert result.right == result.value("right") == result.as_dict()["right"] == 1.0
+    assert (result.power(), result.power(3), result.power.__doc__) == (4.0, 8.0, "A power of two.")
+    assert "\nright" in result.report()
+    assert result.entries(0.95)["metrics"]["right"] == 1.0
+    assert result.described(0.95).rows["right"].heading == "Right"
+    assert "right</th>" in result._repr_html_()
+
+
+def test_metrics_are_described_without_docstrings() -> None:
+    code = (
+        "import streameval as se; r = se.RegressionAccumulator().compute(); print(r.meaning('mae'))"
+    )
+    run = [sys.executable, "-OO", "-c", code]
+    done = subprocess.run(run, check=True, capture_output=True, text=True)
+    assert done.stdout == "The mean absolute error, at least 0.\n"
+
+
+@pytest.mark.parametrize("kind", [kind for kind in RESULTS if kind.TABLE])
+def test_reference_describes_every_metric(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import metric_tables
+
+    pages = [page.read_text(encoding="utf-8") for page in (ROOT / "docs/reference").glob("*.md")]
+    (page,) = [page for page in pages if f"<!-- metrics of {kind.__name__} -->" in page]
+    text = metric_tables.filled(page)
+    assert "<!-- me" not in text
+    for row in kind.TABLE.values():
+        entry = text[text.index(f"\n`{metric_tables.signature(row)}`\n: {row.help}") :]
+        assert all(fact in entry for fact in (row.formula, row.heading, row.oracle, row.better))
+
+
+def test_reference_lists_the_names_of_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import metric_tables
+
+    table = metric_tables.filled("<!-- measures -->")
+    assert "| `p` | needed | `rel` | `precision` | `P_10` |\n" in table
+    assert all(f"\n| `{name}` | " in table for name in MEASURES)
