@@ -236,7 +236,7 @@ class PRCurveSketch(BufferedAccumulator[CurveConfig, ScoreTables], kind=3, confi
         self._held = held
 
     def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
-        first = alike[0].copy()  # with a block of its own
+        first: Self = alike[0].copy()  # with a block of its own
         first._fold([first, *alike[1:]])
         return first._state
 
