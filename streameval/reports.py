@@ -155,7 +155,8 @@ def _check_results(state: _State) -> None:
         if not isinstance(result, RESULTS):
             kind = type(result).__name__
             raise InvalidInputError(
-                f"`states` must have results of this library, got {kind} for {short(state.name)!r}."
+                f"must have results of this library, got {kind} for {short(state.name)!r}",
+                argument="states",
             )
 
 

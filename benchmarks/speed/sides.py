@@ -14,7 +14,7 @@ from speed.data import Stream, once_or_anew
 Read = Callable[[Any], Numbers]
 
 _ROWS_A_TURN = 2**21
-"""So many rows go into a turn of ours at least: several times what waits to be counted."""
+"""So many rows go into a turn of ours at least: several times what is pending."""
 
 
 def our_updates(
@@ -33,6 +33,30 @@ def our_updates(
         )
 
     return ours
+
+
+def our_weighted_updates(make: Callable[[], Any], read: Read) -> Callable[[Data], Side]:
+    """Update one of our accumulators with the same batch, the last array of which are weights."""
+
+    def ours(data: Data) -> Side:
+        *batch, weights = data
+        side = our_updates(make, read)(tuple(batch))
+        run = partial(side.run, sample_weight=weights)
+        return Side(run, side.numbers, calls=side.calls)
+
+    return ours
+
+
+def our_updates_without(
+    make: Callable[[], Any], convert: Callable[[Data], Data]
+) -> Callable[[Any, Data], Side]:
+    """Update with a simpler form of the batch: a yardstick."""
+
+    def ready(_: Any, data: Data) -> Side:
+        side = our_updates(make, vars)(convert(data))
+        return Side(side.run, calls=side.calls)
+
+    return ready
 
 
 def our_stream(make: Callable[[], Any], read: Read) -> Callable[[Data], Side]:

@@ -102,14 +102,14 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def _state(self) -> StateT:
         """The state of everything counted. Reading it changes nothing that can be seen.
 
-        A subclass may hold more: small batches wait to be counted together, and are added here.
+        What is held is more: small batches are pending, and are counted here.
         """
         state: StateT = self._held
         return state
 
     @_state.setter
     def _state(self, state: StateT) -> None:
-        """Hold a state, and nothing that waits."""
+        """Hold a state, and no pending rows."""
         self._held = state
 
     @classmethod
@@ -162,7 +162,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def _total(self) -> FixedPoint:
-        """The sum of the weights; where rows wait, cheaper than the state of everything."""
+        """The sum of the weights; where rows are pending, cheaper than the state of everything."""
         return self._state.n
 
     def merge(self, *others: Self) -> Self:
@@ -306,7 +306,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return arguments(*arrays, names=self._arrays, optional=keywords)
 
     def _fork(self) -> Self:
-        """Make a shell that holds the same, rows that wait included, to try an update on.
+        """Make a shell that holds the same, pending rows included, to try an update on.
 
         Updates of it show nowhere else, whether they succeed or not. Only one of the two may be
         updated after that: the fork, or this one if the fork is dropped.
@@ -325,7 +325,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         self._state = self._sum_of(alike)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
-        """Add the states of accumulators; a subclass may count what waits in them together."""
+        """Add the states of accumulators; a subclass may count their pending rows together."""
         return self._sum_all(one._state for one in alike)
 
     def _sum_all(self, states: Iterable[StateT]) -> StateT:

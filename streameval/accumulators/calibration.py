@@ -8,8 +8,9 @@ from typing import Any, Self, final
 import numpy as np
 import numpy.typing as npt
 
+from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.highest_scores import first_highest
-from streameval.accumulators.waiting_columns import WaitingAccumulator
+from streameval.accumulators.pending import Rows
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
@@ -19,10 +20,10 @@ from streameval.inputs.arrays import (
     as_labels,
     as_labels_or_scores,
     as_scores,
-    as_weights,
     check_matrix,
     check_vector,
     first_index,
+    read_weights,
     shape_text,
 )
 from streameval.inputs.labels import encode
@@ -34,6 +35,7 @@ __all__ = ["CalibrationAccumulator"]
 Floats = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int64]
 
+_ENTRIES = 2**14  # pending probabilities: more take longer to sum than the calls for it
 _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes on the way
 _LARGE_BLOCK = 2**20  # where there are many sums to add after each block
 _ROWS_A_SUM = 8
@@ -43,7 +45,7 @@ _LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 @final
 class CalibrationAccumulator(
-    WaitingAccumulator[CalibrationConfig, CalibrationSums],
+    BufferedAccumulator[CalibrationConfig, CalibrationSums],
     type_id=4,
     config=CalibrationConfig,
     state=CalibrationSums,
@@ -126,17 +128,15 @@ class CalibrationAccumulator(
         truth = as_labels_or_scores(given["y_true"], name="y_true")
         probability = as_array(given["y_prob"], name="y_prob")
         if are_empty(truth, probability):
-            as_weights(given["sample_weight"], rows=0)
+            read_weights(given["sample_weight"], rows=0)
             return self
         labels = as_labels(truth, name="y_true")
         check_vector(labels, rows=None, name="y_true")
         places = encode(labels, self._config.classes or 2, name="y_true")
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
-        weights = as_weights(given["sample_weight"], rows=len(labels))
-        if weights is None:
-            return self._count_rows(places, scores)
-        return self._absorb(_sum(places, scores, weights, self._config))
+        weights = read_weights(given["sample_weight"], rows=len(labels))
+        return self._append(Rows((places, scores), weights))
 
     def compute(self) -> Calibration:
         """Compute the metrics.
@@ -148,9 +148,12 @@ class CalibrationAccumulator(
         """
         return Calibration(self._config, self._state)
 
-    def _sum_rows(self, columns: tuple[Any, ...]) -> CalibrationSums:
-        truth, probability = columns
-        return _sum(truth, probability, None, self._config)
+    def _count(self, rows: Rows) -> CalibrationSums:
+        truth, probability = rows.columns
+        return _sum(truth, probability, rows.fixed_weights, self._config)
+
+    def _capacity(self, state: CalibrationSums, rows: Rows) -> int:  # noqa: ARG002
+        return max(_ENTRIES // max(self._config.n_classes, 1), 1)
 
 
 def _sum(

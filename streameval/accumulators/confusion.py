@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from itertools import chain
-from typing import Any, Self, TypeAlias, cast, final
+from collections.abc import Iterable
+from typing import Any, Self, cast, final
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
-from streameval.accumulators.decisions import decide, decide_multilabel, present
-from streameval.accumulators.plain_batches import PlainBatches, PlainCodes
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.decisions import (
+    CodeBlock,
+    FastReader,
+    code_capacity,
+    is_ignored,
+    read_decided,
+)
+from streameval.accumulators.pending import Block, Held, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import IncompatibleStateError, InvalidInputError, Named
-from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.errors import InvalidInputError, Named
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_labels,
     as_labels_or_scores,
-    as_weights,
-    check_matrix,
     check_vector,
+    read_weights,
 )
-from streameval.inputs.labels import Classes, Label, encode, equal, meet
+from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.labels import (
+    Classes,
+    Label,
+    distinct,
+    meet,
+)
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
 from streameval.states.confusion import (
@@ -37,18 +47,14 @@ from streameval.states.confusion import (
 __all__ = ["ConfusionAccumulator"]
 
 Array = npt.NDArray[Any]
-Mask = npt.NDArray[np.bool_]
-Codes = npt.NDArray[np.int64]
-Counted: TypeAlias = tuple[ConfusionCounts, Codes, int]
-"""A state, a tally of rows that are not in it yet, and how many there are."""
 
-_NO_TALLY = np.zeros((), dtype=np.int64)
-_SMALL_TALLY = 2**10  # numbers: to add so few to a state takes far longer than to add them
+_MAX_OBSERVED = 2**13  # rows: more are counted at once
+_FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
 
 
 @final
 class ConfusionAccumulator(
-    Accumulator[ConfusionConfig, ConfusionCounts], type_id=1, config=ConfusionConfig
+    BufferedAccumulator[ConfusionConfig, ConfusionCounts], type_id=1, config=ConfusionConfig
 ):
     """Count truth against prediction, batch by batch.
 
@@ -101,10 +107,6 @@ class ConfusionAccumulator(
     __slots__ = ()
 
     _arrays = ("y_true", "y_pred")
-
-    # what is counted, the codes of rows that are not, and how many there are; replaced as one,
-    # so that no reader sees a mix; and the memory that the rows of large batches pass through
-    _held: tuple[Counted, PlainCodes | None, int, PlainCodes | None]
 
     def __init__(
         self,
@@ -165,20 +167,24 @@ class ConfusionAccumulator(
         if not are_arrays:
             y_true = as_labels_or_scores(y_true, name="y_true")
             y_pred = as_labels_or_scores(y_pred, name="y_pred")
-        if sample_weight is None and self._count_plain(y_true, y_pred):
+        held = self._held
+        block = held.block
+        if sample_weight is None and type(block) is CodeBlock and block.weights is None:
+            # what `_written` does, in less time: most updates end here
+            end = block.read(y_true, y_pred, held.used)
+            if end:
+                held.used = end
+                return self
+            later = None
+        else:
+            later = self._written(held, y_true, y_pred, sample_weight)
+        later = later or self._next_written(held, y_true, y_pred, sample_weight)
+        if later is not None:
+            self._held = later
             return self
         if are_arrays:  # nobody has looked at their dtypes so far
             y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
-        counts = _count(self._config, y_true, y_pred, sample_weight)
-        try:
-            return self._absorb(counts)
-        except IncompatibleStateError:
-            raise InvalidInputError(
-                "and ",
-                Named("y_pred"),
-                " must hold labels of the type met before: all numbers or all strings",
-                argument="y_true",
-            ) from None
+        return self._update_general(y_true, y_pred, sample_weight)
 
     def compute(self) -> Confusion:
         """Compute the matrix and everything that follows from it.
@@ -190,83 +196,128 @@ class ConfusionAccumulator(
         """
         return Confusion(LabelCounts.of(self._config, self._state))
 
-    @property
-    def _state(self) -> ConfusionCounts:
-        (state, tally, rows), waiting, used, _ = self._held
-        if rows:
-            state = _with_tally(state, tally, rows)
-        return state if waiting is None else _with_tally(state, waiting.tally(used), used)
+    def _written(
+        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Held[ConfusionCounts] | None:
+        """Write a batch behind the rows in use by the fast path; None if that cannot be."""
+        block, used, spare = held.block, held.used, held.spare
+        if type(block) is not CodeBlock:
+            return None
+        end = block.read(y_true, y_pred, used)
+        if not end:
+            return None
+        weights = read_weights(sample_weight, rows=end - used)
+        needed = 0 if weights is None else max_total(weights)
+        if needed > spare:
+            return None
+        if weights is not None or block.weights is not None:
+            block.put_weights(used, end, weights)
+        return Held(held.state, block, end, spare - needed)
 
-    @_state.setter
-    def _state(self, state: ConfusionCounts) -> None:
-        self._held = (state, _NO_TALLY, 0), None, 0, None
+    def _next_written(
+        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Held[ConfusionCounts] | None:
+        """Write a batch into an empty block, or count a large one; None if it is unusual."""
+        block = held.block if type(held.block) is CodeBlock else None
+        reader = FastReader.under(self._config) if block is None else block.reader
+        if reader is None or not reader.fits(y_true, y_pred):
+            return None
+        rows = len(y_true)
+        if rows > reader.capacity // 2 and sample_weight is None:
+            return self._counted_large(held, y_true, y_pred, reader)
+        has_capacity = block is not None and held.used + rows <= block.capacity
+        if has_capacity or rows > reader.capacity:
+            return None
+        empty: Held[ConfusionCounts] = Held.of(self._counted(held), CodeBlock.of(reader))
+        return self._written(empty, y_true, y_pred, sample_weight)
 
-    @property
-    def _total(self) -> FixedPoint:
-        (state, _, rows), _, used, _ = self._held
-        return state.n + FixedPoint(np.array(rows + used))
+    def _counted_large(
+        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, reader: FastReader
+    ) -> Held[ConfusionCounts] | None:
+        """Count a large batch beside the pending rows; None if it is unusual."""
+        if type(held.block) is not CodeBlock:
+            held = Held.of(self._counted(held), CodeBlock.of(reader))
+        block, rows = cast("CodeBlock", held.block), len(y_true)
+        tally = block.tally(y_true, y_pred) if rows <= held.spare else None
+        if tally is None:
+            return None
+        state = cast("MatrixCounts | MultilabelCounts", held.state).with_tally(tally, rows)
+        return Held(state, block, held.used, held.spare - rows)
 
-    def _sum_of(self, alike: Sequence[Any]) -> ConfusionCounts:
-        """Count the rows that wait in all of them together, and add them once."""
-        held = [one._held for one in alike]
-        total = self._sum_all(state for (state, _, _), *_ in held)
-        plain = PlainBatches.under(self._config)
-        if plain is None:  # nothing waits
-            return total
-        passed = ((tally, rows) for (_, tally, rows), *_ in held if rows)
-        codes = plain.tallies((codes, used) for _, codes, used, _ in held if codes is not None)
-        waiting, n_waiting = _NO_TALLY, 0
-        for tally, rows in chain(passed, codes):
-            waiting = waiting + tally if n_waiting else tally
-            n_waiting += rows
-        if not n_waiting:
-            return total
-        FixedPoint.total_of([total.n, FixedPoint(np.array(n_waiting))])  # raises if it overflows
-        return _with_tally(total, waiting, n_waiting)
+    def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
+        if are_empty(y_true, y_pred):
+            read_weights(sample_weight, rows=0)
+            return self
+        if self._config.is_open:
+            return self._update_observed(y_true, y_pred, sample_weight)
+        decided = read_decided(y_true, y_pred, sample_weight, self._config)
+        rows, credit, known = decided.rows, decided.credit, decided.known
+        if credit is None and known is None:
+            return self._append(rows)
+        weights, (truth, prediction) = rows.fixed_weights, rows.columns
+        if credit is not None:
+            return self._absorb(_count_codes(truth, prediction, credit, weights, self._config))
+        return self._absorb(MultilabelCounts.of(truth, prediction, known, weights, self._config))
+
+    def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
+        """Count a batch of labels, whatever they are."""
+        truth, prediction, weights = _read_observed(y_true, y_pred, sample_weight, self._config)
+        if not len(truth):
+            return self
+        held, is_text = self._held, truth.dtype == object
+        dictionary = held.block.dictionary or Dictionary(cast("MetCounts", held.state).labels)
+        if len(dictionary) and dictionary.are_texts != is_text:
+            raise InvalidInputError(
+                "and ",
+                Named("y_pred"),
+                " must hold labels of the type met before: all numbers or all strings",
+                argument="y_true",
+            )
+        labels = np.concatenate([truth, prediction])
+        if len(truth) <= _MAX_OBSERVED:
+            codes = _encode(labels, dictionary)
+            if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
+                return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
+        # there are too many, unless the dictionary holds those of failed updates
+        observed, codes = meet(labels)
+        truth, prediction = np.split(codes, 2)
+        fixed = None if weights is None else FixedPoint.of_numbers(weights)
+        return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
+
+    def _count(self, rows: Rows) -> ConfusionCounts:
+        config, weights, (truth, prediction) = self._config, rows.fixed_weights, rows.columns
+        if rows.dictionary is not None:
+            return _count_observed(truth, prediction, weights, rows.dictionary)
+        if weights is None:
+            kind = self._fixed_state_type()
+            return kind.of_tally(kind.tally(truth, prediction, config), rows.size, config)
+        if config.multilabel:
+            marks = truth.view(np.bool_), prediction.view(np.bool_)
+            return MultilabelCounts.of(*marks, None, weights, config)
+        credit = TopKCredit.of_hits(truth == prediction)
+        return _count_codes(truth, prediction, credit, weights, config)
+
+    def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
+        return self._sum(state, self._count(rows)) if state.has_counted else self._count(rows)
+
+    def _capacity(self, state: ConfusionCounts, rows: Rows) -> int:  # noqa: ARG002
+        if isinstance(state, MetCounts):
+            return code_capacity(len(state.labels) + 3, 1)
+        is_wide = self._config.multilabel
+        n_classes = self._config.n_classes
+        return code_capacity(2 if is_wide else n_classes, n_classes if is_wide else 1)
+
+    def _block(self, rows: Rows, capacity: int) -> Block:
+        reader = None if rows.dictionary is not None else FastReader.under(self._config)
+        return super()._block(rows, capacity) if reader is None else CodeBlock.of(reader)
 
     def _sum_all(self, states: Iterable[ConfusionCounts]) -> ConfusionCounts:
         if self._state_type(self._config) is not MatrixCounts:
             return super()._sum_all(states)
         return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
 
-    def _count_plain(self, y_true: Array, y_pred: Array) -> bool:
-        """Keep the rows of a plain batch until there are enough of them to be worth counting."""
-        counted, waiting, used, scratch = self._held
-        end = waiting.put(y_true, y_pred, used) if waiting is not None else 0
-        if not end:
-            return self._make_room(y_true, y_pred)
-        self._held = counted, waiting, end, scratch
-        return True
-
-    def _make_room(self, y_true: Array, y_pred: Array) -> bool:
-        """Count a large plain batch; for a small one count what waits, and let it wait."""
-        (state, _, passed), waiting, used, scratch = self._held
-        plain = PlainBatches.under(self._config) if scratch is None else scratch.plain
-        if plain is None or not plain.fit(y_true, y_pred):
-            return False
-        rows = len(y_true)
-        if waiting is not None and used + rows <= plain.room:
-            return False  # there was room
-        if state.n.whole > MAX_TOTAL - 2 * plain.room - passed - rows:
-            return False  # near the largest total, which rows that wait never pass
-        if rows > plain.room // 2:
-            return self._pass_through(plain, y_true, y_pred)
-        waiting = PlainCodes.of(plain, plain.room)
-        end = waiting.put(y_true, y_pred, 0)
-        if end:
-            self._held = (self._state, _NO_TALLY, 0), waiting, end, scratch
-        return end > 0
-
-    def _pass_through(self, plain: PlainBatches, y_true: Array, y_pred: Array) -> bool:
-        """Count a large plain batch, in memory that its codes only pass through."""
-        (state, tally, passed), waiting, used, scratch = self._held
-        scratch = scratch or PlainCodes.of(plain, plain.piece)
-        more = scratch.pass_through(y_true, y_pred)
-        if more is None:
-            return False
-        counted = state, tally + more if passed else more, passed + len(y_true)
-        self._held = _settled(*counted), waiting, used, scratch
-        return True
+    def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
+        return MultilabelCounts if self._config.multilabel else MatrixCounts
 
     @classmethod
     def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
@@ -275,63 +326,46 @@ class ConfusionAccumulator(
         return MetCounts if config.is_open else MatrixCounts
 
 
-def _settled(state: ConfusionCounts, tally: Codes, rows: int) -> Counted:
-    """Add a tally to its state, unless it is so small that others had better be added to it."""
-    if tally.size <= _SMALL_TALLY:
-        return state, tally, rows
-    return _with_tally(state, tally, rows), _NO_TALLY, 0
+def _encode(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+    if labels.dtype == object or len(labels) < _FEW_LABELS:
+        return dictionary.encode(labels.tolist(), name="y_true")
+    numbers, codes = distinct(labels, name="y_true")
+    return dictionary.encode(numbers.tolist(), name="y_true")[codes]
 
 
-def _with_tally(state: ConfusionCounts, tally: Codes, rows: int) -> ConfusionCounts:
-    assert not isinstance(state, MetCounts)  # noqa: S101 - only fixed classes are plain
-    return state.with_tally(tally, rows)
+def _count_codes(
+    truth: Array,
+    prediction: Array,
+    credit: TopKCredit,
+    weights: FixedPoint | None,
+    config: ConfusionConfig,
+) -> MatrixCounts:
+    truth, prediction = truth.astype(np.int64), prediction.astype(np.int64)
+    return MatrixCounts.of(truth, prediction, credit, weights, config)
 
 
-def _count(
-    config: ConfusionConfig, truth: Array, prediction: Array, sample_weight: Any
-) -> ConfusionCounts:
-    """Count one batch as a state of its own."""
-    if are_empty(truth, prediction):
-        as_weights(sample_weight, rows=0)
-        return ConfusionAccumulator._state_type(config).zero(config)
-    if config.multilabel:
-        return _count_multilabel(config, truth, prediction, sample_weight)
-    labels = as_labels(truth, name="y_true")
-    check_vector(labels, rows=None, name="y_true")
-    weights = as_weights(sample_weight, rows=len(labels))
-    ignored = _ignored(labels, config.ignore_label)
-    if config.is_open:
-        return _count_met(labels, _met_labels(prediction, labels, config), ignored, weights)
-
-    places = encode(labels, config.fixed_classes, name="y_true", ignored=ignored)
-    predicted, credit = decide(prediction, places, config)
-    if ignored is not None:
-        kept = ~ignored
-        places, predicted = places[kept], predicted[kept]
-        credit = None if credit is None else credit.select(kept)
-        weights = None if weights is None else weights.select(kept)
-    if weights is None and credit is None:
-        cells = places * config.n_classes + predicted
-        tally = np.bincount(cells, minlength=config.n_classes**2)
-        return MatrixCounts.zero(config).with_tally(tally, len(cells))
-    credit = credit or TopKCredit.of_hits(places == predicted)
-    return MatrixCounts.of(places, predicted, credit, weights, config)
-
-
-def _count_met(
-    truth: Array, prediction: Array, ignored: Mask | None, weights: FixedPoint | None
+def _count_observed(
+    truth: Array, prediction: Array, weights: FixedPoint | None, dictionary: Dictionary
 ) -> MetCounts:
-    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
-    if weights is not None:
-        kept &= weights.is_positive()  # a label without weight has not been met
-        weights = weights.select(kept)
-    labels, places = meet(np.concatenate([truth[kept], prediction[kept]]))
-    true_places, predicted_places = np.split(places, 2)
-    return MetCounts.of(labels, true_places, predicted_places, weights)
+    known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
+    labels = dictionary.decode(known)
+    ordered = sorted(range(len(labels)), key=labels.__getitem__)
+    rank = np.empty(len(labels), dtype=np.int64)
+    rank[ordered] = np.arange(len(labels))
+    observed = tuple(labels[index] for index in ordered)
+    truth, prediction = np.split(rank[codes], 2)
+    return MetCounts.of(observed, truth, prediction, weights)
 
 
-def _met_labels(prediction: Array, truth: Array, config: ConfusionConfig) -> Array:
-    if prediction.dtype.kind == "f" and config.from_scores is None:
+def _read_observed(
+    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
+) -> tuple[Array, Array, Array | None]:
+    """Read true and predicted labels, and the weights; rows that do not count are left out."""
+    truth = as_labels(y_true, name="y_true")
+    check_vector(truth, rows=None, name="y_true")
+    weights = read_weights(sample_weight, rows=len(truth))
+    ignored = is_ignored(truth, config.ignore_label)
+    if y_pred.dtype.kind == "f" and config.from_scores is None:
         raise InvalidInputError(
             "holds floats, and ",
             Named("classes", '"auto"'),
@@ -340,32 +374,15 @@ def _met_labels(prediction: Array, truth: Array, config: ConfusionConfig) -> Arr
             remedy="Pass from_scores=False if these are labels, or list the classes in the order "
             "of the score columns.",
         )
-    labels = as_labels(prediction, name="y_pred")
-    check_vector(labels, rows=len(truth), name="y_pred")
-    if (labels.dtype == object) != (truth.dtype == object):
+    prediction = as_labels(y_pred, name="y_pred")
+    check_vector(prediction, rows=len(truth), name="y_pred")
+    if (prediction.dtype == object) != (truth.dtype == object):
         raise InvalidInputError(
             "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
         )
-    return labels
-
-
-def _count_multilabel(
-    config: ConfusionConfig, y_true: Array, y_pred: Array, sample_weight: Any
-) -> MultilabelCounts:
-    check_matrix(y_true, rows=None, columns=config.n_classes, name="y_true")
-    check_matrix(y_pred, rows=len(y_true), columns=config.n_classes, name="y_pred")
-    weights = as_weights(sample_weight, rows=len(y_true))
-    labels = as_labels(y_true, name="y_true")
-    ignored = _ignored(labels, config.ignore_label)
-    truth = present(labels, name="y_true", ignored=ignored)
-    prediction = decide_multilabel(y_pred, config)
-    known = None if ignored is None else ~ignored
-    return MultilabelCounts.of(truth, prediction, known, weights, config)
-
-
-def _ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
-    """Mark the rows or entries whose truth does not count; None if all do."""
-    if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
-        return None
-    ignored = equal(labels, ignore_label)
-    return ignored if ignored.any() else None
+    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
+    if weights is not None:
+        kept &= weights > 0  # a label without weight has not been observed
+    if kept.all():
+        return truth, prediction, weights
+    return truth[kept], prediction[kept], None if weights is None else weights[kept]

@@ -2,26 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, Literal, Self, final
 
-from streameval.accumulators.base import Accumulator
-from streameval.accumulators.scored_rows import read_rows
-from streameval.accumulators.waiting_rows import WaitingRows
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.pending import Block, Held, Rows
+from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
-from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label
+from streameval.metrics.points import CellTable
 from streameval.results.class_curves import ClassCurves
 from streameval.results.curve import Curve
 from streameval.states.curve import ScoredRows, ScoreTables
+from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["PRCurveSketch"]
+
+_ENTRIES = 2**18  # float64 scores of all curves: so many are worth a pass over the cells
+_MAX_ENTRIES = 2**24  # pending scores where a cell for each would take more memory
+_MIN_ROWS = 1024
+_FEW_ROWS = 4096
 
 
 @final
 class PRCurveSketch(
-    Accumulator[CurveConfig, ScoreTables], type_id=3, config=CurveConfig, state=ScoreTables
+    BufferedAccumulator[CurveConfig, ScoreTables],
+    type_id=3,
+    config=CurveConfig,
+    state=ScoreTables,
 ):
     """Keep a curve of scores against truth in bounded memory, batch by batch.
 
@@ -77,7 +89,7 @@ class PRCurveSketch(
 
     _arrays = ("y_true", "y_score")
 
-    _held: WaitingRows
+    _order = "F"  # a curve is counted at a time
 
     def __init__(
         self,
@@ -127,8 +139,18 @@ class PRCurveSketch(
         """
         if y_true is None or y_score is None:  # one batch holds them, or something is missing
             given = self._named(y_true, y_score, optional=(sample_weight,))
-            return self._count(read_rows(**given, config=self._config))
-        return self._count(read_rows(y_true, y_score, sample_weight, self._config))
+            y_true, y_score, sample_weight = given.values()
+        batch = read_scored(y_true, y_score, sample_weight, self._config)
+        try:
+            self._held = self._noted(self._held, batch)
+        except IncompatibleStateError:
+            raise InvalidInputError(
+                f"must hold two labels, {self._config.pos_label!r} and "
+                f"{self._held.state.negative_label[0]!r} as before, "
+                f"got {batch.negative_label[0]!r} too",
+                argument="y_true",
+            ) from None
+        return self
 
     def compute(self) -> Curve | ClassCurves:
         """Compute the curve, or one for each class.
@@ -139,42 +161,114 @@ class PRCurveSketch(
             Frozen: later updates do not change it.
         """
         held, labels = self._held, self._config.labels
-        tables, skipped = tuple(held.tables()), held.state.skipped
+        tables, skipped = tuple(self._tables(held)), held.state.skipped
         if self._config.classes is not None:
             return ClassCurves.of(held.n, labels, tables, skipped)
         return Curve(tables[0], skipped)
 
-    @property
-    def _state(self) -> ScoreTables:
-        return self._held.counted
+    def _tables(self, held: Held[ScoreTables]) -> Iterator[CellTable]:
+        """Give what there is to read of each curve: rows, while these are all and fit."""
+        scale, budget = self._config.scores, self._config.budget
+        fits = budget is None or held.used <= budget
+        if held.used and fits and _are_plain(held) and held.read is None:
+            scores, positive = held.rows.columns
+            for curve in range(self._config.n_curves):
+                ordered = SortedRows.of(scores[:, curve], scale, positive[:, curve])
+                yield CellTable(ordered, scale)
+        else:
+            for level, cells in self._counted(held).tables():
+                yield CellTable(cells, scale, level)
 
-    @_state.setter
-    def _state(self, state: ScoreTables) -> None:
-        self._held = WaitingRows.none(state, self._config.budget, self._config.scores)
+    def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
+        scores, positive = (column.T for column in rows.columns)
+        scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
+        return state.with_rows(scored).fitted(self._config.budget)
 
-    @property
-    def _total(self) -> FixedPoint:
-        return self._held.n
+    def _counted(self, held: Held[ScoreTables]) -> ScoreTables:
+        """Count the pending rows; where a budget bounds it, reading the state again is free."""
+        known = held.read
+        if known is None:
+            known = super()._counted(held)
+            if self._config.budget is not None and held.used:
+                held.read = known  # two readers at once would find the same
+        return known
+
+    def _noted(self, held: Held[ScoreTables], batch: ScoredBatch) -> Held[ScoreTables]:
+        """Add a batch, with what it left out and the label of its negatives."""
+        if held.read is not None:
+            held = Held.of(held.read)
+        if batch.skipped is not None or batch.negative_label:
+            state = held.state.noting(batch.skipped, batch.negative_label)
+            held = Held(state, held.block, held.used, held.spare)
+        if batch.rows.weights is not None and self._does_without_cells(held):
+            held = Held.of(self._counted(held))  # weights for all its rows would take too much
+        return self._extended(held, batch.rows)
+
+    def _does_without_cells(self, held: Held[ScoreTables]) -> bool:
+        """Tell whether the block is one of those that are larger than their cells ask for."""
+        size = held.block.capacity * self._config.n_curves
+        return not len(held.state.lo) and size >= _MAX_ENTRIES // 2
+
+    def _next(self, held: Held[ScoreTables], rows: Rows) -> Held[ScoreTables]:
+        if not self._can_do_without_cells(held, rows):
+            return super()._next(held, rows)
+        block = Block.like(rows, _MAX_ENTRIES // self._config.n_curves, order=self._order)
+        empty: Held[ScoreTables] = Held.of(held.state, block)
+        return empty.extended(held.rows, 0) if held.used else empty
+
+    def _capacity(self, state: ScoreTables, rows: Rows) -> int:
+        # it grows with the cells, so that a row costs the same however many there are
+        entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
+        return max(entries // self._config.n_curves, _MIN_ROWS)
+
+    def _can_do_without_cells(self, held: Held[ScoreTables], rows: Rows) -> bool:
+        """Tell whether rows may be pending in a block of the largest size, as some do already.
+
+        Where most scores occur once, a cell takes three times the memory of a row or more, and
+        the area under the ROC curve is read from rows in a quarter of the time.
+        """
+        if self._config.budget is not None or not _are_plain(held):
+            return False
+        n_curves = self._config.n_curves
+        if rows.weights is not None or held.used + rows.size > _MAX_ENTRIES // n_curves:
+            return False
+        known = held.rows.columns[0] if held.used else rows.columns[0][:_ENTRIES]
+        return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
     def _fold(self, alike: Sequence[Self]) -> None:
         held = self._held
         for other in alike[1:]:
-            held = held.joined(other._held)
+            held = self._joined(held, other._held)
         self._held = held
 
-    def _sum_of(self, alike: Sequence[Self]) -> ScoreTables:
-        first = alike[0].copy()  # with room for rows of its own
+    def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
+        first: Self = alike[0].copy()  # with a block of its own
         first._fold([first, *alike[1:]])
         return first._state
 
-    def _count(self, rows: ScoredRows) -> Self:
-        try:
-            self._held = self._held.updated(rows)
-        except IncompatibleStateError:
-            raise InvalidInputError(
-                f"must hold two labels, {self._config.pos_label!r} and "
-                f"{self._held.state.negative_label[0]!r} as before, "
-                f"got {rows.negative_label[0]!r} too",
-                argument="y_true",
-            ) from None
-        return self
+    def _joined(self, held: Held[ScoreTables], other: Held[ScoreTables]) -> Held[ScoreTables]:
+        """Add what another one holds: as rows if it is little, which cost less than a join."""
+        rows = self._as_rows(other, max(len(held.state.lo), _FEW_ROWS))
+        if rows is None:
+            joined = self._counted(held).joined(self._counted(other), self._config.budget)
+            return Held.of(joined)
+        state = other.state
+        return self._noted(held, ScoredBatch(rows, state.skipped, state.negative_label))
+
+    def _as_rows(self, held: Held[ScoreTables], most: int) -> Rows | None:
+        """Give all that is held as rows, if it is rows, or a state of at most so many."""
+        if not len(held.state.lo):
+            return held.rows if held.used else ScoredBatch.none(self._config.n_curves).rows
+        scored = self._counted(held).to_rows(self._config.scores, most)
+        return None if scored is None else Rows((scored.scores.T, scored.positive.T))
+
+
+def _are_plain(held: Held[ScoreTables]) -> bool:
+    """Tell whether rows without weights are all there is."""
+    return held.block.weights is None and not len(held.state.lo)
+
+
+def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:
+    """Count the distinct scores of all curves."""
+    ordered = np.sort(scores.T, axis=1)
+    return len(ordered) + int(np.count_nonzero(ordered[:, 1:] != ordered[:, :-1]))

@@ -4,51 +4,31 @@ from __future__ import annotations
 
 from typing import Any, Literal, Self, final
 
-import attrs
+import numpy as np
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.pending import Held, Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
-from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.labels import distinct
 from streameval.results.grouped import GroupedCurves
-from streameval.states.grouped import GroupedRows, GroupTables
+from streameval.states.curve import ScoredRows
+from streameval.states.grouped import GroupTables
 
 __all__ = ["GroupedAUC"]
 
-_WAITING_ROWS = 2**20
-_WAITING_BATCHES = 4096
-
-
-@attrs.frozen
-class _Waiting:
-    """Batches to be counted together.
-
-    The list grows behind those in use, and an object with the new number replaces this one, so
-    that a reader never sees half of an update.
-    """
-
-    batches: list[GroupedRows] = attrs.Factory(list)
-    n_batches: int = 0
-    n_rows: int = 0
-    most: int = 0  # no less than the sum of the weights
-
-    @property
-    def used(self) -> list[GroupedRows]:
-        """The batches in use."""
-        return self.batches[: self.n_batches]
-
-    def with_rows(self, rows: GroupedRows) -> _Waiting:
-        """Append a batch behind those in use."""
-        del self.batches[self.n_batches :]  # of an update that was interrupted
-        self.batches.append(rows)
-        most = self.most + rows.rows.most
-        return _Waiting(self.batches, self.n_batches + 1, self.n_rows + len(rows), most)
+_CAPACITY = 2**20
+_MAX_TEXTS = 2**20  # past so many, a dictionary is left behind, and its rows are counted
 
 
 @final
 class GroupedAUC(
-    Accumulator[GroupedConfig, GroupTables], type_id=5, config=GroupedConfig, state=GroupTables
+    BufferedAccumulator[GroupedConfig, GroupTables],
+    type_id=5,
+    config=GroupedConfig,
+    state=GroupTables,
 ):
     """Keep the scores of every group apart, and average the AUC within groups.
 
@@ -70,8 +50,8 @@ class GroupedAUC(
 
     Notes
     -----
-    A cell takes 32 bytes, and 48 with weights that have fractions. Rows wait in blocks of up
-    to a million, which cost a sort each.
+    A cell takes 32 bytes, and 48 with weights that have fractions. Up to a million rows are
+    pending until they are counted together, which costs a sort.
 
     Examples
     --------
@@ -88,9 +68,6 @@ class GroupedAUC(
     __slots__ = ()
 
     _arrays = ("y_true", "y_score", "group")
-
-    # a state and the batches that are not in it yet; both are replaced as one
-    _held: tuple[GroupTables, _Waiting]
 
     def __init__(
         self,
@@ -136,8 +113,11 @@ class GroupedAUC(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_score, group, optional=(sample_weight,))
-        rows = read_grouped(**given, config=self._config)
-        return self._count(rows) if len(rows) else self
+        dictionary = self._held.block.dictionary
+        if dictionary is None or len(dictionary) > _MAX_TEXTS:
+            dictionary = Dictionary()
+        rows = read_grouped(**given, config=self._config, dictionary=dictionary)
+        return self._append(rows)
 
     def compute(self) -> GroupedCurves:
         """Compute the AUC of each group and their mean.
@@ -149,50 +129,37 @@ class GroupedAUC(
         """
         return GroupedCurves(self._state, self._config)
 
-    @property
-    def _state(self) -> GroupTables:
-        state, waiting = self._held
-        return self._sum(state, GroupTables.of(waiting.used)) if waiting.n_rows else state
+    def _extended(self, held: Held[GroupTables], rows: Rows) -> Held[GroupTables]:
+        if rows.size:
+            self._check_type(held, rows)
+        return super()._extended(held, rows)
 
-    @_state.setter
-    def _state(self, state: GroupTables) -> None:
-        self._held = state, _Waiting()
+    def _check_type(self, held: Held[GroupTables], rows: Rows) -> None:
+        """Refuse groups of another type than those before."""
+        are_texts = rows.dictionary is not None
+        if held.used:
+            were_texts = held.block.dictionary is not None
+        elif len(held.state.groups):
+            were_texts = held.state.groups.kind == "text"
+        else:
+            return
+        if were_texts != are_texts:
+            before, given = ("strings", "numbers")[:: 1 if were_texts else -1]
+            raise InvalidInputError(f"must hold {before} as before, got {given}", argument="group")
 
-    @property
-    def _total(self) -> FixedPoint:
-        state, waiting = self._held
-        return sum((rows.rows.n for rows in waiting.used), start=state.n)
+    def _count(self, rows: Rows) -> GroupTables:
+        scores, positive, codes = rows.columns
+        groups, places = distinct(codes, name="group")
+        if rows.dictionary is not None:
+            texts = rows.dictionary.decode(groups)
+            groups, rank = distinct(np.array(texts, dtype=object), name="group")
+            places = rank[places]
+        scored = ScoredRows(scores[None], self._config.scores, positive[None], rows.fixed_weights)
+        return GroupTables.of(groups, places, scored)
+
+    def _capacity(self, state: GroupTables, rows: Rows) -> int:  # noqa: ARG002
+        # as if each row had a group of its own, so that counting them cannot pass the limit
+        return min(_CAPACITY, self._config.most_groups - len(state.groups))
 
     def _sum(self, a: GroupTables, b: GroupTables) -> GroupTables:
         return (a + b).fitted(self._config)
-
-    def _count(self, rows: GroupedRows) -> Self:
-        state, waiting = self._held
-        self._check_type(rows)
-        if not self._can_wait(rows, state, waiting):
-            state, waiting = self._state, _Waiting()
-        if self._can_wait(rows, state, waiting):
-            self._held = state, waiting.with_rows(rows)
-        else:
-            self._state = self._sum(state, GroupTables.of([rows]))
-        return self
-
-    def _check_type(self, rows: GroupedRows) -> None:
-        """Refuse groups of another type than those before."""
-        state, waiting = self._held
-        earlier = waiting.batches[0].groups if waiting.n_rows else state.groups.values
-        if len(earlier) and earlier.dtype != rows.groups.dtype:
-            held, given = "strings", "numbers"
-            if earlier.dtype != object:
-                held, given = given, held
-            raise InvalidInputError(f"must hold {held} as before, got {given}", argument="group")
-
-    def _can_wait(self, rows: GroupedRows, state: GroupTables, waiting: _Waiting) -> bool:
-        """Tell whether a batch can wait, so that counting it later cannot fail."""
-        n_rows = waiting.n_rows + len(rows)
-        return (
-            n_rows <= _WAITING_ROWS
-            and waiting.n_batches < _WAITING_BATCHES
-            and n_rows + len(state.groups) <= self._config.most_groups
-            and waiting.most + rows.rows.most < MAX_TOTAL - int(state.n.whole)
-        )

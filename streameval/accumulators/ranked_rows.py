@@ -9,7 +9,6 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.decisions import present
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import JUDGED, RankingConfig
 from streameval.errors import InvalidInputError, Named
@@ -24,9 +23,9 @@ from streameval.inputs.arrays import (
     first_index,
     shape_text,
 )
-from streameval.inputs.labels import canonical_label, distinct
+from streameval.inputs.labels import canonical_label, distinct, present
 from streameval.states.queries import MOST_ROWS, check_documents
-from streameval.states.ranking_rows import Rows
+from streameval.states.ranking_rows import Documents
 
 __all__ = ["read_rows"]
 
@@ -51,7 +50,7 @@ def read_rows(
     doc: Any,
     config: RankingConfig,
     goes_on: bool = False,
-) -> Rows:
+) -> Documents:
     """Read one batch, all of it or nothing; ids come sorted.
 
     Raises
@@ -75,7 +74,7 @@ def read_rows(
     return rows
 
 
-def _no_rows(*, total: Any, **optional: Any) -> Rows:
+def _no_rows(*, total: Any, **optional: Any) -> Documents:
     """Read an empty batch, whose arrays may have any shape and type."""
     if not isinstance(total, Mapping):
         optional["num_relevant"] = total
@@ -89,7 +88,7 @@ def _no_rows(*, total: Any, **optional: Any) -> Rows:
                 argument=name,
             )
     nothing = np.zeros(0, dtype=np.int64)
-    return Rows(None, nothing, nothing, nothing, np.zeros(0), None, None)
+    return Documents(None, nothing, nothing, nothing, np.zeros(0), None, None)
 
 
 def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> tuple[int, ...]:
@@ -126,7 +125,7 @@ def _rows(
     retrieved: Any,
     doc: Any,
     config: RankingConfig,
-) -> tuple[Rows, Ints | None]:
+) -> tuple[Documents, Ints | None]:
     """Read rows, and the order in which they were put together; None if they stood so."""
     shape = levels.shape
     is_retrieved = real
@@ -142,7 +141,7 @@ def _rows(
     ids, sizes, order = _layout(query, shape)
     if is_retrieved is not None:
         is_retrieved = None if is_retrieved.all() else _laid_out(is_retrieved, order)
-    rows = Rows(
+    rows = Documents(
         ids,
         sizes,
         np.full(len(sizes), -1, dtype=np.int64),
@@ -190,7 +189,9 @@ def _layout(query: Any, shape: tuple[int, ...]) -> tuple[Array | None, Ints, Int
     return ids, sizes, None if in_order else grouped(np.repeat(places, lengths))
 
 
-def _with_documents(rows: Rows, document: Array, config: RankingConfig, *, goes_on: bool) -> Rows:
+def _with_documents(
+    rows: Documents, document: Array, config: RankingConfig, *, goes_on: bool
+) -> Documents:
     """Check the documents, and keep them while they are asked for; else what orders them."""
     known, codes = distinct(document, name="doc")
     check_documents(rows.places(), codes, known)
@@ -306,7 +307,7 @@ def _documents(value: Any, shape: tuple[int, ...]) -> Array:
 
 
 def _declared(
-    value: Any, rows: Rows, order: Ints | None, shape: tuple[int, ...], config: RankingConfig
+    value: Any, rows: Documents, order: Ints | None, shape: tuple[int, ...], config: RankingConfig
 ) -> Ints:
     """Read how many relevant documents each query has."""
     finite = [level for level in config.levels if level != JUDGED]
@@ -350,7 +351,7 @@ def _check_numbers(numbers: Array) -> None:
         )
 
 
-def _looked_up(value: Any, rows: Rows) -> Array:
+def _looked_up(value: Any, rows: Documents) -> Array:
     """Find the number of each query of ragged rows."""
     if not isinstance(value, Mapping):
         raise InvalidInputError(

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal, Self, final
 
+import attrs
 import numpy as np
+import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
-from streameval.accumulators.completed_queries import HeldQueries, OnQueries, completed, missed
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.pending import Held, Rows
 from streameval.accumulators.query_ids import check_new, open_places, read_ids
 from streameval.accumulators.ranked_rows import read_rows
 from streameval.configs.measures import DEFAULT_MEASURES
@@ -18,19 +20,28 @@ from streameval.configs.ranking import RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.judged_runs import judged_rows, missing_queries
+from streameval.metrics.ranking import evaluate
 from streameval.results.ranking import Ranking
-from streameval.states.ranking import RankingState
-from streameval.states.ranking_parts import added
-from streameval.states.ranking_rows import queries_of
+from streameval.states.queries import Queries
+from streameval.states.ranking import QueryValues, RankingState
+from streameval.states.ranking_parts import Parts, added
+from streameval.states.ranking_rows import Documents, complete_queries, queries_of
 
 __all__ = ["RankingAccumulator"]
 
 Policy = str | Mapping[str, str]
+OnQueries = Callable[[dict[str, npt.NDArray[Any]]], object]
+
+_CAPACITY = 2**17  # documents
+_SMALL = 4096
 
 
 @final
 class RankingAccumulator(
-    Accumulator[RankingConfig, RankingState], type_id=6, config=RankingConfig, state=RankingState
+    BufferedAccumulator[RankingConfig, RankingState],
+    type_id=6,
+    config=RankingConfig,
+    state=RankingState,
 ):
     """Measure rankings of documents, query by query, and keep the sums.
 
@@ -105,7 +116,9 @@ class RankingAccumulator(
     _arrays = ("relevance", "score")
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
 
-    _held: HeldQueries
+    # complete queries of small batches are pending: ranking takes a millisecond of calls whatever
+    # their number; the state is in parts
+    _held: Held[Any]
 
     def __init__(
         self,
@@ -232,14 +245,17 @@ class RankingAccumulator(
             return self
         if goes_on and rows.ids is None:
             raise InvalidInputError("is missing: queries that go on need ids", argument="query")
-        check_new(rows.ids, self._held.parts, name="query", allow_open=goes_on)
+        check_new(rows.ids, self._held.state.states, name="query", allow_open=goes_on)
         if goes_on:
             part = RankingState.of_open(queries_of(rows, self._config), self._config)
             return self._absorb(part.fitted(self._config))
-        if on_queries is None and self._held.takes(rows, self._config):
-            self._held = self._held.with_rows(rows, self._config)
-            return self
-        return self._absorb(completed(rows, self._config, on_queries))
+        if on_queries is not None or not self._may_be_pending(rows):
+            return self._absorb(_completed(rows, self._config, on_queries))
+        # as numbers of queries rise within a block, they count them
+        held = self._held
+        first = held.rows.columns[0][-1] + 1 if held.used else 0
+        query = np.repeat(np.arange(first, first + len(rows)), rows.sizes)
+        return self._append(Rows((query, rows.relevance, rows.score)))
 
     def update_run(
         self,
@@ -288,12 +304,12 @@ class RankingAccumulator(
         state = self._state_type(self._config).zero(self._config)
         for block in judged_rows(run, qrels):
             rows = read_rows(**block, mask=None, num_relevant=None, config=self._config)
-            check_new(rows.ids, self._held.parts, name="run")
-            state = self._sum(state, completed(rows, self._config, on_queries))
+            check_new(rows.ids, self._held.state.states, name="run")
+            state = self._sum(state, _completed(rows, self._config, on_queries))
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
-            check_new(names, self._held.parts, name="qrels")
-            state = self._sum(state, missed(names, self._config, on_queries))
+            check_new(names, self._held.state.states, name="qrels")
+            state = self._sum(state, _missed(names, self._config, on_queries))
         return self._absorb(state)
 
     def close(self, ids: Any = None, *, on_queries: OnQueries | None = None) -> Self:
@@ -322,7 +338,7 @@ class RankingAccumulator(
             places = open_places(read_ids(ids, name="ids"), state, name="ids")
         if len(places):
             left = np.setdiff1d(np.arange(len(queries)), places)
-            complete = completed(queries.select(places), self._config, on_queries)
+            complete = _completed(queries.select(places), self._config, on_queries)
             self._state = self._sum(state.without_open(left), complete)
         return self
 
@@ -346,8 +362,8 @@ class RankingAccumulator(
             When a query is given twice, or is known to be counted.
         """
         names = read_ids(ids, name="ids")
-        check_new(names, self._held.parts, name="ids")
-        return self._absorb(missed(names, self._config, on_queries))
+        check_new(names, self._held.state.states, name="ids")
+        return self._absorb(_missed(names, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
         """Compute the means over the queries that are complete.
@@ -366,19 +382,80 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        return self._held.state(self._config)
+        parts: Any = self._counted(self._held)
+        state: RankingState = parts.summed(self._config)
+        return state
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
-        self._held = HeldQueries((state,))
+        self._held = Held.of(Parts((state,)))
 
     @property
     def _total(self) -> FixedPoint:
-        return self._held.n
+        held = self._held.fixed()
+        total: FixedPoint = held.state.n
+        return total + FixedPoint(np.array(_n_queries(held.rows))) if held.used else total
+
+    def _may_be_pending(self, rows: Documents) -> bool:
+        """Tell whether a batch of complete queries is so small and usual that it cannot fail."""
+        return len(rows.score) <= _SMALL and rows.is_plain and not self._config.keeps_ids
+
+    def _count(self, rows: Rows) -> RankingState:
+        return _completed(Documents.of_queries(*rows.columns), self._config, None)
+
+    def _with_rows(self, state: Any, rows: Rows) -> Any:
+        return state.with_batch(self._count(rows), self._config)
+
+    def _capacity(self, state: Any, rows: Rows) -> int:  # noqa: ARG002
+        return _CAPACITY
 
     def _sum(self, a: RankingState, b: RankingState) -> RankingState:
         return added(a, b, self._config)
 
+    def _sum_of(self, alike: Sequence[Any]) -> RankingState:
+        return self._sum_all(one._state for one in alike)
+
     def _absorb(self, batch: RankingState) -> Self:
-        self._held = self._held.with_batch(batch, self._config)
+        held = self._held
+        parts = held.state.with_batch(batch, self._config)
+        spare = held.spare - int(batch.n.whole)
+        if spare >= 0:
+            self._held = Held(parts, held.block, held.used, spare)
+        else:
+            self._state = self._sum(self._state, batch)
         return self
+
+
+def _n_queries(rows: Rows) -> int:
+    query = rows.columns[0]
+    return int(query[-1] - query[0]) + 1
+
+
+def _completed(
+    queries: Queries | Documents, config: RankingConfig, on_queries: OnQueries | None
+) -> RankingState:
+    """Evaluate queries; `on_queries` gets the values of each, as `Ranking.per_query` gives them."""
+    blocks = complete_queries(queries, config) if isinstance(queries, Documents) else [queries]
+    values = QueryValues.concatenate([evaluate(block, config) for block in blocks])
+    if on_queries is not None:
+        if queries.ids is None:
+            raise InvalidInputError("is missing: `on_queries` needs ids", argument="query")
+        kept = attrs.evolve(config, per_query=True)
+        _tell(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
+    return RankingState.of_complete(values, queries.ids, config)
+
+
+def _missed(
+    ids: npt.NDArray[Any], config: RankingConfig, on_queries: OnQueries | None
+) -> RankingState:
+    """Count judged queries that are absent; `on_queries` gets what they count, if they do."""
+    if on_queries is not None and len(ids):
+        kept = attrs.evolve(config, per_query=True)
+        _tell(RankingState.of_missing(ids, kept), kept, on_queries)
+    return RankingState.of_missing(ids, config)
+
+
+def _tell(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:
+    columns = Ranking.of(state, config, empty=None, missing=None).per_query()
+    if len(columns["query"]):
+        on_queries(columns)

@@ -5,18 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any, Self, final
 
-from streameval.accumulators.waiting_columns import WaitingAccumulator
+from streameval.accumulators.buffered import BufferedAccumulator
+from streameval.accumulators.pending import Rows
 from streameval.configs.regression import RegressionConfig
-from streameval.inputs.arrays import are_empty, as_numbers, as_weights, check_vector
+from streameval.inputs.arrays import are_empty, as_numbers, check_vector, read_weights
 from streameval.results.regression import Regression
 from streameval.states.regression import RegressionSums
 
 __all__ = ["RegressionAccumulator"]
 
+_CAPACITY = 2**14  # from so many rows on, adding up takes longer than the calls for it
+
 
 @final
 class RegressionAccumulator(
-    WaitingAccumulator[RegressionConfig, RegressionSums],
+    BufferedAccumulator[RegressionConfig, RegressionSums],
     type_id=2,
     config=RegressionConfig,
     state=RegressionSums,
@@ -80,14 +83,12 @@ class RegressionAccumulator(
         truth = as_numbers(given["y_true"], name="y_true")
         prediction = as_numbers(given["y_pred"], name="y_pred")
         if are_empty(truth, prediction):
-            as_weights(given["sample_weight"], rows=0)
+            read_weights(given["sample_weight"], rows=0)
             return self
         check_vector(truth, rows=None, name="y_true")
         check_vector(prediction, rows=len(truth), name="y_pred")
-        weights = as_weights(given["sample_weight"], rows=len(truth))
-        if weights is None:
-            return self._count_rows(truth, prediction)
-        return self._absorb(RegressionSums.of(truth, prediction, weights))
+        weights = read_weights(given["sample_weight"], rows=len(truth))
+        return self._append(Rows((truth, prediction), weights))
 
     def compute(self) -> Regression:
         """Compute the metrics.
@@ -99,9 +100,12 @@ class RegressionAccumulator(
         """
         return Regression(self._state)
 
-    def _sum_rows(self, columns: tuple[Any, ...]) -> RegressionSums:
-        truth, prediction = columns
-        return RegressionSums.of(truth, prediction, None)
+    def _count(self, rows: Rows) -> RegressionSums:
+        truth, prediction = rows.columns
+        return RegressionSums.of(truth, prediction, rows.fixed_weights)
+
+    def _capacity(self, state: RegressionSums, rows: Rows) -> int:  # noqa: ARG002
+        return _CAPACITY
 
     def _sum_all(self, states: Iterable[RegressionSums]) -> RegressionSums:
         return RegressionSums.sum_of(states)

@@ -1,15 +1,15 @@
-"""From labels and scores to checked rows."""
+"""Batches of labels and scores, read for a curve or for many groups."""
 
 from __future__ import annotations
 
 import functools
 import math
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.decisions import present
+from streameval.accumulators.pending import Rows
 from streameval.configs.curve import CurveConfig
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError, Named
@@ -21,16 +21,15 @@ from streameval.inputs.arrays import (
     as_labels,
     as_labels_or_scores,
     as_scores,
-    as_weights,
     check_matrix,
     check_vector,
     first_index,
+    read_weights,
 )
-from streameval.inputs.labels import Label, canonical_label, encode, equal
-from streameval.states.curve import ScoredRows
-from streameval.states.grouped import GroupedRows
+from streameval.inputs.dictionary import Dictionary
+from streameval.inputs.labels import Label, canonical_label, encode, equal, present
 
-__all__ = ["read_grouped", "read_rows"]
+__all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -48,7 +47,42 @@ _SCORE_BITS = {
 """What tells probabilities from any other score at once, and that of 1.0."""
 
 
-def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig) -> ScoredRows:
+class ScoredBatch:
+    """A batch that has been read for K curves.
+
+    Parameters
+    ----------
+    rows : Rows
+        Two columns of shape (n, K): the scores, without NaN, and whether the row is a positive of
+        each curve. Weights are above zero.
+    skipped : FixedPoint, shape (), optional
+        The weight of the rows left out for a score that is NaN; None if there were none.
+    negative_label : tuple of labels
+        The label of the negatives where `pos_label` names the other; empty if none occurs.
+    counted : bool array, optional
+        Which rows of the batch these are; None if all.
+    """
+
+    __slots__ = ("counted", "negative_label", "rows", "skipped")
+
+    def __init__(
+        self,
+        rows: Rows,
+        skipped: FixedPoint | None = None,
+        negative_label: tuple[Label, ...] = (),
+        counted: Mask | None = None,
+    ) -> None:
+        self.rows, self.skipped, self.negative_label = rows, skipped, negative_label
+        self.counted = counted
+
+    @classmethod
+    def none(cls, n_curves: int) -> Self:
+        """Read an empty batch, whose arrays may have any shape and type."""
+        scores = np.zeros((0, n_curves))
+        return cls(Rows((scores, scores.astype(bool))))
+
+
+def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig) -> ScoredBatch:
     """Read one batch, all of it or nothing.
 
     Raises
@@ -58,19 +92,21 @@ def read_rows(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConfig
     """
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
-    if sample_weight is None and _are_plain(labels, given, config):
-        return ScoredRows(given[None], config.scores, labels.astype(bool)[None])
-    if are_empty(labels, given):
-        as_weights(sample_weight, rows=0)
-        return _no_rows(config)
     hint = ("Pass ", Named("pos_label", ""), " to name the positive one of two other labels.")
-    return _read(labels, given, sample_weight, config, hint)[0]
+    return _read(labels, given, sample_weight, config, hint)
 
 
 def read_grouped(
-    y_true: Any, y_score: Any, group: Any, sample_weight: Any, config: GroupedConfig
-) -> GroupedRows:
+    y_true: Any,
+    y_score: Any,
+    group: Any,
+    sample_weight: Any,
+    config: GroupedConfig,
+    dictionary: Dictionary,
+) -> Rows:
     """Read one batch of examples in groups, all of it or nothing.
+
+    The third column is the group of each row: a number, or the code of its text.
 
     Raises
     ------
@@ -80,23 +116,25 @@ def read_grouped(
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score")
     groups = as_labels(group, name="group")
-    if groups.dtype == object:  # rows wait to be counted: refuse now what is no text
-        for text in set(groups.ravel().tolist()):
-            canonical_label(text, name="group")
-    if are_empty(labels, given, groups):
-        as_weights(sample_weight, rows=0)
-        return GroupedRows(_no_rows(_one_curve(config.scores)), groups)
-    rows, counted = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
-    check_vector(groups, rows=len(counted), name="group")
-    return GroupedRows(rows, groups[counted])
+    if are_empty(groups):
+        groups = np.zeros(0, dtype=np.int64)
+    batch = _read(labels, given, sample_weight, _one_curve(config.scores), hint=())
+    rows, counted = batch.rows, batch.counted
+    check_vector(groups, rows=rows.size if counted is None else len(counted), name="group")
+    are_texts = groups.dtype == object
+    codes = dictionary.encode(groups.tolist(), name="group") if are_texts else groups
+    if counted is not None:
+        codes = codes[counted]
+    columns = *(column[:, 0] for column in rows.columns), codes
+    return Rows(columns, rows.weights, dictionary if are_texts else None)
 
 
 def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
-    """Tell whether a batch without weights is the usual one: 0 and 1 against floats.
+    """Tell whether a batch is the usual one: 0 and 1 against floats.
 
-    A training step updates with a few rows at a time, where the full reading spends its time on
+    A training step updates with a few rows at a time, where the general reading spends its time on
     calls, not on rows. This takes one pass over each array and never raises: what it leaves
-    gets the full reading.
+    gets the general one.
     """
     if config.classes is not None or config.pos_label is not None:
         return False
@@ -104,7 +142,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
         return False
     if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORE_BITS:
         return False
-    # the place of the maximum is a quarter of the fixed cost of the maximum itself
+    # the position of the maximum is a quarter of the fixed cost of the maximum itself
     codes = labels.view(_LABEL_BITS[labels.dtype])
     if codes.item(codes.argmax()) > 1:
         return False
@@ -118,8 +156,23 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
 
 def _read(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
-) -> tuple[ScoredRows, Mask]:
-    """Read rows, and tell which of the batch they are: those with a weight and a score."""
+) -> ScoredBatch:
+    if _are_plain(labels, given, config):
+        weights = None
+        if sample_weight is not None:
+            weights = read_weights(sample_weight, rows=len(labels))
+        if weights is None or weights.item(weights.argmin()) > 0:
+            columns = given[:, None], labels.astype(bool)[:, None]
+            return ScoredBatch(Rows(columns, weights))
+    if are_empty(labels, given):
+        read_weights(sample_weight, rows=0)
+        return ScoredBatch.none(config.n_curves)
+    return _read_general(labels, given, sample_weight, config, hint)
+
+
+def _read_general(
+    labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
+) -> ScoredBatch:
     allow_nan = config.nan == "skip"
     if config.classes is None:
         scores = _score_vector(given, allow_nan=allow_nan)
@@ -127,20 +180,19 @@ def _read(
         check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
         scores = as_scores(given, name="y_score", allow_nan=allow_nan)
     positive, negative = _classes(labels, len(scores), config, hint)
-    weights = as_weights(sample_weight, rows=len(scores))
+    weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_curves)
     _check_probabilities(scores, config.scores)
     known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
-    counted = known if weights is None else np.asarray(known & weights.is_positive())
     skipped = None if known.all() else _weight_of(~known, weights)
-    if not counted.all():
-        columns, positive = columns[counted], positive[:, counted]
-        weights = None if weights is None else weights.select(counted)
-    if positive.all():  # what has no weight, or no score, has not been met
+    kept: Mask = known if weights is None else known & (weights > 0)
+    counted = None if kept.all() else kept
+    if counted is not None:
+        columns, positive = columns[counted], positive[counted]
+        weights = None if weights is None else weights[counted]
+    if positive.all():  # what has no weight, or no score, has not been observed
         negative = ()
-    rows = columns.T.copy()  # pending rows outlive the batch: no view of the caller's array
-    weights = _whole_ones(weights)
-    return ScoredRows(rows, config.scores, positive, weights, skipped, negative), counted
+    return ScoredBatch(Rows((columns, positive), weights), skipped, negative, counted)
 
 
 def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
@@ -198,18 +250,17 @@ def _positives(
 def _classes(
     labels: Array, rows: int, config: CurveConfig, hint: tuple[object, ...]
 ) -> tuple[Mask, tuple[Label, ...]]:
-    """Tell for each curve which rows are its positives, shape (K, n)."""
+    """Tell for each row which curves it is a positive of, shape (n, K)."""
     if config.multilabel:
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
-        presence = present(as_labels(labels, name="y_true"), name="y_true")
-        return np.ascontiguousarray(presence.T), ()
+        return present(as_labels(labels, name="y_true"), name="y_true"), ()
     plain = as_labels(labels, name="y_true")
     check_vector(plain, rows=rows, name="y_true")
     if config.classes is None:
         positive, negative = _positives(plain, config.pos_label, hint)
-        return positive[None], negative
-    places = encode(plain, config.classes, name="y_true")
-    return places == np.arange(config.n_curves)[:, None], ()
+        return positive[:, None], negative
+    codes = encode(plain, config.classes, name="y_true")
+    return codes[:, None] == np.arange(config.n_curves), ()
 
 
 @functools.cache
@@ -220,12 +271,6 @@ def _one_curve(scale: Scale) -> CurveConfig:
     )
 
 
-def _no_rows(config: CurveConfig) -> ScoredRows:
-    """Read an empty batch, whose arrays may have any shape and type."""
-    scores = np.zeros((config.n_curves, 0))
-    return ScoredRows(scores, config.scores, scores.astype(bool))
-
-
 def _zeros_and_ones(labels: Array, hint: tuple[object, ...]) -> Mask:
     if labels.dtype == object:
         raise InvalidInputError(
@@ -234,14 +279,7 @@ def _zeros_and_ones(labels: Array, hint: tuple[object, ...]) -> Mask:
     return present(labels, name="y_true", hint=hint)
 
 
-def _weight_of(rows: Mask, weights: FixedPoint | None) -> FixedPoint:
+def _weight_of(rows: Mask, weights: Array | None) -> FixedPoint:
     if weights is None:
         return FixedPoint(np.array(np.count_nonzero(rows), dtype=np.int64))
-    return weights.select(rows).total()
-
-
-def _whole_ones(weights: FixedPoint | None) -> FixedPoint | None:
-    """Take weights that are all 1 for none, which is the faster way to the same counts."""
-    if weights is None or not weights.is_whole or (weights.whole != 1).any():
-        return weights
-    return None
+    return FixedPoint.of_numbers(weights[rows]).total()

@@ -14,13 +14,14 @@ import numpy.typing as npt
 
 from streameval.errors import CountOverflowError, InvalidInputError
 
-__all__ = ["FRACTION_BITS", "MAX_TOTAL", "FixedPoint"]
+__all__ = ["FRACTION_BITS", "MAX_TOTAL", "SMALLEST_ROUNDED", "FixedPoint"]
 
 Int64Array = npt.NDArray[np.int64]
 
 FRACTION_BITS = 62
 MAX_TOTAL = 2**63 - 1
-_SMALLEST_ROUNDED = 2.0**-20
+SMALLEST_ROUNDED = 2.0**-20
+"""From here on, floats are rounded to multiples of 2**-62; those below must be such multiples."""
 _HALF_BITS = FRACTION_BITS // 2
 _FRACTION_MASK = np.int64((1 << FRACTION_BITS) - 1)
 _HALF_MASK = np.int64((1 << _HALF_BITS) - 1)
@@ -72,7 +73,7 @@ class FixedPoint:
         floor = np.floor(values)
         scaled = (values - floor) * 2.0**FRACTION_BITS
         rounded = np.rint(scaled)
-        lossy = (rounded != scaled) & (values < _SMALLEST_ROUNDED)
+        lossy = (rounded != scaled) & (values < SMALLEST_ROUNDED)
         if lossy.any():
             position = int(lossy.argmax())
             raise InvalidInputError(
@@ -84,6 +85,18 @@ class FixedPoint:
             )
         whole = floor.astype(np.int64)
         return cls(whole, rounded.astype(np.int64)) if rounded.any() else cls(whole)
+
+    @classmethod
+    def of_numbers(
+        cls,
+        values: npt.NDArray[Any],
+        *,
+        name: str = "sample_weight",
+    ) -> Self:
+        """Take integers as they are, and round floats as `of_floats` does."""
+        if values.dtype.kind == "f":
+            return cls.of_floats(values, name=name)
+        return cls.of_integers(values)
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -106,6 +119,11 @@ class FixedPoint:
         if chosen.fraction is None or chosen.fraction.any():
             return chosen
         return FixedPoint(chosen.whole)
+
+    def repeat(self, times: int) -> FixedPoint:
+        """Give each item of a vector some times in a row."""
+        fraction = None if self.fraction is None else self.fraction.repeat(times)
+        return FixedPoint(self.whole.repeat(times), fraction)
 
     def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
         """Put 0 in place of some items."""

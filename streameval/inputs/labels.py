@@ -16,6 +16,7 @@ from streameval.inputs.arrays import first_index
 
 __all__ = [
     "MAX_CLASSES",
+    "MAX_LABEL_CHARACTERS",
     "MAX_MET_LABELS",
     "Classes",
     "Label",
@@ -23,10 +24,12 @@ __all__ = [
     "canonical_label",
     "check_lengths",
     "class_labels",
+    "code_of",
     "distinct",
     "encode",
     "equal",
     "meet",
+    "present",
     "union",
 ]
 
@@ -134,7 +137,7 @@ def encode(
     if isinstance(classes, int):
         codes, known = labels, labels.view(np.uint64) < np.uint64(classes)
     elif of_strings:
-        places = _places(classes)
+        places = code_of(classes)
         found = (places.get(label, -1) for label in labels.tolist())
         codes = np.fromiter(found, dtype=np.int64, count=len(labels))
         known = codes >= 0
@@ -150,6 +153,28 @@ def encode(
             position=first_index(~known),
         )
     return codes
+
+
+def present(
+    labels: npt.NDArray[Any],
+    *,
+    name: str,
+    ignored: npt.NDArray[np.bool_] | None = None,
+    hint: tuple[object, ...] = (),
+) -> npt.NDArray[np.bool_]:
+    """Read an (n, K) array of 0 and 1 as presence; ignored entries may hold anything."""
+    wrong = (labels != 0) & (labels != 1)
+    if ignored is not None:
+        wrong &= ~ignored
+    if wrong.any():
+        first = labels[wrong].tolist()[0]
+        raise InvalidInputError(
+            f"must hold 0 and 1, got {first!r}",
+            argument=name,
+            position=first_index(wrong),
+            remedy=hint,
+        )
+    return np.asarray(labels == 1)
 
 
 def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
@@ -253,8 +278,9 @@ def _check_set(labels: tuple[Label, ...]) -> None:
 
 
 @functools.lru_cache(maxsize=64)
-def _places(classes: tuple[Label, ...]) -> dict[Label, int]:
-    return {label: place for place, label in enumerate(classes)}
+def code_of(classes: tuple[Label, ...]) -> dict[Label, int]:
+    """Map each class to its position among them."""
+    return {label: code for code, label in enumerate(classes)}
 
 
 @functools.lru_cache(maxsize=64)

@@ -12,7 +12,13 @@ import numpy.typing as npt
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.labels import MAX_MET_LABELS, Label, canonical_label, check_lengths
+from streameval.inputs.labels import (
+    MAX_LABEL_CHARACTERS,
+    MAX_MET_LABELS,
+    Label,
+    canonical_label,
+    check_lengths,
+)
 from streameval.states.state import State, check_numbers
 
 __all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
@@ -21,6 +27,7 @@ Codes = npt.NDArray[np.int64]
 Places = npt.NDArray[Any]
 Count: TypeAlias = np.signedinteger[Any] | Codes
 
+_FEW = 32  # numbers that Python adds up in less time than NumPy
 _SHORT_ROW = 64  # entries; past it argmax is as fast, and no slower the longer the row
 
 
@@ -101,21 +108,30 @@ class MatrixCounts(State):
         if k == 2:
             hits = truth.view(np.bool_) & prediction.view(np.bool_)
             positive, predicted, both = map(np.count_nonzero, (truth, prediction, hits))
-            return _outcomes(len(truth), positive, predicted, both)
+            wrong = predicted - both
+            return np.array([len(truth) - positive - wrong, wrong, positive - both, both])
         cells = np.multiply(truth, k, dtype=np.uint8 if k <= 16 else np.intp)
         cells += prediction
         return np.bincount(cells, minlength=k * k)
+
+    @classmethod
+    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+        """Hold rows of weight 1, given in the flat matrix; hits have full credit."""
+        k, credit = config.n_classes, np.zeros((config.top_k, config.n_classes), dtype=np.int64)
+        credit[0, 0] = tally[:: k + 1].sum()
+        return cls(_number(rows), FixedPoint(tally.reshape(k, k)), FixedPoint(credit))
 
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given in the flat matrix; hits have full credit.
 
         The caller knows that the total stays within 2**63 - 1; no cell passes the total.
         """
-        credit = self.credit.whole.copy()
-        credit[0, 0] += np.add.reduce(tally[:: len(self.matrix.whole) + 1])
-        counted = tally.reshape(self.matrix.shape)
+        k, credit = len(self.matrix.whole), self.credit.whole.copy()
+        credit[0, 0] += sum(tally[:: k + 1].tolist()) if k < _FEW else tally[:: k + 1].sum()
+        counted = tally.reshape(k, k)
         # adding a large matrix to zeros would take ten times as long as counting a small batch
-        matrix = _plus(self.matrix, counted) if self.has_counted else FixedPoint(counted)
+        is_first = k >= _FEW and not self.has_counted
+        matrix = FixedPoint(counted) if is_first else _plus(self.matrix, counted)
         return type(self)(_plus(self.n, rows), matrix, FixedPoint(credit, self.credit.fraction))
 
     def __add__(self, other: Self) -> Self:
@@ -200,6 +216,11 @@ class MetCounts(State):
         matrix = _tally(truth * size + prediction, size * size, weights)
         return cls(n, matrix.reshape(size, size), labels)
 
+    @staticmethod
+    def may_hold(n_labels: int, n_characters: int) -> bool:
+        """Tell whether a state may hold labels of so many characters together."""
+        return n_labels <= MAX_MET_LABELS and n_characters <= MAX_LABEL_CHARACTERS
+
     def __add__(self, other: Self) -> Self:
         """Add over the union of the labels."""
         n = self.n + other.n
@@ -274,12 +295,14 @@ class MultilabelCounts(State):
         size = config.n_classes
         right = truth == prediction
         index = np.arange(size) * 4 + truth * 2 + prediction
-        if known is None:
-            known = np.ones(truth.shape, dtype=bool)
-        rows = np.asarray(known.any(axis=1))
-        exact = np.asarray(rows & (right | ~known).all(axis=1))
         if weights is None:
             weights = FixedPoint(np.ones(len(truth), dtype=np.int64))
+        if known is None:
+            n, exact = weights.total(), np.asarray(right.all(axis=1))
+            outcomes = weights.repeat(size).scatter(index.reshape(-1), size * 4)
+            return cls(n, outcomes.reshape(size, 2, 2), weights.select(exact).total())
+        rows = np.asarray(known.any(axis=1))
+        exact = np.asarray(rows & (right | ~known).all(axis=1))
         n = weights.select(rows).total()
         row_of_entry = np.nonzero(known)[0]
         outcomes = weights.select(row_of_entry).scatter(index[known], size * 4)
@@ -298,6 +321,12 @@ class MultilabelCounts(State):
         hits = (positive + predicted - errors) // 2
         outcomes = _outcomes(len(truth), positive, predicted, hits)
         return np.append(outcomes, len(truth) - np.count_nonzero(_any_in_row(wrong)))
+
+    @classmethod
+    def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
+        """Hold rows of weight 1, given by their outcomes and the number of exact matches."""
+        outcomes = FixedPoint(tally[:-1].reshape(config.n_classes, 2, 2))
+        return cls(_number(rows), outcomes, _number(tally[-1]))
 
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given by their outcomes and the number of exact matches.
@@ -333,7 +362,11 @@ class MultilabelCounts(State):
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
-    return FixedPoint(np.array(rows, dtype=np.int64)) if weights is None else weights.total()
+    return _number(rows) if weights is None else weights.total()
+
+
+def _number(whole: int | np.int64) -> FixedPoint:
+    return FixedPoint(np.array(whole, dtype=np.int64))
 
 
 def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Codes:

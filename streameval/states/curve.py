@@ -39,18 +39,12 @@ class ScoredRows:
         Whether the row is a positive of each curve.
     weights : FixedPoint, shape (n,), optional
         Above zero.
-    skipped : FixedPoint, shape (), optional
-        The weight of the rows left out for a score that is NaN; None if there were none.
-    negative_label : tuple of labels
-        The label of the negatives where `pos_label` names the other; empty if none was met.
     """
 
     scores: Floats
     scale: Scale
     positive: Mask
     weights: FixedPoint | None = None
-    skipped: FixedPoint | None = None
-    negative_label: tuple[Label, ...] = ()
 
     def __len__(self) -> int:
         """Give the number of rows that count."""
@@ -62,11 +56,6 @@ class ScoredRows:
         if self.weights is None:
             return FixedPoint(np.array(len(self), dtype=np.int64))
         return self.weights.total()
-
-    @property
-    def most(self) -> int:
-        """A whole number that the sum of the weights does not pass."""
-        return len(self) if self.weights is None else int(self.n.whole) + 1
 
 
 @final
@@ -155,14 +144,14 @@ class ScoreTables(State):
             tables,
         )
 
-    def noting(self, rows: ScoredRows) -> Self:
+    def noting(self, skipped: FixedPoint | None, negative_label: tuple[Label, ...]) -> Self:
         """Count what a batch left out, and remember the label of its negatives."""
-        if not rows.negative_label and rows.skipped is None:
+        if skipped is None and negative_label in ((), self.negative_label):
             return self
         return attrs.evolve(
             self,
-            skipped=self.skipped if rows.skipped is None else self.skipped + rows.skipped,
-            negative_label=_one_label(self.negative_label, rows.negative_label),
+            skipped=self.skipped if skipped is None else self.skipped + skipped,
+            negative_label=_one_label(self.negative_label, negative_label),
         )
 
     def with_rows(self, rows: ScoredRows) -> Self:
@@ -184,13 +173,7 @@ class ScoreTables(State):
             return None
         curves = [cells.to_rows() for _, cells in self.tables()]
         scores, positive = (np.array(part) for part in zip(*curves, strict=True))
-        return ScoredRows(
-            scores_of(scores, scale),
-            scale,
-            positive,
-            skipped=self.skipped,
-            negative_label=self.negative_label,
-        )
+        return ScoredRows(scores_of(scores, scale), scale, positive)
 
     def fitted(self, budget: int | None) -> Self:
         """Raise the level of each curve that is over budget to the least that fits."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any, Self, final
 
 import attrs
@@ -13,28 +12,16 @@ from streameval.configs.grouped import GroupedConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
-from streameval.inputs.labels import distinct, union
+from streameval.inputs.labels import union
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import ScoredRows, check_cells, check_settled
 from streameval.states.state import State, check_numbers
 
-__all__ = ["GroupTables", "GroupedRows"]
+__all__ = ["GroupTables"]
 
 Groups = npt.NDArray[Any]
 Places = npt.NDArray[np.int64]
-
-
-@attrs.frozen(eq=False)
-class GroupedRows:
-    """Rows that have been read, and the group of each: an integer or a string."""
-
-    rows: ScoredRows
-    groups: Groups
-
-    def __len__(self) -> int:
-        """Give the number of rows that count."""
-        return len(self.rows)
 
 
 @final
@@ -72,17 +59,21 @@ class GroupTables(State):
         return cls._of(FixedPoint.zeros(()), 0, np.zeros(0, dtype=np.int64), Cells.none())
 
     @classmethod
-    def of(cls, batch: Sequence[GroupedRows]) -> Self:
-        """Count rows at the finest level; `fitted` keeps the budget."""
-        groups, places = distinct(np.concatenate([part.groups for part in batch]), name="group")
-        rows = [part.rows for part in batch]
-        keys = keys_of(np.concatenate([part.scores[0] for part in rows]), rows[0].scale)
-        positive = np.concatenate([part.positive[0] for part in rows])
-        n = sum((part.n for part in rows), start=FixedPoint.zeros(()))
-        weights = None
-        if any(part.weights is not None for part in rows):
-            weights = FixedPoint.concatenate([part.weights or _ones(len(part)) for part in rows])
-        return cls._of(n, 0, groups, Cells.of_rows(keys, positive, weights, 0, places))
+    def of(cls, groups: Groups, places: Places, rows: ScoredRows) -> Self:
+        """Count rows at the finest level; `fitted` keeps the budget.
+
+        Parameters
+        ----------
+        groups : int64 or object array, shape (G,)
+            Sorted.
+        places : int64 array, shape (n,)
+            The place among them of the group of each row.
+        rows : ScoredRows
+            Of one curve.
+        """
+        keys = keys_of(rows.scores[0], rows.scale)
+        cells = Cells.of_rows(keys, rows.positive[0], rows.weights, 0, places)
+        return cls._of(rows.n, 0, groups, cells)
 
     @classmethod
     def _of(cls, n: FixedPoint, level: int, groups: Groups, cells: Cells) -> Self:
@@ -155,7 +146,3 @@ class GroupTables(State):
         require(sizes.kind == "int64" and len(sizes) == len(groups), "sizes")
         within = ((sizes.values >= 1) & (sizes.values <= len(self.lo))).all()
         require(within and sum(sizes.values.tolist()) == len(self.lo), "sizes of other cells")
-
-
-def _ones(rows: int) -> FixedPoint:
-    return FixedPoint(np.ones(rows, dtype=np.int64))

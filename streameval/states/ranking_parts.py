@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import functools
+from typing import Self
+
+import attrs
+import numpy as np
 
 from streameval.configs.ranking import RankingConfig
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states.queries import MOST_ROWS
 from streameval.states.ranking import RankingState
 
-__all__ = ["Parts", "added", "summed", "with_batch"]
-
-Parts = tuple[RankingState, ...]
+__all__ = ["Parts", "added"]
 
 
 def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
@@ -19,24 +22,34 @@ def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingSta
     return total.fitted(config) if len(a.ids) and len(b.ids) else total
 
 
-def summed(parts: Parts, config: RankingConfig) -> RankingState:
-    """Add up all parts."""
-    return functools.reduce(lambda a, b: added(a, b, config), reversed(parts))
+@attrs.frozen(eq=False)
+class Parts:
+    """States, one at least, of which a ranking state is the sum."""
 
+    states: tuple[RankingState, ...]
 
-def with_batch(parts: Parts, batch: RankingState, config: RankingConfig) -> Parts:
-    """Add a batch to the parts that are not much larger than it.
+    @property
+    def n(self) -> FixedPoint:
+        """The number of complete queries."""
+        return sum((part.n for part in self.states), start=FixedPoint(np.array(0)))
 
-    So a row is added some log2(n) times, and no update takes time in proportion to all rows
-    but the few that close a gap. Ids have been checked: a part is only left for later where
-    adding it cannot fail.
-    """
-    total = [*parts, batch]
-    can_wait = batch.size > 0 and _cannot_fail(total, config)
-    while len(total) > 1 and (not can_wait or total[-2].size <= 2 * total[-1].size):
-        last = total.pop()
-        total[-1] = added(total[-1], last, config)
-    return tuple(total)
+    def summed(self, config: RankingConfig) -> RankingState:
+        """Add up all parts."""
+        return functools.reduce(lambda a, b: added(a, b, config), reversed(self.states))
+
+    def with_batch(self, batch: RankingState, config: RankingConfig) -> Self:
+        """Add a batch to the parts that are not much larger than it.
+
+        So a row is added some log2(n) times, and no update takes time in proportion to all rows
+        but the few that close a gap. Ids have been checked: a part is only left for later where
+        adding it cannot fail.
+        """
+        total = [*self.states, batch]
+        may_be_left = batch.size > 0 and _cannot_fail(total, config)
+        while len(total) > 1 and (not may_be_left or total[-2].size <= 2 * total[-1].size):
+            last = total.pop()
+            total[-1] = added(total[-1], last, config)
+        return type(self)(tuple(total))
 
 
 def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:

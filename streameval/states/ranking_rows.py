@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from functools import cached_property
 from itertools import pairwise
 from typing import Any, Self
@@ -19,7 +19,7 @@ from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct
 from streameval.states.queries import Gained, Queries, Ranked
 
-__all__ = ["Rows", "complete_queries", "queries_of"]
+__all__ = ["Documents", "complete_queries", "queries_of"]
 
 Array = npt.NDArray[Any]
 Floats = npt.NDArray[np.float64]
@@ -32,7 +32,7 @@ _MOST_ROWS = 2**20
 
 
 @attrs.frozen(eq=False)
-class Rows:
+class Documents:
     """Documents that have been checked, those of each query together.
 
     Parameters
@@ -61,11 +61,10 @@ class Rows:
     document: Array | None
 
     @classmethod
-    def concatenate(cls, parts: Sequence[Self]) -> Self:
-        """Join the queries of several batches, which have no names."""
-        columns = zip(*((p.sizes, p.declared, p.relevance, p.score) for p in parts), strict=True)
-        sizes, declared, relevance, score = map(np.concatenate, columns)
-        return cls(None, sizes, declared, relevance, score, None, None)
+    def of_queries(cls, query: Ints, relevance: Array, score: Array) -> Self:
+        """Take documents of queries that have no names, but numbers that rise."""
+        sizes = np.bincount(query - query[0])
+        return cls(None, sizes, np.full_like(sizes, -1), relevance, score, None, None)
 
     def __len__(self) -> int:
         """Give the number of queries."""
@@ -73,13 +72,11 @@ class Rows:
 
     @property
     def is_plain(self) -> bool:
-        """Whether there is nothing but relevances and scores."""
+        """Whether there is nothing but relevances and scores, some for each query."""
         optional = self.ids, self.is_retrieved, self.document
-        return all(column is None for column in optional) and bool((self.declared < 0).all())
-
-    def copied(self) -> Self:
-        """Take relevances and scores out of the hands of the caller."""
-        return attrs.evolve(self, relevance=self.relevance.copy(), score=self.score.copy())
+        if any(column is not None for column in optional) or (self.declared >= 0).any():
+            return False
+        return bool(self.sizes.all())
 
     def select(self, kept: Mask) -> Self:
         """Keep some documents; the queries stay."""
@@ -148,7 +145,7 @@ class _Asked:
     config: RankingConfig
 
     @classmethod
-    def of(cls, rows: Rows, config: RankingConfig) -> Self:
+    def of(cls, rows: Documents, config: RankingConfig) -> Self:
         """Find the rows that reach a relevance level, or have a gain."""
         asked = np.flatnonzero(_is_asked(rows.relevance, config))
         retrieved = None if rows.is_retrieved is None else rows.is_retrieved[asked]
@@ -198,7 +195,7 @@ class _Asked:
         return Gained.of_documents(place, keys_of(gains, "real"), code, found)
 
 
-def complete_queries(rows: Rows, config: RankingConfig) -> Iterator[Queries]:
+def complete_queries(rows: Documents, config: RankingConfig) -> Iterator[Queries]:
     """Count documents of queries that are complete, block by block.
 
     Only what is asked for is kept.
@@ -207,7 +204,7 @@ def complete_queries(rows: Rows, config: RankingConfig) -> Iterator[Queries]:
         yield queries_of(block, config, goes_on=False)
 
 
-def _block_size(rows: Rows, config: RankingConfig) -> int:
+def _block_size(rows: Documents, config: RankingConfig) -> int:
     """Tell how many rows to take at a time, by the share of a sample that is asked for.
 
     Smaller blocks take more calls, and larger ones leave the cache. Where a tenth is asked for,
@@ -220,12 +217,12 @@ def _block_size(rows: Rows, config: RankingConfig) -> int:
     return min(_BLOCK * len(sample) // max(n_asked, 1), _MOST_ROWS)
 
 
-def queries_of(rows: Rows, config: RankingConfig, *, goes_on: bool = True) -> Queries:
+def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) -> Queries:
     """Count documents by score and grade, and check what a query may hold.
 
     Parameters
     ----------
-    rows : Rows
+    rows : Documents
         The documents.
     config : RankingConfig
         What is counted.
@@ -244,7 +241,7 @@ def queries_of(rows: Rows, config: RankingConfig, *, goes_on: bool = True) -> Qu
     return queries
 
 
-def _ranked(rows: Rows, asked: _Asked, config: RankingConfig) -> tuple[Ints, Ranked]:
+def _ranked(rows: Documents, asked: _Asked, config: RankingConfig) -> tuple[Ints, Ranked]:
     """Rank all that was retrieved."""
     grade = np.zeros(len(rows.score), dtype=np.uint64)
     grade[asked.rows] = asked.grades[asked.code]
@@ -254,7 +251,7 @@ def _ranked(rows: Rows, asked: _Asked, config: RankingConfig) -> tuple[Ints, Ran
     return rows.sizes, Ranked.of(rows.places(), _keys(rows.score), document, grade)
 
 
-def _ranked_complete(rows: Rows, asked: _Asked, *, is_nan_last: bool) -> tuple[Ints, Ranked]:
+def _ranked_complete(rows: Documents, asked: _Asked, *, is_nan_last: bool) -> tuple[Ints, Ranked]:
     """Rank what was retrieved and is asked for, given how many rows stand above."""
     asked_rows, place, code = asked.rows, asked.place, asked.code
     if rows.is_retrieved is not None and asked.is_retrieved is not None:

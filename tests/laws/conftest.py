@@ -7,15 +7,15 @@ from collections.abc import Iterator
 import pytest
 from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS
 
+import streameval.accumulators.curve
 import streameval.accumulators.grouped
-import streameval.accumulators.waiting_rows
 import streameval.metrics.ranking
 
 BLOCKS = [
-    (streameval.accumulators.waiting_rows, "_ENTRIES", 12),
-    (streameval.accumulators.waiting_rows, "_LEAST_ROWS", 4),
-    (streameval.accumulators.waiting_rows, "_MOST_ENTRIES", 30),
-    (streameval.accumulators.grouped, "_WAITING_ROWS", 12),
+    (streameval.accumulators.curve, "_ENTRIES", 12),
+    (streameval.accumulators.curve, "_MIN_ROWS", 4),
+    (streameval.accumulators.curve, "_MAX_ENTRIES", 30),
+    (streameval.accumulators.grouped, "_CAPACITY", 12),
 ]
 """Small sizes of the blocks of rows that are pending."""
 

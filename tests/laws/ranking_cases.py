@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-import streameval.accumulators.completed_queries
+import streameval.accumulators.ranking
 import streameval.exact.row_order
 import streameval.inputs.judged_runs
 import streameval.metrics.cascades
@@ -24,7 +24,7 @@ import streameval.states.ranking_rows
 NAN = float("nan")
 
 RANKING_BLOCKS = [
-    (streameval.accumulators.completed_queries, "_WAITING_BATCHES", 2),
+    (streameval.accumulators.ranking, "_CAPACITY", 20),
     (streameval.inputs.judged_runs, "_BLOCK", 6),
     (streameval.exact.row_order, "_BLOCK", 8),
     (streameval.exact.row_order, "_MOST_BITS", 6),

@@ -13,13 +13,11 @@ from hypothesis import strategies as st
 from small_states import parse
 
 import streameval as se
-from streameval.accumulators import waiting_rows
-from streameval.accumulators.waiting_rows import WaitingRows
+from streameval.accumulators import curve
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale, keys_of, scores_of
 from streameval.states import cells as cells_module
 from streameval.states.cells import Cells
-from streameval.states.curve import ScoredRows, ScoreTables
 
 Row = tuple[int, int, bool, Fraction]
 """Group, key, class and weight."""
@@ -324,27 +322,6 @@ def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None
         np.testing.assert_array_equal(held.group, group[order] * factor)
 
 
-def scored(keys: Any, positive: Any, weights: FixedPoint | None) -> ScoredRows:
-    scores, scale = scored_as(keys)
-    return ScoredRows(scores[None], scale, positive[None], weights)
-
-
-@pytest.mark.parametrize("quarters", [False, True])
-def test_rows_of_an_interrupted_update_leave_no_trace(quarters: bool) -> None:
-    first, left, last = (
-        scored(*random_rows(seed, 50, quarters=kind))
-        for seed, kind in ((1, True), (2, True), (3, quarters))
-    )
-    nothing = ScoreTables.zero(se.PRCurveSketch()._config)
-    block = WaitingRows.none(nothing, 65_536, "probability").updated(first)
-    block.updated(left)
-    rows = block.updated(last).to_rows()
-    ones = FixedPoint(np.ones(50, dtype=np.int64))
-    assert rows.weights == FixedPoint.concatenate([first.weights, last.weights or ones])
-    np.testing.assert_array_equal(rows.scores, np.hstack([first.scores, last.scores]))
-    np.testing.assert_array_equal(rows.positive, np.hstack([first.positive, last.positive]))
-
-
 @pytest.mark.parametrize("budget", [None, 1, 7, 1000])
 def test_states_may_be_added_first_and_fit_the_budget_then(budget: int | None) -> None:
     random = np.random.default_rng(7)
@@ -400,7 +377,7 @@ def merged(parts: list[se.PRCurveSketch], random: np.random.Generator) -> se.PRC
 def test_large_state_is_the_same_however_it_was_cut_and_merged(large: dict[str, Any]) -> None:
     random = np.random.default_rng(12)
     whole = count(large, slice(0, ROWS)).to_bytes()
-    assert ROWS > 2 * waiting_rows._ENTRIES
+    assert ROWS > 2 * curve._ENTRIES
     for _ in range(3):
         edges = [0, *sorted(random.integers(1, ROWS, 7).tolist()), ROWS]
         parts = [count(large, slice(*ends)) for ends in itertools.pairwise(edges)]

@@ -191,22 +191,23 @@ def test_groups_over_7_workers_give_the_same_bytes(budget: int) -> None:
         np.testing.assert_equal(parts[0].compute().as_dict(), whole.compute().as_dict())
 
 
-@pytest.mark.parametrize("rows_waiting", [1, 7, 50])
-@pytest.mark.parametrize("batches", [1, 3, 4096])
+@pytest.mark.parametrize("capacity", [1, 7, 50])
+@pytest.mark.parametrize("texts", [0, 3, 4096])
 def test_blocks_of_any_size_give_the_same_bytes(
-    rows_waiting: int, batches: int, monkeypatch: pytest.MonkeyPatch
+    capacity: int, texts: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     rows = random_rows(5)
+    rows["group"] = np.array([f"g{group}" for group in rows["group"].tolist()], dtype=object)
     expected = count(rows, budget=20).to_bytes()
-    monkeypatch.setattr(grouped, "_WAITING_ROWS", rows_waiting)
-    monkeypatch.setattr(grouped, "_WAITING_BATCHES", batches)
+    monkeypatch.setattr(grouped, "_CAPACITY", capacity)
+    monkeypatch.setattr(grouped, "_MAX_TEXTS", texts)
     acc = se.GroupedAUC(20)
     for piece in np.array_split(np.arange(len(rows["group"])), 40):
         acc.update({name: column[piece] for name, column in rows.items()})
     assert acc.to_bytes() == expected
 
 
-def test_batches_with_and_without_weights_wait_together() -> None:
+def test_batches_with_and_without_weights_are_pending_together() -> None:
     acc = se.GroupedAUC().update([1, 0], [0.5, 0.25], [1, 1])
     acc.update([1], [0.125], [1], sample_weight=[0.5])
     by_hand = roc_auc_score([1, 0, 1], [0.5, 0.25, 0.125], sample_weight=[1, 1, 0.5])
@@ -214,7 +215,7 @@ def test_batches_with_and_without_weights_wait_together() -> None:
     assert acc.n == 2.5
 
 
-def test_update_that_fails_leaves_what_waits() -> None:
+def test_update_that_fails_leaves_what_is_pending() -> None:
     acc = se.GroupedAUC(max_groups=2).update([1, 0], [0.5, 0.25], ["a", "b"])
     before = acc.to_bytes()
     for batch, error in [

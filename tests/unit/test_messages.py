@@ -30,7 +30,6 @@ MODULES = [
         "accumulators.decisions",
     ),
     *(
-        "accumulators.plain_batches",
         "accumulators.highest_scores",
         "accumulators.confusion",
         "states.confusion",
@@ -48,7 +47,7 @@ MODULES = [
         "accumulators.curve",
         "accumulators.grouped",
         "accumulators.scored_rows",
-        "accumulators.waiting_rows",
+        "inputs.dictionary",
         "configs.curve",
         "configs.grouped",
     ),
@@ -698,6 +697,7 @@ TWICE = pa.table([[1], [1], [1]], names=["y_true", "y_true", "y_pred"])
 OVERFLOW = "`sample_weight` would bring the total past 2**63 - 1."
 TOTALS = [
     Case("total", add(1), OVERFLOW, se.CountOverflowError),
+    Case("total-weight", add(2), OVERFLOW, se.CountOverflowError),
     Case("total-half", add_halves, OVERFLOW, se.CountOverflowError),
     Case(
         "total-pooled",

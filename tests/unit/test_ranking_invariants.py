@@ -18,7 +18,7 @@ from unit.test_curve_invariants import refusing_line, require_lines
 from unit.test_hostile_bytes import fuzzed, refuse_or_use
 
 import streameval as se
-from streameval.states import ranking_checks
+from streameval.states import ranking
 from streameval.states.queries import MOST_ROWS
 
 NAN = 0x7FF8 << 48
@@ -477,8 +477,8 @@ def test_every_rule_is_broken_by_a_case() -> None:
     refused = {refusing_line(broken) for broken in BROKEN.values()}
     unbroken = [
         rule
-        for rule, lines in require_lines(ranking_checks).items()
-        if not any((ranking_checks.__file__, line) in refused for line in lines)
+        for rule, lines in require_lines(ranking).items()
+        if not any((ranking.__file__, line) in refused for line in lines)
     ]
     assert unbroken == []
 

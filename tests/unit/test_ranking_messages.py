@@ -16,7 +16,6 @@ from streameval.states.queries import MOST_ROWS
 
 MODULES = [
     "accumulators.ranking",
-    "accumulators.completed_queries",
     "accumulators.ranked_rows",
     "accumulators.query_ids",
     "inputs.judged_runs",

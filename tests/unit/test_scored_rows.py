@@ -1,4 +1,4 @@
-"""Rows of scores: the short way in reads what the full one reads, or leaves the batch to it."""
+"""Rows of scores: the fast path reads what the general one reads, or leaves the batch to it."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from hypothesis import strategies as st
 from profiles import quick_cases
 
 import streameval as se
-from streameval.accumulators import scored_rows, waiting_rows
+from streameval.accumulators import curve, scored_rows
+from streameval.accumulators.pending import Held
 from streameval.accumulators.scored_rows import _are_plain
-from streameval.states.curve import ScoreTables
 
 OPTIONS: list[dict[str, Any]] = [
     {},
@@ -37,8 +37,8 @@ def outcome(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
         return str(error)
 
 
-def fully(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
-    """Give the outcome of the full reading alone."""
+def general(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
+    """Give the outcome of the general path alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scored_rows, "_are_plain", lambda *_: False)
         return outcome(options, y_true, y_score)
@@ -57,7 +57,7 @@ def fully(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=quick_cases(1000))
-def test_plain_and_full_reading_agree(
+def test_fast_and_general_path_agree(
     options: dict[str, Any],
     labels: str,
     dtype: str,
@@ -77,7 +77,7 @@ def test_plain_and_full_reading_agree(
     if columns:
         y_score = np.repeat(y_score[:, None], columns, axis=1)
         y_true = np.repeat(y_true[:, None], columns, axis=1)
-    assert outcome(options, y_true, y_score) == fully(options, y_true, y_score)
+    assert outcome(options, y_true, y_score) == general(options, y_true, y_score)
 
 
 @pytest.mark.parametrize("labels", ["?", "i1", "u1", "i2", "i4", "i8", "u8"])
@@ -107,15 +107,6 @@ def test_a_label_other_than_0_and_1_is_not_plain(label: int, dtype: str) -> None
     assert not _are_plain(labels, np.full(3, 0.5), se.PRCurveSketch()._config)
 
 
-def test_reading_leaves_waiting_rows_where_they_are() -> None:
-    sketch = se.PRCurveSketch().update(np.array([0, 1]), np.array([0.25, 0.5]))
-    held = sketch._held
-    sketch.to_bytes()
-    sketch.compute()
-    assert sketch == sketch.copy()
-    assert sketch._held is held
-
-
 def test_what_was_read_is_no_view_of_the_batch() -> None:
     y_true, y_score = np.array([False, True]), np.array([0.25, 0.5])
     sketch = se.PRCurveSketch().update(y_true, y_score)
@@ -124,24 +115,14 @@ def test_what_was_read_is_no_view_of_the_batch() -> None:
     assert sketch.to_bytes() == before
 
 
-def test_waiting_rows_never_pass_the_largest_total() -> None:
-    rows = np.zeros(3, dtype=np.int64), np.full(3, 0.5)
-    sketch = se.PRCurveSketch().update([0], [0.5], sample_weight=[2**63 - 5])
-    sketch.update(*rows)
-    assert sketch.n == 2**63 - 2
-    with pytest.raises(se.CountOverflowError):
-        sketch.update(*rows)
-    assert sketch.n == 2**63 - 2
-
-
 @pytest.fixture
 def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name, size in (("_ENTRIES", 8), ("_LEAST_ROWS", 8), ("_MOST_ENTRIES", 40)):
-        monkeypatch.setattr(waiting_rows, name, size)
+    for name, size in (("_ENTRIES", 8), ("_MIN_ROWS", 8), ("_MAX_ENTRIES", 40)):
+        monkeypatch.setattr(curve, name, size)
 
 
 def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:
-    """Give how many cells the state has while each score in turn waits."""
+    """Give how many cells the state has while each score in turn is pending."""
     sketch, sizes = se.PRCurveSketch(budget), []
     for score in scores:
         sketch.update(np.array([0]), np.array([score]))
@@ -151,30 +132,30 @@ def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_block_of_waiting_rows_grows_with_the_cells() -> None:
+def test_block_of_pending_rows_grows_with_the_cells() -> None:
     """Else an exact curve of n scores would take n / block passes over up to n cells."""
     for budget in (None, 10_000):
-        sizes = updated_one_by_one([place / 2000 for place in range(2000)], budget)
+        sizes = updated_one_by_one([i / 2000 for i in range(2000)], budget)
         assert 3 < len(set(sizes)) < 12
 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(("budget", "n_distinct", "n_rows"), [(None, 40, 40), (64, 40, 8)])
-def test_without_a_budget_distinct_scores_wait_longer(
+def test_without_a_budget_distinct_scores_are_pending_longer(
     budget: int | None, n_distinct: int, n_rows: int
 ) -> None:
-    sizes = updated_one_by_one([place / n_distinct for place in range(n_distinct)], budget)
+    sizes = updated_one_by_one([i / n_distinct for i in range(n_distinct)], budget)
     assert sizes.count(0) == n_rows
 
 
 @pytest.mark.usefixtures("small_blocks")
-def test_scores_that_come_again_do_not_wait_longer() -> None:
-    assert updated_one_by_one([place % 4 / 4 for place in range(40)], None).count(0) == 8
+def test_scores_that_come_again_are_not_pending_longer() -> None:
+    assert updated_one_by_one([i % 4 / 4 for i in range(40)], None).count(0) == 8
 
 
 @pytest.mark.usefixtures("small_blocks")
 @pytest.mark.parametrize(("n_rows", "waits"), [(7, True), (9, True), (40, True), (41, False)])
-def test_a_large_batch_of_distinct_scores_waits_too(n_rows: int, waits: bool) -> None:
+def test_a_large_batch_of_distinct_scores_is_pending_too(n_rows: int, waits: bool) -> None:
     scores = np.arange(n_rows) / n_rows
     sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
     assert (sketch._held.used == n_rows) == waits
@@ -201,25 +182,25 @@ def test_a_reader_at_any_moment_of_an_update_takes_no_row_away(
 ) -> None:
     rows = np.array([0, 1, 1, 0]), np.array([0.1, 0.5, 0.6, 0.7])
     sketch = se.PRCurveSketch(budget).update(*rows).update(*rows)
-    noting = ScoreTables.noting
+    has_capacity_for = Held.has_capacity_for
 
-    def noting_while_read(state: ScoreTables, batch: Any) -> ScoreTables:
+    def asked_while_read(held: Held[Any], *asked: Any) -> bool:
+        answer = has_capacity_for(held, *asked)
         sketch.to_bytes()
-        return noting(state, batch)
+        return answer
 
-    monkeypatch.setattr(ScoreTables, "noting", noting_while_read)
+    monkeypatch.setattr(Held, "has_capacity_for", asked_while_read)
     sketch.update(*rows)
     assert sketch.n == 12
     assert (sketch + sketch).n == 24
 
 
 def test_a_budget_bounds_what_reading_keeps() -> None:
-    """Without one, the state may be many times as large as the rows that wait."""
+    """Without one, the state may be many times as large as the pending rows."""
     for budget in (None, 4):
         sketch = se.PRCurveSketch(budget).update([0, 1], [0.25, 0.5])
-        held = set(vars(sketch._held))
         sketch.to_bytes()
-        assert (set(vars(sketch._held)) != held) == (budget is not None)
+        assert (sketch._held.read is None) == (budget is None)
 
 
 LITTLE = np.arange(100) // 4 / 25
@@ -248,7 +229,7 @@ def test_little_is_merged_as_rows(case: str, classes: int | None) -> None:
     mine = se.PRCurveSketch(budget, classes=classes).update(labels[:9], scores[:9] / 3)
     together = mine.copy().update(labels, scores, sample_weight=weights)
     before = other.to_bytes()
-    joined = mine._held.joined(other._held)
+    joined = mine._joined(mine._held, other._held)
     assert (joined.used > 0) == waits
     assert mine + other == together
     assert other + mine == together
@@ -285,7 +266,7 @@ def test_a_result_stays_as_it_was_when_rows_come(budget: int | None, classes: in
         np.testing.assert_equal(result.as_dict(), numbers)
 
 
-def test_waiting_rows_are_kept_as_wide_as_they_came() -> None:
+def test_pending_rows_are_kept_as_wide_as_they_came() -> None:
     """One third of float32 is nearer to a third than to any float16, and so on up."""
     batches = [np.array([1 / 3]).astype(dtype) for dtype in ("f2", "f4", "f8", "f4", "f2")]
     sketch = se.PRCurveSketch()

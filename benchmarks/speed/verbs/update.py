@@ -26,6 +26,8 @@ from speed.sides import (
     attributes,
     matrix,
     our_updates,
+    our_updates_without,
+    our_weighted_updates,
     river_updates,
     torch_updates,
     torchmetric,
@@ -350,6 +352,58 @@ def collection(size: int) -> Contest:
     )
 
 
+OF_A_PLAIN_BATCH = 0.25
+"""What a batch with weights or texts may cost at most, as the goal of a yardstick: four times."""
+
+
+def with_weights(accumulator: str, work: str, rows: Any, read: Any) -> Contest:
+    """Count small batches with weights, beside the same without."""
+    make = getattr(se, accumulator)
+
+    def data_of(size: int) -> Data:
+        weights = np.random.default_rng(data.SEED).random(size) + 0.5
+        return (*rows(size), weights)
+
+    peer = Peer(
+        library="streameval",
+        name="the same without weights",
+        ready=our_updates_without(make, lambda batch: batch[:-1]),
+        goal=OF_A_PLAIN_BATCH,
+    )
+    return Contest(
+        verb="update",
+        accumulator=accumulator,
+        work=f"{work} with weights",
+        size=32,
+        data=data_of,
+        ours=our_weighted_updates(make, read),
+        peers=[peer],
+    )
+
+
+def texts() -> Contest:
+    """Count small batches of labels that are texts, beside their numbers."""
+    names = np.array([f"class {number}" for number in range(10)], dtype=object)
+    peer = Peer(
+        library="streameval",
+        name="the same as class ids",
+        ready=our_updates_without(
+            partial(se.ConfusionAccumulator, 10),
+            lambda batch: tuple(np.searchsorted(names, part) for part in batch),
+        ),
+        goal=OF_A_PLAIN_BATCH,
+    )
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work="class names, 10 classes",
+        size=32,
+        data=lambda size: tuple(names[part] for part in data.labels(10, size)),
+        ours=our_updates(partial(se.ConfusionAccumulator, names.tolist()), matrix),
+        peers=[peer],
+    )
+
+
 CONTESTS = [
     *(binary(size) for size in (1, *SIZES)),
     four_at_once(),
@@ -362,4 +416,9 @@ CONTESTS = [
     *(calibration(size) for size in (1, *SIZES)),
     *(regression(size) for size in (1, *SIZES)),
     *(collection(size) for size in SIZES),
+    texts(),
+    with_weights("ConfusionAccumulator", "binary scores", data.binary, matrix),
+    with_weights("PRCurveSketch", "scores", data.binary, attributes("roc_auc")),
+    with_weights("CalibrationAccumulator", "probabilities", data.binary, attributes("log_loss")),
+    with_weights("RegressionAccumulator", "numbers", data.numbers, attributes("mse")),
 ]

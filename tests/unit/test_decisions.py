@@ -1,4 +1,4 @@
-"""The short way in counts what the full reading counts, or leaves the batch to it."""
+"""The fast path counts what the general path counts, or leaves the batch to it."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from profiles import quick_cases
 
 import streameval as se
-from streameval.accumulators import confusion, plain_batches
-from streameval.accumulators.plain_batches import PlainBatches, PlainCodes
+from streameval.accumulators import decisions
+from streameval.accumulators.decisions import CodeBlock, FastReader
 from streameval.configs.confusion import ConfusionConfig
 from streameval.states.confusion import _any_in_row, _column_sums
 
@@ -45,11 +45,9 @@ MULTILABEL: list[dict[str, Any]] = [
 DTYPES = ["?", "i1", "u1", ">i2", "u4", "i8", "u8", "f2", "f4", ">f4", "f8", "g"]
 
 
-def fully(options: dict[str, Any], y_true: Any, y_pred: Any) -> se.ConfusionAccumulator:
-    """Count with the full reading alone."""
-    accumulator = se.ConfusionAccumulator(**options)
-    counts = confusion._count(accumulator._config, y_true, y_pred, None)
-    return accumulator._absorb(counts)
+def general(options: dict[str, Any], y_true: Any, y_pred: Any) -> se.ConfusionAccumulator:
+    """Count with the general path alone."""
+    return se.ConfusionAccumulator(**options)._update_general(y_true, y_pred, None)
 
 
 def outcome(count: Any) -> Any:
@@ -69,17 +67,17 @@ def predictions(random: np.random.Generator, limit: int, shape: Any, dtype: str)
 
 
 @pytest.fixture(scope="module")
-def short_pieces() -> Iterator[None]:
+def small_pieces() -> Iterator[None]:
     """Let batches of a few hundred rows be large, and take several pieces."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(plain_batches, "_PIECE", 613)
-        patch.setattr(plain_batches, "_LEAST_ROOM", 150)
-        PlainBatches.under.cache_clear()
+        patch.setattr(decisions, "_PIECE", 613)
+        patch.setattr(decisions, "_MIN_CAPACITY", 150)
+        FastReader.under.cache_clear()
         yield
-    PlainBatches.under.cache_clear()
+    FastReader.under.cache_clear()
 
 
-@pytest.mark.usefixtures("short_pieces")
+@pytest.mark.usefixtures("small_pieces")
 @given(
     options=st.sampled_from(OPTIONS),
     dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
@@ -90,7 +88,7 @@ def short_pieces() -> Iterator[None]:
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=quick_cases(3000))
-def test_plain_and_full_reading_agree(
+def test_fast_and_general_path_agree(
     options: dict[str, Any],
     dtypes: tuple[str, str],
     rows: int,
@@ -103,11 +101,11 @@ def test_plain_and_full_reading_agree(
     y_true = random.integers(least, limit, rows).astype(dtypes[0])
     shape = (rows, columns) if columns else (rows,)
     y_pred = predictions(random, limit, shape, dtypes[1])
-    short = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
-    assert short == outcome(lambda: fully(options, y_true, y_pred))
+    fast = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
+    assert fast == outcome(lambda: general(options, y_true, y_pred))
 
 
-@pytest.mark.usefixtures("short_pieces")
+@pytest.mark.usefixtures("small_pieces")
 @given(
     options=st.sampled_from(MULTILABEL),
     dtypes=st.tuples(st.sampled_from(DTYPES), st.sampled_from(DTYPES)),
@@ -118,7 +116,7 @@ def test_plain_and_full_reading_agree(
     seed=st.integers(0, 2**32 - 1),
 )
 @settings(max_examples=quick_cases(1000))
-def test_plain_and_full_reading_of_many_labels_agree(
+def test_fast_and_general_path_agree_on_many_labels(
     options: dict[str, Any],
     dtypes: tuple[str, str],
     rows: int,
@@ -131,8 +129,14 @@ def test_plain_and_full_reading_of_many_labels_agree(
     options = options | {"classes": columns, "multilabel": True}
     y_true = random.integers(0, limit, (rows, columns)).astype(dtypes[0])
     y_pred = predictions(random, limit, (rows, columns + others), dtypes[1])
-    short = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
-    assert short == outcome(lambda: fully(options, y_true, y_pred))
+    fast = outcome(lambda: se.ConfusionAccumulator(**options).update(y_true, y_pred))
+    assert fast == outcome(lambda: general(options, y_true, y_pred))
+
+
+def block_of(accumulator: se.ConfusionAccumulator) -> CodeBlock:
+    reader = FastReader.under(accumulator._config)
+    assert reader is not None
+    return CodeBlock.of(reader)
 
 
 def neighbours(threshold: float, dtype: str) -> Any:
@@ -157,8 +161,11 @@ def test_scores_reach_the_threshold_where_they_do_as_float64(dtype: str, pieces:
     for threshold, positive in itertools.product(THRESHOLDS, [0, 1]):
         scores = neighbours(threshold, dtype)
         accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive)
+        block = block_of(accumulator)
         for part in np.split(scores, len(scores)) if pieces == "one by one" else [scores]:
-            assert accumulator._count_plain(np.ones(len(part), dtype=np.int64), part)
+            truth = np.ones(len(part), dtype=np.int64)
+            assert block.read(truth, part, 0)
+            accumulator.update(truth, part)
         reach = sum(float(score) >= threshold for score in scores)
         expected = [len(scores) - reach, reach] if positive else [reach, len(scores) - reach]
         assert accumulator.compute().matrix[1].tolist() == expected, (threshold, positive)
@@ -175,7 +182,7 @@ def test_a_large_batch_with_a_bad_row_at_its_end_leaves_no_trace() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"classes": 30}, {"classes": 3, "multilabel": True}])
-def test_total_counts_the_rows_that_wait(options: dict[str, Any]) -> None:
+def test_total_counts_pending_rows(options: dict[str, Any]) -> None:
     accumulator = se.ConfusionAccumulator(**options)
     y = np.zeros((2, 3) if "multilabel" in options else 2, dtype=np.int64)
     for updates in range(1, 4):
@@ -190,24 +197,31 @@ def test_total_counts_the_rows_that_wait(options: dict[str, Any]) -> None:
         ({"classes": 3}, np.array([0, 2], dtype=np.uint8), np.array([1, 2])),
         ({"classes": 2, "multilabel": True}, np.eye(2, dtype=np.int64), np.eye(2)),
         ({"classes": 3}, np.array([0, 2]), np.array([[0.1, 0.2, 0.3], [0.3, 0.2, 0.1]])),
+        ({"classes": ["b", "a"]}, np.array(["a", "b"], dtype=object), np.array(["a", "a"])),
+        ({"classes": ["b", "a", "c"]}, np.array(["c", "b"]), np.array([[0, 1, 2], [2.0, 1, 0]])),
     ],
-    ids=["labels", "scores", "several classes", "several labels", "score rows"],
+    ids=["labels", "scores", "several classes", "several labels", "score rows", "texts", "names"],
 )
-def test_the_usual_batches_are_plain(options: Any, y_true: Any, y_pred: Any) -> None:
-    plain = PlainBatches.under(se.ConfusionAccumulator(**options)._config)
-    assert plain is not None
-    assert PlainCodes.of(plain, 2).put(y_true, y_pred, 0) == 2
+def test_the_usual_batches_take_the_fast_path(options: Any, y_true: Any, y_pred: Any) -> None:
+    block = block_of(se.ConfusionAccumulator(**options))
+    assert block.read(y_true, y_pred, 0) == 2
+    rows = block.rows(2)
+    assert (block.read(y_true[:1], y_pred[:1], 2), block.read(y_true, y_pred, block.capacity)) == (
+        3,
+        0,
+    )
+    assert [column.shape[0] for column in rows.columns] == [2, 2]
 
 
 @pytest.mark.parametrize("options", [{}, {"classes": 3}, {"classes": 1, "multilabel": True}])
-@pytest.mark.parametrize("before", [0, 1, 2], ids="{} rows wait".format)
+@pytest.mark.parametrize("before", [0, 1, 2], ids="{} rows are pending".format)
 @given(
     truth=st.tuples(st.sampled_from(DTYPES), st.integers(-1, 3)),
     prediction=st.tuples(st.sampled_from(DTYPES), st.sampled_from([-1, 0, 0.5, 1, 2, 3, np.nan])),
     dims=st.sampled_from([*[(1, 1)] * 4, (2, 2), (1, 2), (2, 1), (0, 1), (1, 0)]),
 )
 @settings(max_examples=quick_cases(300))
-def test_plain_and_full_reading_of_one_row_agree(
+def test_fast_and_general_path_agree_on_one_row(
     options: dict[str, Any],
     before: int,
     truth: tuple[str, int],
@@ -224,18 +238,18 @@ def test_plain_and_full_reading_of_one_row_agree(
             accumulator.update(*earlier)
         return accumulator
 
-    def short() -> se.ConfusionAccumulator:
+    def by_fast_path() -> se.ConfusionAccumulator:
         return update(se.ConfusionAccumulator(**options)).update(y_true, y_pred)
 
-    def full() -> se.ConfusionAccumulator:
-        return update(fully(options, y_true, y_pred))
+    def by_general_path() -> se.ConfusionAccumulator:
+        return update(general(options, y_true, y_pred))
 
-    assert outcome(short) == outcome(full)
+    assert outcome(by_fast_path) == outcome(by_general_path)
 
 
 @pytest.mark.parametrize("options", [{}, {"classes": 40}, {"classes": 3, "multilabel": True}])
 @pytest.mark.parametrize("sizes", [[3, 300_000], [300_000, 3, 300_000], [300_000, 300_000]])
-def test_rows_of_large_batches_are_counted_beside_those_that_wait(
+def test_rows_of_large_batches_are_counted_beside_pending_ones(
     options: dict[str, Any], sizes: list[int]
 ) -> None:
     random = np.random.default_rng(0)
@@ -244,7 +258,7 @@ def test_rows_of_large_batches_are_counted_beside_those_that_wait(
     for size in sizes:
         y = random.integers(0, 2, (2, size, 3) if wide else (2, size))
         accumulator.update(*y)
-        expected.merge(fully(options, *y))
+        expected.merge(general(options, *y))
         assert accumulator.n == expected.n
         assert accumulator.to_bytes() == expected.to_bytes()
     assert (accumulator + accumulator).n == 2 * sum(sizes)
@@ -287,15 +301,15 @@ def test_objects_that_are_numbers_count_as_numbers() -> None:
     assert accumulator.compute().matrix.tolist() == [[1, 0], [0, 2]]
 
 
-def test_no_batch_is_plain_when_rows_may_be_ignored() -> None:
+def test_no_batch_takes_the_fast_path_when_rows_may_be_ignored() -> None:
     config: ConfusionConfig = se.ConfusionAccumulator(ignore_label=-1)._config
-    assert PlainBatches.under(config) is None
+    assert FastReader.under(config) is None
 
 
 @pytest.mark.parametrize(
     "sizes", [[1] * 20_000, [4096] * 5, [8192, 1], [8000, 193, 8192, 9000], [3] * 5000]
 )
-def test_waiting_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]) -> None:
+def test_pending_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]) -> None:
     random = np.random.default_rng(0)
     y_true, y_pred = random.integers(0, 5, (2, sum(sizes)))
     accumulator = se.ConfusionAccumulator(5)
@@ -308,20 +322,22 @@ def test_waiting_rows_are_counted_whatever_the_sizes_of_batches(sizes: list[int]
     assert accumulator.n == sum(sizes)
 
 
-def test_reading_leaves_waiting_rows_where_they_are() -> None:
-    accumulator = se.ConfusionAccumulator().update(np.array([0, 1]), np.array([1, 1]))
-    held = accumulator._held
-    accumulator.to_bytes()
-    accumulator.compute()
-    assert accumulator == accumulator.copy()
-    assert accumulator._held is held
+@pytest.mark.parametrize("truth", [["a", "x"], ["a", 1], ["a", None], ["a", ["b"]]])
+def test_a_label_that_is_no_class_is_named_by_the_general_path(truth: list[Any]) -> None:
+    accumulator = se.ConfusionAccumulator(["a", "b"]).update(["a", "b"], ["a", "a"])
+    wrong = np.fromiter(truth, dtype=object, count=2)
+    with pytest.raises(se.InvalidInputError, match="`y_true`"):
+        accumulator.update(wrong, np.array(["a", "b"], dtype=object))
+    assert accumulator.n == 2
 
 
-def test_waiting_rows_never_pass_the_largest_total() -> None:
-    rows = np.zeros(3, dtype=np.int64)
-    accumulator = se.ConfusionAccumulator().update([0], [0], sample_weight=[2**63 - 5])
-    accumulator.update(rows, rows)
-    assert accumulator.n == 2**63 - 2
-    with pytest.raises(se.CountOverflowError):
-        accumulator.update(rows, rows)
-    assert accumulator.n == 2**63 - 2
+def test_labels_of_a_failed_update_are_no_labels_observed() -> None:
+    accumulator = se.ConfusionAccumulator("auto").update(["a"], ["b"])
+    many = [str(number) for number in range(4095)]
+    for _ in range(2):
+        with pytest.raises(se.InvalidInputError, match="at most 4096 labels, got 4097"):
+            accumulator.update(many, many)
+    accumulator.update(["c"], ["a"]).update(many[:4000], many[:4000])
+    assert len(accumulator.compute().labels) == 4003
+    accumulator.reset().update([1], [2])
+    assert accumulator.compute().labels == (1, 2)

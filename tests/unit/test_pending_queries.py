@@ -1,4 +1,4 @@
-"""Small blocks of queries wait to be ranked together; nobody can tell but by the clock."""
+"""Small blocks of queries are pending until they are ranked together; only a clock can tell."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.accumulators import completed_queries
+from streameval.accumulators import ranking
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import ranking_rows
 
@@ -40,7 +40,7 @@ def blocks(seed: int) -> list[tuple[np.ndarray, np.ndarray]]:
 
 
 def at_once(batch: tuple[Any, Any], **options: Any) -> se.RankingAccumulator:
-    """Rank a block by itself: flags that are all true keep it from the short way in."""
+    """Rank a block by itself: flags that are all true keep it from being pending."""
     relevance, score = batch
     accumulator = se.RankingAccumulator(MEASURES, **options)
     rows = relevance.shape[0]
@@ -49,12 +49,12 @@ def at_once(batch: tuple[Any, Any], **options: Any) -> se.RankingAccumulator:
     )
 
 
-@pytest.mark.parametrize("waiting", [1, 3, 100])
+@pytest.mark.parametrize("capacity", [8, 40, 10_000])
 @pytest.mark.parametrize("seed", range(8))
-def test_blocks_that_wait_count_as_those_that_do_not(
-    waiting: int, seed: int, monkeypatch: pytest.MonkeyPatch
+def test_pending_blocks_count_as_those_that_are_not(
+    capacity: int, seed: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(completed_queries, "_WAITING_BATCHES", waiting)
+    monkeypatch.setattr(ranking, "_CAPACITY", capacity)
     options: dict[str, Any] = {"unjudged": ["nonrelevant", "drop"][seed % 2]}
     accumulator = se.RankingAccumulator(MEASURES, **options)
     total = se.RankingAccumulator(MEASURES, **options)
@@ -66,13 +66,13 @@ def test_blocks_that_wait_count_as_those_that_do_not(
     assert accumulator.compute() == total.compute()
 
 
-def test_reading_changes_nothing_that_waits() -> None:
+def test_reading_changes_nothing_that_is_pending() -> None:
     read, unread = (se.RankingAccumulator(MEASURES) for _ in range(2))
     for batch in blocks(1):
         read.update(*batch)
         unread.update(*batch)
         read.compute()
-        assert len(read._held.waiting) == len(unread._held.waiting)
+        assert read._held.used == unread._held.used
     assert read == unread
     assert read.copy() == unread
 
@@ -85,7 +85,7 @@ def test_arrays_may_change_after_the_update() -> None:
     assert accumulator.to_bytes() == before
 
 
-def test_bad_block_leaves_those_that_wait() -> None:
+def test_bad_block_leaves_pending_ones() -> None:
     accumulator = se.RankingAccumulator(MEASURES).update([[1, 0]], [[1, 0]])
     before = accumulator.to_bytes()
     with pytest.raises(se.InvalidInputError, match="must not hold NaN, got NaN at position"):
@@ -131,7 +131,7 @@ def test_queries_counted_in_blocks_are_the_same(rows: int, monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("options", [{"per_query": True}, {"track_queries": True}], ids=str)
-def test_queries_with_ids_to_keep_do_not_wait(options: dict[str, Any]) -> None:
+def test_queries_with_ids_to_keep_are_not_pending(options: dict[str, Any]) -> None:
     accumulator = se.RankingAccumulator(MEASURES, **options)
     accumulator.update([[1]], [[1]], query=[3])
     with pytest.raises(se.InvalidInputError, match="has been counted"):
@@ -146,13 +146,14 @@ def test_declared_numbers_are_checked_at_once() -> None:
     assert accumulator.n == 0
 
 
-def test_nothing_waits_near_the_limit_of_counts() -> None:
+@pytest.mark.parametrize("ids", [None, [3]])
+def test_nothing_is_pending_near_the_limit_of_counts(ids: list[int] | None) -> None:
     accumulator = se.RankingAccumulator("map").update([[1]], [[1]])
     state = attrs.evolve(accumulator._state, n=FixedPoint(np.array(2**63 - 2)))
     accumulator._state = state
-    assert accumulator.update([[1]], [[1]]).n == 2**63 - 1
+    assert accumulator.update([[1]], [[1]], query=ids).n == 2**63 - 1
     with pytest.raises(se.CountOverflowError):
-        accumulator.update([[1]], [[1]])
+        accumulator.update([[1]], [[1]], query=ids)
     assert accumulator.n == 2**63 - 1
 
 
@@ -163,3 +164,18 @@ def test_scores_that_are_nan_rank_last_whatever_their_type() -> None:
         assert accumulator.update([[1, 0, 0, 0]], score.astype(dtype)).compute().mrr == (
             pytest.approx((1 / 3 + 1 / 4) / 2)
         )
+
+
+@pytest.mark.parametrize("later", ["query", "partial"])
+def test_queries_stay_pending_when_others_are_counted_at_once(later: str) -> None:
+    accumulator = se.RankingAccumulator("map").update([[1, 0]], [[0.25, 0.5]])
+    accumulator.update([0, 1], [0.5, 0.25], query=["a", "a"], partial=later == "partial")
+    assert accumulator._held.used == 2
+    assert accumulator.close().n == 2
+    assert accumulator.compute().map == 0.5
+
+
+def test_queries_without_documents_are_counted_at_once() -> None:
+    accumulator = se.RankingAccumulator("map").update(np.zeros((2, 0)), np.zeros((2, 0)))
+    accumulator.update([[1]], [[0.5]]).update(np.zeros((1, 0)), np.zeros((1, 0)))
+    assert accumulator.n == accumulator.compute().n_queries == 4
