@@ -403,6 +403,10 @@ class Ranking(Result, Mapping[str, Bounded]):
         except ValueError:  # no such measure, or not among these
             raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
 
+    def __dir__(self) -> list[str]:
+        uncut = {name for name, row in MEASURES.items() if row.cutoff != "required"}
+        return sorted({*super().__dir__()} - (uncut - {*self._config.measures}))
+
     def _attribute(self, name: str) -> Any:
         """Give a measure by name, those that need a cutoff by cutoff."""
         row = MEASURES.get(name)
