@@ -11,6 +11,8 @@ import pytest
 from pyarrow import parquet
 
 from streameval.cli import main
+from streameval.cli.counting import frequent, sources
+from streameval.io import lines
 
 
 @attrs.frozen
@@ -29,6 +31,14 @@ def folder(tmp_path, monkeypatch):
     """An empty folder to work in, so that messages name files alone."""
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+@pytest.fixture
+def small_buffers(monkeypatch):
+    """Read, count and hold a sixteenth or less at a time, so that a small file fills them all."""
+    monkeypatch.setattr(lines, "PIECE_BYTES", 2**15)
+    monkeypatch.setattr(sources, "_ROWS", 2**12)
+    monkeypatch.setattr(frequent.ValueCounts.__init__, "__defaults__", (2**12,))
 
 
 @pytest.fixture

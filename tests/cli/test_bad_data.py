@@ -113,7 +113,7 @@ BAD_JSON = [
 ]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("line", "reason"), BAD_JSON)
 def test_eval_names_the_line_that_is_bad(line, reason, jobs, call, folder, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 200)
@@ -186,7 +186,7 @@ def test_eval_refuses_more_labels_than_can_be_met_over_blocks(call, write, monke
     assert found.startswith("a.csv: --classes auto meets at most 4096 labels, got ")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_eval_counts_what_max_bad_tolerates(jobs, call, folder, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 100)
     bad = '{"y_true": 1}\n'

@@ -103,7 +103,7 @@ def test_binary_json_has_no_interval_where_there_is_none(rows, options, call, wr
     assert call("eval", log, *BINARY, "--json", *options).json["intervals"] == {}
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_binary_state_is_that_of_a_program(jobs, evaluate):
     assert evaluate("-o", "a.state", "--jobs", jobs).code == 0
     assert se.load("a.state") == se.PRCurveSketch().update(TRUTH, SCORE)

@@ -62,6 +62,7 @@ def completed(tmp_path_factory):
     return dict(zip(TYPED, map(str.split, done.stdout.splitlines()), strict=True))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("typed", TYPED)
 def test_bash_completes(typed, completed):
     assert sorted(completed[typed]) == sorted(TYPED[typed].split())

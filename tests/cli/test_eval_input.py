@@ -17,7 +17,7 @@ ROWS = [
 NAMES = ["a.jsonl", "a.jsonl.gz", "a.csv", "a.csv.gz", "a.tsv", "a.parquet"]
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", NAMES)
 def test_eval_gives_the_state_of_the_library_from_any_format(name, jobs, call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 4096)

@@ -46,7 +46,7 @@ def test_grouped_state_is_that_of_a_program(name, call, write):
     assert state(call, write(name, ROWS)) == of_users()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_grouped_state_is_the_same_over_blocks_and_processes(jobs, call, log, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 500)
     assert state(call, log, "--jobs", jobs) == of_users()

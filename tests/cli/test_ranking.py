@@ -52,7 +52,7 @@ def parts(folder):
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_state_of_a_run_is_that_of_a_program(jobs, rows, call, run, monkeypatch):
     monkeypatch.setattr(sources, "_ROWS", rows)
     assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
@@ -65,7 +65,7 @@ def test_ranking_reads_packed_runs_and_qrels(call, run, folder):
 
 
 @pytest.mark.parametrize("piped", ["run", "qrels"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_reads_standard_input(jobs, piped, call, run, stdin, folder):
     stdin((folder / f"a.{piped}").read_bytes())
     files = ("-", "--qrels", "a.qrels") if piped == "run" else ("a.run", "--qrels", "-")
@@ -189,7 +189,7 @@ def test_ranking_reads_lists_of_whole_queries(name, call, write):
     assert counted(call, write(name, as_lists())) == of_queries()
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_of_lists_is_the_same_over_blocks_and_processes(jobs, call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 2000)
     found = counted(call, write("a.jsonl", as_lists()), "--jobs", jobs, "--like", "trec_eval")
@@ -234,7 +234,7 @@ def test_ranking_reads_how_many_relevant_documents_there_are(call, write):
 
 
 @pytest.mark.parametrize("name", ["a.csv", "a.tsv", "a.csv.gz", "a.jsonl", "a.parquet"])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_reads_rows_of_queries_in_any_order(jobs, name, call, write, monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 1000)
     found = counted(call, write(name, as_rows()), "--jobs", jobs, "--like", "trec_eval")

@@ -121,7 +121,7 @@ def test_ranking_reads_standard_input_once(call):
     assert found == "standard input cannot be the run and its --qrels."
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_names_a_query_of_two_files(jobs, call, run, folder, monkeypatch):
     monkeypatch.setattr(sources, "_ROWS", 1)
     (folder / "b.run").write_text(run_text({"t7": RUN["t7"]}))
@@ -173,7 +173,7 @@ def test_ranking_warns_of_a_run_without_rows(call, run, folder):
     assert "streameval: warning: b.run: holds no rows.\n" in done.err
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_names_the_query_whose_judgements_are_refused(jobs, call, run, folder):
     (folder / "b.qrels").write_text(qrels_text(QRELS | {"t21": {"d5": -1.0}}))
     done = call("eval", run, *RANKING, "--qrels", "b.qrels", "--jobs", jobs)

@@ -68,7 +68,7 @@ def test_regression_reads_named_columns_and_weights(name, call, write):
     assert se.load("a.state") == expected
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_regression_state_is_that_of_a_program(jobs, evaluate):
     assert evaluate("-o", "a.state", "--jobs", jobs).code == 0
     assert se.load("a.state") == se.RegressionAccumulator().update(TRUTH, PREDICTION)

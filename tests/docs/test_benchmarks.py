@@ -24,7 +24,6 @@ from speed.verbs import CONTESTS
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "explanation" / "speed.md").read_text(encoding="utf-8")
-SOURCES = sorted((ROOT / "benchmarks").rglob("*.py"))
 
 BRIEF = Effort(turn=1e-4, seconds=1e-3, rounds=(3, 3))
 
@@ -182,8 +181,3 @@ def test_logs_are_as_large_as_asked(
     frame = read(path)
     assert (path.stat().st_size >= 100_000, len(frame)) == (True, rows)
     assert frame.columns == ["user", "ad", "y_true", "y_score"]
-
-
-@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
-def test_file_has_at_most_400_lines(source: Path) -> None:
-    assert len(source.read_text(encoding="utf-8").splitlines()) <= 400

@@ -130,25 +130,29 @@ def marked(page: str) -> object:
     return pytest.param(page, marks=pytest.mark.engine(name=found[1])) if found else page
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("page", [marked(page) for page in TYPED])
 def test_commands_print_what_the_page_shows(page: str, clone: Path) -> None:
     found = run(TEXTS[page], clone)
     assert not found, "\n\n".join([page, *found])
 
 
-@pytest.mark.parametrize("page", TYPED)
-def test_every_console_block_begins_with_a_command(page: str) -> None:
-    blocks = re.findall(r"^```console\n(.*\n)", TEXTS[page], re.MULTILINE)
-    assert len(blocks) == TEXTS[page].count("```console")
-    assert [line for line in blocks if not line.startswith("$ ")] == []
+def test_every_console_block_begins_with_a_command() -> None:
+    firsts = {page: re.findall(r"^```console\n(.*\n)", TEXTS[page], re.MULTILINE) for page in TYPED}
+    assert {page: len(found) for page, found in firsts.items()} == {
+        page: TEXTS[page].count("```console") for page in TYPED
+    }
+    assert [line for found in firsts.values() for line in found if not line.startswith("$ ")] == []
 
 
-@pytest.mark.parametrize("page", TEXTS)
-def test_every_block_is_run_or_harmless(page: str) -> None:
-    opened = re.findall(r"^[ \t>]*(?:```+|~~~+).*", TEXTS[page], re.MULTILINE)[::2]
-    kinds = {re.sub(r"^```(\S*).*", r"\1", fence) for fence in opened}
-    set_up = {"bash"} if page == "README.md" else set()
-    assert kinds <= HARMLESS | set_up
+def test_every_block_is_run_or_harmless() -> None:
+    kinds = {
+        (page, re.sub(r"^```(\S*).*", r"\1", fence))
+        for page, text in TEXTS.items()
+        for fence in re.findall(r"^[ \t>]*(?:```+|~~~+).*", text, re.MULTILINE)[::2]
+    }
+    set_up = {("README.md", "bash")}
+    assert {found for found in kinds if found[1] not in HARMLESS} == set_up
 
 
 def test_readme_sets_up_in_two_commands() -> None:
@@ -158,7 +162,7 @@ def test_readme_sets_up_in_two_commands() -> None:
     # CI types the first one; the second one is how these tests are run.
     assert evaluate.count("\n") == test.count("\n") == 1
     assert "&& streameval eval docs/data/" in evaluate
-    assert test.endswith("&& pytest\n")
+    assert test.endswith("&& pytest -n auto\n")
 
 
 BLOCK = "```console\n{}\n```\n"

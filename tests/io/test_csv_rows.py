@@ -154,12 +154,7 @@ cells = st.text(st.sampled_from('ab,"\n\r'), min_size=1, max_size=6)
 
 
 @given(rows=st.lists(st.tuples(cells, st.integers(0, 9).map(str)), max_size=20))
-@settings(
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
-)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 def test_blocks_agree_with_the_csv_module_whatever_their_size(rows, small_pieces):
     text = io.StringIO(newline="")
     csv.writer(text).writerows([("t", "s"), *rows])

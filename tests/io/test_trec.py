@@ -9,7 +9,7 @@ from types import SimpleNamespace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 import streameval as se
@@ -23,7 +23,6 @@ IDS = st.text(
 NUMBERS = {"run": st.floats(allow_nan=False), "qrels": st.floats(-9, 9) | st.integers(-9, 9)}
 TAGGED, UNTAGGED = ("{0}", "Q0", "{1}", "1", "{2!r}", "tag"), ("{0}", "Q0", "{1}", "1", "{2!r}")
 JUDGED = ("{0}", "0", "{1}", "{2!r}")
-drawn = settings(deadline=None, derandomize=True, database=None)
 
 
 @pytest.fixture
@@ -77,7 +76,6 @@ def shared_file(tmp_path_factory):
     return tmp_path_factory.mktemp("trec") / "file"
 
 
-@drawn
 @given(data=st.data(), rows=pairs_of("run"), size=st.sampled_from([2, 40, 300, 10**6]))
 def test_run_is_read_as_it_was_written(data, rows, size, shared_file):
     fields = data.draw(st.sampled_from([TAGGED, UNTAGGED]))
@@ -91,7 +89,6 @@ def test_run_is_read_as_it_was_written(data, rows, size, shared_file):
     assert list(run) == list(dicts_of(rows))
 
 
-@drawn
 @given(data=st.data(), rows=pairs_of("qrels"), size=st.sampled_from([2, 40, 300, 10**6]))
 def test_qrels_are_read_as_they_were_written(data, rows, size, shared_file):
     shared_file.write_bytes(laid_out(data.draw, rows, JUDGED))
@@ -104,7 +101,6 @@ def test_qrels_are_read_as_they_were_written(data, rows, size, shared_file):
     assert list(qrels) == list(dicts_of(rows))
 
 
-@drawn
 @given(
     data=st.data(),
     rows=pairs_of("run"),

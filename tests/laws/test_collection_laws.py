@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from laws.beside import read_beside
 from laws.collection_cases import MEMBERS, SCORES, large_rows, options_of
-from laws.test_laws import draw_case, every, thousand
+from laws.test_laws import draw_case, every, lawful
+from profiles import quick_cases
 
 import streameval as se
 
@@ -23,7 +25,7 @@ def split(data: st.DataObject, size: int, most: int) -> list[np.ndarray]:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_a_fork_shows_nowhere_and_leaves_no_trace(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     accumulator = case.empty()
@@ -38,7 +40,7 @@ def test_a_fork_shows_nowhere_and_leaves_no_trace(name: str, data: st.DataObject
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_a_fork_goes_on_in_place_of_the_original(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     accumulator = case.empty()
@@ -51,7 +53,7 @@ def test_a_fork_goes_on_in_place_of_the_original(name: str, data: st.DataObject)
 
 
 @given(data=st.data())
-@thousand
+@lawful
 def test_members_are_what_they_are_alone(data: st.DataObject) -> None:
     case = draw_case(data, "Collection")
     col = case.empty()
@@ -68,7 +70,7 @@ def test_members_are_what_they_are_alone(data: st.DataObject) -> None:
 
 
 @given(data=st.data())
-@thousand
+@lawful
 def test_a_batch_that_fails_between_others_leaves_no_trace(data: st.DataObject) -> None:
     case = draw_case(data, "Collection")
     col = case.empty()
@@ -92,7 +94,7 @@ def ranked() -> se.Collection:
 
 
 @given(data=st.data())
-@thousand
+@lawful
 def test_any_cut_between_queries_gives_the_same_bytes(data: st.DataObject) -> None:
     random = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1)))
     size = data.draw(st.integers(1, 24))
@@ -124,21 +126,18 @@ def test_a_reader_never_sees_members_out_of_step(read: str) -> None:
     names = ["cm", "curve", "gauc", "cal", "fit"]
     options, rows = options_of(names), large_rows()[1]
     del rows["sample_weight"]
-    shared, seen, done = se.Collection(**options), [], threading.Event()
+    shared, seen = se.Collection(**options), []
 
-    def watch() -> None:
-        while not done.is_set():
-            seen.append(READERS[read](shared))
-
-    reader = threading.Thread(target=watch)
-    reader.start()
-    for piece in np.array_split(np.arange(20_000), 400):
+    def update(piece: np.ndarray) -> None:
         batch = {name: column[piece] for name, column in rows.items()}
         shared.update(batch)
         with pytest.raises(se.InvalidInputError):
             shared.update(batch | {"p": batch["p"] + 2})
-    done.set()
-    reader.join()
+
+    steps = [
+        partial(update, piece) for piece in np.array_split(np.arange(20_000), quick_cases(400))
+    ]
+    read_beside(steps, read=lambda: seen.append(READERS[read](shared)))
     counts = [set(found.values()) for found in seen]
     assert {len(found) for found in counts} == {1}
-    assert len(set.union(*counts)) > 1
+    assert len(set.union(*counts)) >= len(steps) / 2

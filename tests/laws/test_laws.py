@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 import io
-import os
 import pickle
 import random
 from typing import Any
@@ -24,14 +23,7 @@ from streameval.accumulators.base import Accumulator
 
 every = pytest.mark.parametrize("name", sorted(LAWS))
 every_weighted = pytest.mark.parametrize("name", sorted(set(LAWS) - set(WITHOUT_WEIGHTS)))
-CASES = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
-thousand = settings(
-    max_examples=CASES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+lawful = settings(suppress_health_check=list(HealthCheck))
 
 
 def draw_case(data: st.DataObject, name: str) -> Case:
@@ -79,7 +71,7 @@ def test_every_field_of_the_configuration_is_changed_once(name: str) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_merge_has_an_identity(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     whole = case.of()
@@ -89,7 +81,7 @@ def test_merge_has_an_identity(name: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_merge_is_associative(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     a, b, c = (case.of(np.arange(case.size) % 3 == part) for part in range(3))
@@ -98,7 +90,7 @@ def test_merge_is_associative(name: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_merge_is_commutative(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     a, b = (case.of(np.arange(case.size) % 2 == part) for part in range(2))
@@ -107,7 +99,7 @@ def test_merge_is_commutative(name: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_any_cut_gives_the_same_bytes_and_numbers(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     whole, merged = case.of(), se.merge(cut(data, case))
@@ -117,7 +109,7 @@ def test_any_cut_gives_the_same_bytes_and_numbers(name: str, data: st.DataObject
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_any_cut_into_updates_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     order = np.random.default_rng(data.draw(st.integers(0, 2**32 - 1))).permutation(case.size)
@@ -130,7 +122,7 @@ def test_any_cut_into_updates_gives_the_same_bytes(name: str, data: st.DataObjec
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_any_tree_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     parts, choose = cut(data, case), random.Random(data.draw(st.integers(0, 2**32 - 1)))
@@ -142,7 +134,7 @@ def test_any_tree_gives_the_same_bytes(name: str, data: st.DataObject) -> None:
 
 @every_weighted
 @given(data=st.data())
-@thousand
+@lawful
 def test_a_whole_weight_is_that_many_repeats_and_zero_is_absence(
     name: str, data: st.DataObject
 ) -> None:
@@ -165,7 +157,7 @@ def test_weights_are_refused_where_they_have_no_meaning(name: str) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_merging_leaves_its_arguments_alone(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     a, b = (case.of(np.arange(case.size) % 2 == part) for part in range(2))
@@ -178,7 +170,7 @@ def test_merging_leaves_its_arguments_alone(name: str, data: st.DataObject) -> N
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_stopping_and_going_on_equals_never_stopping(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     half = case.size // 2
@@ -191,7 +183,7 @@ def test_stopping_and_going_on_equals_never_stopping(name: str, data: st.DataObj
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_equality_is_that_of_the_bytes(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     a, b = case.of(slice(0, case.size // 2)), case.of(slice(case.size // 2, None))
@@ -200,7 +192,7 @@ def test_equality_is_that_of_the_bytes(name: str, data: st.DataObject) -> None:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_a_decoded_state_is_as_good_as_a_built_one(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     decoded = getattr(se, name).from_bytes(case.of().to_bytes())
@@ -233,6 +225,7 @@ def test_merge_names_the_field_when_one_field_differs(name: str, field: str) -> 
     assert one != other
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", sorted(LARGE))
 @pytest.mark.usefixtures("long_blocks")
 def test_shuffles_shards_and_trees_of_a_large_case_give_one_result(name: str) -> None:
@@ -272,7 +265,7 @@ EMPTY: dict[str, Any] = {
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_an_empty_batch_changes_nothing_whatever_its_dtype(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     whole = case.of()
@@ -285,7 +278,7 @@ def test_an_empty_batch_changes_nothing_whatever_its_dtype(name: str, data: st.D
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_objects_give_the_bytes_of_arrays(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     objects = {name: column.astype(object) for name, column in case.rows.items()}
@@ -294,7 +287,7 @@ def test_objects_give_the_bytes_of_arrays(name: str, data: st.DataObject) -> Non
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_views_and_dtypes_give_the_same_bytes(name: str, data: st.DataObject) -> None:
     case = draw_case(data, name)
     assume(case.size > 0)

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from laws.cases import LARGE, Case
-from laws.test_laws import draw_case, every, result_numbers, thousand
+from laws.test_laws import draw_case, every, lawful, result_numbers
 
 import streameval as se
 
@@ -114,7 +114,7 @@ def expected(case: Case, pieces: list[slice]) -> bytes:
 
 @every
 @given(data=st.data())
-@thousand
+@lawful
 def test_scribbling_over_arguments_changes_nothing(name: str, data: st.DataObject) -> None:
     case, form = draw_case(data, name), data.draw(st.sampled_from(sorted(FORMS)))
     pieces = in_pieces(case, data.draw(st.integers(1, 24)))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +14,7 @@ from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS, large_block, rankin
 
 import streameval as se
 
-CASES = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
-thousand = settings(
-    max_examples=CASES,
-    deadline=None,
-    derandomize=True,
-    database=None,
-    suppress_health_check=list(HealthCheck),
-)
+lawful = settings(suppress_health_check=list(HealthCheck))
 SIZES = {
     "one row": [(module, name, 1) for module, name, _ in RANKING_BLOCKS],
     "a few rows": [
@@ -86,7 +78,7 @@ def spread(random: np.random.Generator, case: Case, pieces: int) -> Any:
 
 
 @given(case=BLOCKS, seed=st.integers(0, 2**32 - 1))
-@thousand
+@lawful
 def test_every_shape_of_a_batch_gives_the_same_bytes(case: Case, seed: int) -> None:
     case, random = named(case), np.random.default_rng(seed)
     block = case.of().to_bytes()
@@ -102,7 +94,7 @@ def test_every_shape_of_a_batch_gives_the_same_bytes(case: Case, seed: int) -> N
 
 
 @given(case=BLOCKS, seed=st.integers(0, 2**32 - 1))
-@thousand
+@lawful
 def test_the_order_of_queries_and_candidates_changes_nothing(case: Case, seed: int) -> None:
     random = np.random.default_rng(seed)
     queries = random.permutation(case.size)
@@ -117,7 +109,7 @@ def test_the_order_of_queries_and_candidates_changes_nothing(case: Case, seed: i
 
 
 @given(case=BLOCKS)
-@thousand
+@lawful
 def test_a_block_of_open_queries_is_its_rows(case: Case) -> None:
     case = named(case)
     numbers = ragged(case.rows)[1]
@@ -133,7 +125,7 @@ def test_a_block_of_open_queries_is_its_rows(case: Case) -> None:
 
 
 @given(case=OPEN, seed=st.integers(0, 2**32 - 1))
-@thousand
+@lawful
 def test_closing_on_workers_is_closing_after_the_merge(case: Case, seed: int) -> None:
     random = np.random.default_rng(seed)
     ids = case.rows["query"]
@@ -145,7 +137,7 @@ def test_closing_on_workers_is_closing_after_the_merge(case: Case, seed: int) ->
 
 
 @given(case=OPEN, seed=st.integers(0, 2**32 - 1))
-@thousand
+@lawful
 def test_closing_one_by_one_is_closing_all(case: Case, seed: int) -> None:
     whole, one_by_one = case.of(), case.of()
     labels = sorted(set(case.rows["query"].tolist()))
@@ -156,7 +148,7 @@ def test_closing_one_by_one_is_closing_all(case: Case, seed: int) -> None:
 
 
 @given(case=OPEN)
-@thousand
+@lawful
 def test_a_merge_with_itself_is_refused_where_a_row_would_be_there_twice(case: Case) -> None:
     assume("num_relevant" not in case.settings)  # it would be passed before a row is doubled
     accumulator = case.of()
@@ -170,7 +162,7 @@ def test_a_merge_with_itself_is_refused_where_a_row_would_be_there_twice(case: C
 
 
 @given(case=BLOCKS | OPEN)
-@thousand
+@lawful
 def test_a_merge_with_itself_is_refused_where_ids_are_kept(case: Case) -> None:
     accumulator = case.of().close()
     before, n = accumulator.to_bytes(), accumulator.n
@@ -186,7 +178,7 @@ def test_most_open_cases_are_past_the_rows_that_are_kept() -> None:
     over: list[bool] = []
 
     @given(case=OPEN)
-    @thousand
+    @lawful
     def tally(case: Case) -> None:
         rows = case.of()._state.open
         kept = np.bincount(rows.ranked.place, weights=rows.ranked.count, minlength=len(rows))
@@ -213,7 +205,7 @@ def test_blocks_of_any_size_give_the_same_bytes(
 
 
 @given(case=BLOCKS | OPEN, seed=st.integers(0, 2**32 - 1))
-@thousand
+@lawful
 def test_many_small_updates_are_one_whatever_happens_between(case: Case, seed: int) -> None:
     random = np.random.default_rng(seed)
     accumulator, other = case.empty(), case.empty()

@@ -145,5 +145,5 @@ def test_processes_gather_as_the_page_says() -> None:
         )
         for rank in range(n_ranks)
     ]
-    said = [rank.communicate(timeout=120)[0].splitlines()[-1] for rank in ranks]
+    said = [rank.communicate(timeout=600)[0].splitlines()[-1] for rank in ranks]
     assert said == [se.merge(counted(rank) for rank in range(n_ranks)).to_bytes().hex()] * n_ranks

@@ -31,11 +31,12 @@ from oracle.classification_oracles import (
     specificity,
     zero_division,
 )
+from profiles import quick_cases
 from sklearn import metrics
 
 import streameval as se
 
-N_CASES = 200
+N_CASES = quick_cases(200)
 
 
 @cache

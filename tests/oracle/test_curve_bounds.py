@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, fields
@@ -46,15 +45,15 @@ from oracle.curve_oracles import (
     sample,
     worst_table,
 )
+from profiles import cases
 
 import streameval as se
 
 pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
 
-SHARE = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) / 1000
-N_SAMPLES = round(345 * SHARE)
+N_SAMPLES = cases(345)
 N_SAMPLES_LONG = 4_000
-N_COARSENED = 100_000 * SHARE
+N_COARSENED = cases(100_000)
 
 ENVELOPED = (
     "roc_auc",
@@ -326,6 +325,7 @@ def enumerated(zone: str) -> tuple[Tally, list[Enumeration]]:
     return tally, found
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: str) -> None:
     tally, _ = enumerated(zone)
@@ -335,6 +335,7 @@ def test_interval_holds_the_value_of_every_data_set_with_the_same_cells(zone: st
     assert sum(tally.coarsened.values()) > 3_000
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("zone", ZONES)
 def test_ends_are_attained_when_cells_of_several_scores_hold_both_classes(zone: str) -> None:
     _, found = enumerated(zone)

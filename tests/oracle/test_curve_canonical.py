@@ -14,10 +14,11 @@ from typing import Any
 import numpy as np
 import pytest
 from oracle.curve_oracles import GENERATORS, Cell, Mode, Sample, Table, cells_of, key, sample
+from profiles import quick_cases
 
 import streameval as se
 
-N_SAMPLES = 49
+N_SAMPLES = quick_cases(49)
 every_generator = pytest.mark.parametrize("name", GENERATORS)
 
 
@@ -136,7 +137,7 @@ ORDERS: Orders = {
 @every_generator
 @pytest.mark.parametrize("order", ORDERS)
 def test_every_order_of_arrival_gives_the_same_bytes(name: str, order: str) -> None:
-    for seed in range(30):
+    for seed in range(quick_cases(30)):
         one = sample(name, seed)
         rng = np.random.default_rng([4, seed])
         rows = ORDERS[order](rng, one.scores.astype(np.float64))
@@ -209,6 +210,7 @@ def test_every_dtype_gives_the_same_bytes(name: str) -> None:
 FLOAT16 = np.arange(2**16, dtype=np.uint16).view(np.float16)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [None, 1_000, 17])
 @pytest.mark.parametrize("mode", ["probability", "real"])
 def test_every_float16_counts_as_its_float64(mode: Mode, budget: int | None) -> None:
@@ -296,7 +298,7 @@ def test_zero_has_no_sign() -> None:
 
 @every_generator
 def test_rows_of_weight_zero_leave_no_trace(name: str) -> None:
-    for seed in range(20):
+    for seed in range(quick_cases(20)):
         one = sample(name, seed)
         ends = [0.0, 1.0] if one.mode == "probability" else [-math.inf, math.inf]
         weights = np.ones(len(one.y)) if one.weights is None else one.weights
@@ -316,6 +318,7 @@ LARGE: dict[str, tuple[Mode, Callable[[np.random.Generator, int], np.ndarray]]] 
 }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("budget", [1, 60, 300, 5_000])
 @pytest.mark.parametrize("name", LARGE)
 def test_long_stream_is_the_reference_in_any_order_and_tree(name: str, budget: int) -> None:

@@ -7,7 +7,6 @@ within 1e-12. The definitions of `curve_oracles` are held to scikit-learn here t
 from __future__ import annotations
 
 import math
-import os
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -36,13 +35,14 @@ from oracle.curve_oracles import (
     roc_auc,
     threshold_at_precision,
 )
+from profiles import cases, quick_cases
 from sklearn import metrics
 
 import streameval as se
 
-N_WEIGHTED = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
+N_WEIGHTED = cases()
 N_CASES = 3 * N_WEIGHTED
-N_TABLES = 300
+N_TABLES = quick_cases(300)
 
 
 def _sigmoid(logits: np.ndarray) -> np.ndarray:
@@ -217,7 +217,7 @@ def assert_close(ours: Any, expected: float | Fraction, one: Any) -> None:
 
 def test_the_oracles_equal_scikit_learn() -> None:
     for draw in (case, exactly_weighted, freely_weighted):
-        for seed in range(150):
+        for seed in range(quick_cases(150)):
             one = draw(seed)
             if not one.has_both:
                 continue
@@ -315,8 +315,8 @@ def test_weighted_curve_equals_scikit_learn(name: str, draw: Callable[[int], Cas
 
 @pytest.mark.parametrize("max_fpr", [0.01, 0.1, 0.37, 0.5, 1.0])
 def test_partial_roc_auc_equals_scikit_learn(max_fpr: float) -> None:
-    for draw, count in ((case, 1_000), (exactly_weighted, 400), (freely_weighted, 400)):
-        for seed in range(count):
+    for draw, count in ((case, 1000), (exactly_weighted, 400), (freely_weighted, 400)):
+        for seed in range(quick_cases(count)):
             one = draw(seed)
             if one.has_both:
                 expected = scikit_learn(metrics.roc_auc_score, one, max_fpr=max_fpr)
@@ -324,7 +324,7 @@ def test_partial_roc_auc_equals_scikit_learn(max_fpr: float) -> None:
 
 
 def test_partial_roc_auc_up_to_one_is_the_roc_auc() -> None:
-    for seed in range(300):
+    for seed in range(quick_cases(300)):
         one = case(seed)
         assert_close(one.curve.partial_roc_auc(1.0), one.curve.roc_auc, one)
 
@@ -380,7 +380,7 @@ def test_numbers_at_a_threshold_equal_their_definition(draw: Callable[[int], Cas
 
 @pytest.mark.parametrize("beta", [0.5, 1.0, 2.0])
 def test_best_f_is_f_at_its_threshold(beta: float) -> None:
-    for seed in range(500):
+    for seed in range(quick_cases(500)):
         one = case(seed)
         if one.table.n_pos:
             value, threshold = one.curve.best_f(beta=beta)
@@ -403,7 +403,7 @@ def test_a_bound_that_is_reached_exactly_counts(share: float) -> None:
 @pytest.mark.parametrize("name", ALL_METRICS)
 def test_interval_of_an_exact_number_is_the_number(name: str) -> None:
     for draw in (case, exactly_weighted, freely_weighted):
-        for seed in range(300):
+        for seed in range(quick_cases(300)):
             one = draw(seed)
             if name in PROBABILITY_METRICS and one.mode != "probability":
                 continue
@@ -415,7 +415,7 @@ def test_interval_of_an_exact_number_is_the_number(name: str) -> None:
 
 def test_curve_of_few_scores_is_exact() -> None:
     for draw in (case, exactly_weighted, freely_weighted):
-        for seed in range(300):
+        for seed in range(quick_cases(300)):
             one = draw(seed)
             assert one.curve.exact is True
             assert one.curve.resolution == 0.0

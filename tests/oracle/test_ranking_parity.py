@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -28,11 +27,12 @@ from oracle.ranking_oracles import (
     entering,
     per_query,
 )
+from profiles import cases
 from sklearn import metrics
 
 import streameval as se
 
-N_RUNS = max(int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) // 5, 10)
+N_RUNS = cases(200, least=10)
 FEW_RUNS = max(N_RUNS // 4, 10)
 N_BLOCKS = N_RUNS
 

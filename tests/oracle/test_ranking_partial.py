@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import math
-import os
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -38,13 +37,13 @@ from oracle.ranking_oracles import (
     rearranged,
     tie_groups,
 )
+from profiles import cases
 
 import streameval as se
 
-CASES = int(os.environ.get("STREAMEVAL_LAW_CASES", "1000"))
-N_RUNS = max(CASES // 200, 3)
-N_QUERIES = max(CASES // 12, 40)
-N_PATTERNS = max(CASES // 125, 8)
+N_RUNS = cases(5, least=3)
+N_QUERIES = cases(83, least=40)
+N_PATTERNS = 8
 
 CUT = tuple(name for name, measure in MEASURES.items() if measure.k is not None)
 EVERY = (*MEASURES, *GEOMETRIC)
@@ -377,6 +376,7 @@ ATTAINED = ("map", "mrr", "rprec", "rbp(p=0.8)")
 """Worst and best arrangement are data sets for these: both ends are attained."""
 
 
+@pytest.mark.slow
 @every_ties
 def test_no_arrangement_of_the_rows_outside_leaves_the_interval(ties: Any) -> None:
     """Data sets that leave the same bytes have one interval, which holds the value of each."""
@@ -436,7 +436,7 @@ def test_the_ends_are_the_worst_and_the_best_arrangement(ties: Any) -> None:
     options = Options(ties=ties)
     measures = {name: MEASURES[name] for name in ATTAINED}
     n_wide: Counter[str] = Counter()
-    for _ in range(max(CASES // 50, 10)):
+    for _ in range(cases(20, least=10)):
         most, kept, outside = draw_untied(rng)
         every = list(untied(kept, outside))
         found = [per_query(rows, options, measures) for rows in every]
@@ -456,7 +456,7 @@ def test_the_estimate_is_the_mean_of_all_arrangements(name: str, ties: Any) -> N
     rng = np.random.default_rng([51, EVERY_TIES.index(ties)])
     options = Options(ties=ties)
     measures = {name: MEASURES[name]}
-    for _ in range(max(CASES // 100, 5)):
+    for _ in range(cases(10, least=5)):
         most, kept, outside = draw_untied(rng)
         every = list(untied(kept, outside))
         found = [per_query(rows, options, measures)[name] or Fraction(0) for rows in every]
@@ -479,7 +479,7 @@ def ap_interval(kept: Order, n: int, n_relevant: int, n_outside: int) -> tuple[V
 @pytest.mark.parametrize("most", [3, 10, 100])
 def test_the_interval_of_average_precision_is_its_formula(most: int) -> None:
     rng = np.random.default_rng([52, most])
-    for _ in range(max(CASES // 100, 5)):
+    for _ in range(cases(10, least=5)):
         n = most + int(rng.integers(1, 400))
         levels = (rng.random(n) < rng.choice([0.02, 0.3, 0.9])).astype(int)
         n_missed = int(rng.integers(1, 4))

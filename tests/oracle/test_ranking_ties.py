@@ -7,7 +7,6 @@ constant scorer must get is known for queries of any length, and row order chang
 from __future__ import annotations
 
 import math
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from fractions import Fraction
@@ -35,10 +34,11 @@ from oracle.ranking_oracles import (
     per_query,
     rearranged,
 )
+from profiles import cases
 
 import streameval as se
 
-N_QUERIES = max(int(os.environ.get("STREAMEVAL_LAW_CASES", "1000")) // 16, 20)
+N_QUERIES = cases(62, least=20)
 FEW_QUERIES = max(N_QUERIES // 2, 1)
 
 GAINS: dict[str, Options] = {

@@ -7,11 +7,12 @@ from fractions import Fraction
 
 import numpy as np
 import pytest
+from profiles import quick_cases
 from sklearn import metrics as sk
 
 import streameval as se
 
-CASES = range(200)
+CASES = range(quick_cases(200))
 
 
 def case(seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:

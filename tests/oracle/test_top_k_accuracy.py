@@ -7,11 +7,12 @@ import numpy as np
 import pytest
 from oracle.classification_cases import distinct_scores, weights
 from oracle.classification_oracles import scikit_learn
+from profiles import quick_cases
 from sklearn import metrics
 
 import streameval as se
 
-N_CASES = 200
+N_CASES = quick_cases(200)
 
 
 def top_k_result(

@@ -130,6 +130,7 @@ def test_page_of_eight_large_curves_is_small() -> None:
     assert len(html_report(states)) < 600_000
 
 
+@pytest.mark.slow
 def test_page_of_many_classes_is_small() -> None:
     random = np.random.default_rng(0)
     truth, guess = random.integers(0, 1000, (2, 20_000))

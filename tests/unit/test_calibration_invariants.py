@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from profiles import quick_cases
 from small_states import EVERY, parse, seal
 from unit.test_decoded_invariants import Broken
 
@@ -212,7 +213,7 @@ def test_state_of_extreme_rows_is_read_again(claim: str) -> None:
 
 
 def test_random_states_are_read_again() -> None:
-    for seed in range(300):
+    for seed in range(quick_cases(300)):
         random = np.random.default_rng(seed)
         size, classes = int(random.integers(1, 6)), int(random.integers(2, 5))
         weights = 2.0**-19 + random.random(size) * 10.0 ** random.integers(-5, 6)
@@ -229,10 +230,10 @@ def test_random_states_are_read_again() -> None:
 
 def test_numbers_of_any_state_that_is_let_in_are_in_range() -> None:
     """Change the payload and the sums at random: what is read has sane metrics."""
-    read = 0
+    read, n_cases = 0, quick_cases(1500)
     for name in (ONE, SEVERAL):
         parsed = parse(EVERY[name]().to_bytes())
-        for seed in range(1500):
+        for seed in range(n_cases):
             random = np.random.default_rng(seed)
             header, numbers = json.loads(parsed.header), parsed.numbers
             for place in random.integers(0, len(numbers), random.integers(0, 3)):
@@ -255,9 +256,10 @@ def test_numbers_of_any_state_that_is_let_in_are_in_range() -> None:
             assert 0 <= numbers["n_clipped"] <= numbers["n"]
             assert math.isnan(numbers.get("pcopc", 1)) or numbers.get("pcopc", 1) >= 0
             state.compute().report()
-    assert read > 100
+    assert read > n_cases / 15
 
 
+@pytest.mark.slow
 def test_largest_state_that_is_allowed_can_be_read() -> None:
     bins = (codec.MAX_HEADER - config._OTHER_BYTES - 2) // config._SUM_BYTES
     with pytest.raises(se.InvalidInputError, match="`bins` must keep"):

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 from streameval.exact import cell_sums as _cell_sums
 from streameval.exact.cell_sums import cell_sums, single_sum
@@ -16,7 +17,7 @@ from streameval.exact.fixed_point import FixedPoint
 
 UNIT = Fraction(1, 2**1074)
 
-many = settings(max_examples=300, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=quick_cases(300))
 finite = st.floats(allow_nan=False, allow_infinity=False)
 
 

@@ -281,26 +281,52 @@ def test_save_does_not_flush_the_folder_when_the_system_cannot(
 
 
 KILLER = """
-import os, random, signal, sys, time
+import itertools, os, random, resource, signal, sys
 import streameval as se
 
 path, kills = sys.argv[1], int(sys.argv[2])
 states = [se.load(f"{path}.{name}") for name in ("old", "new")]
 names = {state.to_bytes(): name for state, name in zip(states, ("old", "new"))}
+
+def save_both():
+    for state in states:
+        se.save(state, path)
+
+def save_until_event(last):
+    events = itertools.count(1)
+    def count(*event):
+        if next(events) == last:
+            os.kill(os.getpid(), signal.SIGKILL)
+    sys.setprofile(count)
+    save_both()
+    sys.setprofile(None)
+    return next(events) - 1
+
+def save_until_byte(last):
+    signal.signal(signal.SIGXFSZ, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    resource.setrlimit(resource.RLIMIT_FSIZE, (last, last))
+    save_both()
+
+save_both()
+event = (save_until_event, range(1, save_until_event(None) + 1), signal.SIGKILL)
+byte = (save_until_byte, range(len(states[0].to_bytes())), signal.SIGXFSZ)
 choose = random.Random(5)
 for _ in range(kills):
+    save, ends, cause = choose.choice([event, event, byte])
+    end = choose.choice(ends)
     pid = os.fork()
     if not pid:
-        while True:
-            for state in states:
-                se.save(state, path)
-    time.sleep(choose.uniform(0.001, 0.02))
-    os.kill(pid, signal.SIGKILL)
-    os.waitpid(pid, 0)
+        save(end)
+        os._exit(0)
+    _, status = os.waitpid(pid, 0)
+    assert os.WTERMSIG(status) == cause, (save, end, status)
     print(names[se.load(path).to_bytes()])
 """
+"""Saves that end at a call or a return, drawn from those of two saves, or at a byte of a file."""
 
 
+@pytest.mark.slow
 def test_killed_saves_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     path, random = tmp_path / "state.se", np.random.default_rng(0)
     for name in ("old", "new"):
@@ -315,6 +341,8 @@ def test_killed_saves_leave_the_old_file_or_the_new_one(tmp_path: Path) -> None:
     left = set(names_in(tmp_path)) - {"state.se", "state.se.old", "state.se.new"}
     assert left, "no kill fell into a save: the test says nothing"
     assert all(name.startswith(".") for name in left)
+    sizes = {(tmp_path / name).stat().st_size for name in left}
+    assert len(sizes) > KILLS / 8, "no kill fell into the writing of a file"
 
 
 # What a load takes in a process that may have 64 MiB more than it has once streameval is there.

@@ -10,12 +10,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Outcomes, Ratio
 
-many = settings(max_examples=200, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=quick_cases(200))
 
 RATIOS: dict[str, Ratio] = {
     "precision": metrics.PRECISION,

@@ -108,6 +108,7 @@ def test_label_of_surrogates_is_refused_because_json_would_join_them(label: str)
         se.ConfusionAccumulator("auto").update([label], [label])
 
 
+@pytest.mark.slow
 @every_state
 @readers
 def test_every_flipped_bit_is_refused(read: Callable[[bytes], Any], name: str) -> None:
@@ -178,6 +179,7 @@ def test_every_kind_number_is_that_of_its_class() -> None:
     assert {number: kind.__name__ for kind, number in KINDS.items()} == codec.KINDS
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", {type(make()): name for name, make in EVERY.items()}.values())
 def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str) -> None:
     data = EVERY[name]().to_bytes()

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators.highest_scores import top_k_credit
@@ -472,7 +473,7 @@ def credit_over_all_orders(scores: list[int], truth: int, k: int) -> Fraction:
     ),
     st.integers(1, 4),
 )
-@settings(max_examples=100, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(100))
 def test_top_k_accuracy_is_the_mean_over_all_orders_of_ties(
     rows: list[tuple[list[int], int, int]], k: int
 ) -> None:

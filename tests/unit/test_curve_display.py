@@ -13,6 +13,7 @@ import matplotlib as mpl
 import numpy as np
 import pytest
 from matplotlib import pyplot
+from profiles import quick_cases
 from sklearn import metrics as sk
 from small_states import EVERY
 
@@ -427,7 +428,7 @@ def test_micro_of_classes_at_several_levels_is_at_the_highest() -> None:
 
 @pytest.mark.parametrize("budget", [3, 5])
 def test_bounds_of_averages_hold_the_exact_ones(budget: int) -> None:
-    for seed in range(50):
+    for seed in range(quick_cases(50)):
         coarse, *_ = classes("a", "b", "c", budget=budget, seed=seed)
         exact, *_ = classes("a", "b", "c", budget=None, seed=seed)
         for name, value in coarse.metrics().items():

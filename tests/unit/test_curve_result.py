@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 from sklearn import metrics as sk
 from small_states import EVERY
 
@@ -231,7 +232,7 @@ def test_outcomes_at_the_end_of_a_cell_are_exact(bound: Any) -> None:
         )
 
 
-@settings(max_examples=200)
+@settings(max_examples=quick_cases(200))
 @given(
     st.lists(st.tuples(st.booleans(), st.integers(0, 64)), min_size=1, max_size=30),
     st.integers(1, 4),

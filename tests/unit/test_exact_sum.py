@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
@@ -18,7 +19,7 @@ UNIT = Fraction(1, 2**1074)
 LARGEST = float(np.finfo(np.float64).max)
 SMALLEST = 5e-324
 
-many = settings(max_examples=300, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=quick_cases(300))
 finite = st.floats(allow_nan=False, allow_infinity=False)
 finite_lists = st.lists(finite, max_size=30)
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
@@ -14,7 +15,7 @@ from streameval.exact.fixed_point import FRACTION_BITS, MAX_TOTAL, FixedPoint
 UNIT = Fraction(1, 2**62)
 MASK = 2**62 - 1
 
-many = settings(max_examples=300, deadline=None, derandomize=True, database=None)
+many = settings(max_examples=quick_cases(300))
 
 small_units = st.integers(0, 2**72)  # up to 1024 in units of 2**-62
 any_units = st.integers(0, (2**63 - 1) << 62)

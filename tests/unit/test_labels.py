@@ -161,6 +161,7 @@ def test_canonical_classes_refuses_bytes(value: Any) -> None:
         canonical_classes(value, least=2)
 
 
+@pytest.mark.slow
 def test_classes_as_a_set_are_refused_or_the_same_in_every_process() -> None:
     script = (
         "import streameval as se\n"

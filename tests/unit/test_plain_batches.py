@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator
 from typing import Any
 
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import confusion, plain_batches
@@ -87,7 +89,7 @@ def short_pieces() -> Iterator[None]:
     least=st.sampled_from([0, 0, 0, -1]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=3000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(3000))
 def test_plain_and_full_reading_agree(
     options: dict[str, Any],
     dtypes: tuple[str, str],
@@ -115,7 +117,7 @@ def test_plain_and_full_reading_agree(
     limit=st.sampled_from([1, 2, 2, 2, 3]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(1000))
 def test_plain_and_full_reading_of_many_labels_agree(
     options: dict[str, Any],
     dtypes: tuple[str, str],
@@ -149,20 +151,17 @@ THRESHOLDS = [
 ]
 
 
-@pytest.mark.parametrize("rows", ["one by one", "together"])
-@pytest.mark.parametrize("positive", [0, 1])
+@pytest.mark.parametrize("pieces", ["one by one", "together"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-@pytest.mark.parametrize("threshold", THRESHOLDS)
-def test_scores_reach_the_threshold_where_they_do_as_float64(
-    threshold: float, dtype: str, positive: int, rows: str
-) -> None:
-    scores = neighbours(threshold, dtype)
-    accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive)
-    for part in np.split(scores, len(scores)) if rows == "one by one" else [scores]:
-        assert accumulator._count_plain(np.ones(len(part), dtype=np.int64), part)
-    reach = sum(float(score) >= threshold for score in scores)
-    expected = [reach, len(scores) - reach]
-    assert accumulator.compute().matrix[1].tolist() == (expected[::-1] if positive else expected)
+def test_scores_reach_the_threshold_where_they_do_as_float64(dtype: str, pieces: str) -> None:
+    for threshold, positive in itertools.product(THRESHOLDS, [0, 1]):
+        scores = neighbours(threshold, dtype)
+        accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive)
+        for part in np.split(scores, len(scores)) if pieces == "one by one" else [scores]:
+            assert accumulator._count_plain(np.ones(len(part), dtype=np.int64), part)
+        reach = sum(float(score) >= threshold for score in scores)
+        expected = [len(scores) - reach, reach] if positive else [reach, len(scores) - reach]
+        assert accumulator.compute().matrix[1].tolist() == expected, (threshold, positive)
 
 
 def test_a_large_batch_with_a_bad_row_at_its_end_leaves_no_trace() -> None:
@@ -207,7 +206,7 @@ def test_the_usual_batches_are_plain(options: Any, y_true: Any, y_pred: Any) -> 
     prediction=st.tuples(st.sampled_from(DTYPES), st.sampled_from([-1, 0, 0.5, 1, 2, 3, np.nan])),
     dims=st.sampled_from([*[(1, 1)] * 4, (2, 2), (1, 2), (2, 1), (0, 1), (1, 0)]),
 )
-@settings(max_examples=300, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(300))
 def test_plain_and_full_reading_of_one_row_agree(
     options: dict[str, Any],
     before: int,
@@ -263,16 +262,13 @@ def test_rows_of_large_batches_never_pass_the_largest_total() -> None:
     assert accumulator.n == 2**63 - 1
 
 
-@pytest.mark.parametrize("share", [0, 0.01, 0.5, 1], ids="{} of them".format)
-@pytest.mark.parametrize("columns", [1, 2, 3, 8, 20, 33, 64, 65, 200])
 @pytest.mark.parametrize("rows", [1, 2, 63, 64, 65, 1000])
-def test_rows_and_columns_of_marks_are_counted_as_numpy_counts_them(
-    rows: int, columns: int, share: float
-) -> None:
-    marks = np.random.default_rng(0).random((rows, columns)) < share
-    sums = _column_sums(marks, ~marks)
-    assert np.array_equal(sums, [marks.sum(axis=0), rows - marks.sum(axis=0)])
-    assert np.array_equal(_any_in_row(marks) != 0, marks.any(axis=1))
+def test_rows_and_columns_of_marks_are_counted_as_numpy_counts_them(rows: int) -> None:
+    for columns, share in itertools.product([1, 2, 3, 8, 20, 33, 64, 65, 200], [0, 0.01, 0.5, 1]):
+        marks = np.random.default_rng(0).random((rows, columns)) < share
+        sums = _column_sums(marks, ~marks)
+        assert np.array_equal(sums, [marks.sum(axis=0), rows - marks.sum(axis=0)]), (columns, share)
+        assert np.array_equal(_any_in_row(marks) != 0, marks.any(axis=1)), (columns, share)
 
 
 @pytest.mark.parametrize("dtype", ["U3", "M8[s]", "c8", "V4"])

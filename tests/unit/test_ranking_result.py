@@ -181,6 +181,7 @@ def test_interval_of_all_hits_is_that_of_wilson() -> None:
     assert (low, high) == pytest.approx((1 / (1 + z * z / 20), 1.0))
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["hit@1", "map", "dcg", "p@2"])
 def test_interval_holds_the_mean_of_the_population_as_often_as_it_says(name: str) -> None:
     random = np.random.default_rng(8)

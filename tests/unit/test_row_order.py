@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from profiles import quick_cases
 
 from streameval.exact import row_order
 from streameval.exact.row_order import (
@@ -22,7 +23,7 @@ from streameval.exact.row_order import (
 
 NOTHING = np.zeros(0, dtype=np.int64)
 KEYS = np.array([0, 1, 2**31, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64)
-SEEDS = range(200)
+SEEDS = range(quick_cases(200))
 
 short_words = pytest.mark.parametrize("most_bits", [63, 8, 3])
 

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import scored_rows, waiting_rows
@@ -55,7 +56,7 @@ def fully(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
     shift=st.sampled_from([0, 0, 1, -1]),
     seed=st.integers(0, 2**32 - 1),
 )
-@settings(max_examples=1000, deadline=None, derandomize=True, database=None)
+@settings(max_examples=quick_cases(1000))
 def test_plain_and_full_reading_agree(
     options: dict[str, Any],
     labels: str,

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from sklearn.metrics import roc_auc_score
 
@@ -71,7 +71,6 @@ def test_what_rows_say_is_what_their_cells_say(drawn: tuple[Any, Scale, Any]) ->
     assert of_rows.is_exact
 
 
-@settings(deadline=None)
 @given(rows(), st.sampled_from([None, 65_536]))
 def test_area_is_that_of_scikit_learn_and_of_a_state(
     drawn: tuple[Any, Scale, Any], budget: int | None

@@ -24,6 +24,7 @@ CASES: dict[str, tuple[Callable[[], Any], tuple[np.ndarray, np.ndarray]]] = {
 every_case = pytest.mark.parametrize("case", CASES)
 
 
+@pytest.mark.slow
 @every_case
 @pytest.mark.parametrize("size", [1, 31, 1000, 9000])
 def test_batches_of_any_size_give_the_bytes_of_one(case: str, size: int) -> None:

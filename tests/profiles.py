@@ -1,0 +1,28 @@
+"""How many cases are generated: few in the inner loop, more in CI, all in the deep suite.
+
+The profile is hypothesis's own: `pytest --hypothesis-profile=deep`. Tests that draw with NumPy
+ask here how many cases to draw, while they are collected.
+"""
+
+from __future__ import annotations
+
+from hypothesis import settings
+
+__all__ = ["EXAMPLES", "cases", "quick_cases"]
+
+EXAMPLES = {"dev": 20, "ci": 150, "deep": 1000}
+"""Cases of a law by profile; `dev` is the default."""
+
+
+def cases(deep: int = 1000, *, least: int = 1) -> int:
+    """Give the share of `deep` cases that the profile runs."""
+    return max(round(deep * _share()), least)
+
+
+def quick_cases(every: int) -> int:
+    """Give the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
+    return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 10, 1)
+
+
+def _share() -> float:
+    return settings().max_examples / EXAMPLES["deep"]
