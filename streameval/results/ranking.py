@@ -404,8 +404,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
 
     def __dir__(self) -> list[str]:
-        uncut = {name for name, row in MEASURES.items() if row.cutoff != "required"}
-        return sorted({*super().__dir__()} - (uncut - {*self._config.measures}))
+        return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]
 
     def _attribute(self, name: str) -> Any:
         """Give a measure by name, those that need a cutoff by cutoff."""
