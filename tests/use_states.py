@@ -78,7 +78,7 @@ def use_metrics(result: se.Confusion, *, has_intervals: bool) -> None:
     averages = ["micro", "macro", "weighted", *(["binary"] if len(result.labels) == 2 else [])]
     for name in result.metric_names:
         calls: list[dict[str, Any]] = [{}]
-        if name in ("precision", "recall", "specificity", "f_score", "jaccard"):
+        if result.TABLE[name].averages:
             calls += [{"average": average} for average in averages if _allows(result, average)]
             low, high = result.confidence(name, average=None, level=0)
             assert low.shape == high.shape == (len(result.labels),)

@@ -1,6 +1,6 @@
 """Pending rows: checked, copied into a block of columns, and counted together later.
 
-A small batch costs a copy so, not a count. Nothing here knows what the rows mean.
+So a small batch costs a copy, not a count. Nothing here knows what the rows mean.
 """
 
 from __future__ import annotations
@@ -172,7 +172,7 @@ _NO_BLOCK = Block((), 0)
 
 
 class Held(Generic[StateT]):
-    """A state, and the rows in use of a block, which are pending to be counted into it.
+    """A state, and a block whose rows in use are pending: not yet counted into the state.
 
     The last thing that an update does is to replace it as a whole, or `used` alone, so that a
     reader sees all rows of a batch or none. Rows are only written where the total of the weights

@@ -1,4 +1,4 @@
-"""The command line: `streameval eval`, `merge`, `show` and `plot`."""
+"""The command line; `app` runs a command, and each command has a file of its name."""
 
 from streameval.cli.app import main, run
 

@@ -45,7 +45,7 @@ class Terminated(BaseException):
 
 
 class UsageError(StreamevalError):
-    """The command asks for something that cannot be meant."""
+    """The command line contradicts itself, or asks for something that does not exist."""
 
 
 _EXIT_CODES: dict[type[StreamevalError], int] = {

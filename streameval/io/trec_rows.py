@@ -119,7 +119,7 @@ class Table:
 
     @classmethod
     def of(cls, query: Sequence[str], doc: Sequence[str], value: Values, line: Any) -> Table:
-        """Make arrays of what is none yet."""
+        """Turn lists into arrays."""
         texts = np.array(query, dtype=object), np.array(doc, dtype=object)
         return cls(*texts, value, np.array(line, dtype=np.int64))
 

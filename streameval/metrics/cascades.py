@@ -136,7 +136,7 @@ def _among(numbers: Ints, chosen: Ints) -> Mask:
 
 
 def _sum_up(place: Ints, gain: Floats, left: Floats, n_queries: int) -> Floats:
-    """Go down all rankings at once, step by step: of each its query, sorted, its gain, and left."""
+    """Walk down all rankings together, one step at a time, and sum up the gain of each query."""
     turn = _number(place)
     order = np.argsort(turn, kind="stable")
     bounds = np.searchsorted(turn[order], np.arange(int(turn.max(initial=-1)) + 2)).tolist()

@@ -375,7 +375,7 @@ class Confusion(Result):
         self.plot(ax)
 
     def scope_of(self, metrics: Iterable[MetricName]) -> str:
-        """Say what those metrics are of that have averages, where none was chosen."""
+        """Name the class or the average that stands where a metric left it open."""
         left_open = any(m.of is None and self.TABLE[m.name].averages for m in metrics)
         return self.scope if left_open else ""
 

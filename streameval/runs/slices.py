@@ -50,7 +50,7 @@ class Slices:
     other: Any
 
     def __iter__(self) -> Iterator[Any]:
-        """Give those of the values, and then that of the rest, if there is one."""
+        """Iterate over the slices of the values, then the slice of the rest if there is one."""
         yield from self.by_value.values()
         if self.other is not None:
             yield self.other
@@ -224,7 +224,7 @@ class ValueCounts:
         self._forget()
 
     def _forget(self) -> None:
-        """Take the count of the first one too many from all, and leave out who has none left."""
+        """Shrink to capacity: subtract the largest surplus count from all, and drop zeros."""
         if len(self._counts) > self._held:
             too_many = sorted(self._counts.values(), reverse=True)[self._held]
             self._missed += too_many
@@ -232,7 +232,7 @@ class ValueCounts:
             self._counts = Counter(kept)
 
     def top(self, number: int) -> tuple[tuple[str | None, ...], bool]:
-        """Give the most frequent values, the first first, and whether these are surely they.
+        """Return the most frequent values in order, and whether the choice is certain.
 
         Of equally frequent values, the one that comes first as text is taken.
         """

@@ -1,4 +1,4 @@
-"""The tasks that can be evaluated: a new one is an entry in `TASKS`, and one in `VIEWS`."""
+"""The tasks that `eval` knows: each plans which columns to read, and what counts them."""
 
 from __future__ import annotations
 
