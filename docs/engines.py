@@ -41,10 +41,15 @@ make = partial(se.PRCurveSketch, BUDGET)
 
 
 def write_files(folder: Path) -> list[str]:
-    """Write a click log, unevenly cut: a million scores with as many values, for 4,096 cells."""
+    """Write a click log, unevenly cut: a million scores with as many values, for 4,096 cells.
+
+    The scores are the larger or the smaller of two uniform numbers: the same bits on every CPU,
+    which those of `np.exp` are not.
+    """
     random = np.random.default_rng(0)
     y_true = random.integers(0, 2, ROWS)
-    y_score = 1 / (1 + np.exp(-random.normal(2.0 * y_true - 1, 2)))
+    one, other = random.random((2, ROWS))
+    y_score = np.where(y_true, np.maximum(one, other), np.minimum(one, other))
     table = pa.table({"y_true": y_true, "y_score": y_score, "not_read": np.arange(ROWS)})
     cuts = [ROWS * place**2 // FILES**2 for place in range(FILES + 1)]
     paths = [str(folder / f"part-{place:02}.parquet") for place in range(FILES)]

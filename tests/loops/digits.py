@@ -41,6 +41,8 @@ def expected(y: Any, p: Any) -> dict[str, float]:
     p = np.asarray(p, dtype=np.float64)
     guess, hot = p.argmax(axis=1), np.eye(10)[y]
     outcomes = metrics.multilabel_confusion_matrix(y, guess)
+    precisions = metrics.precision_score(y, guess, average=None, zero_division=0)
+    recalls = metrics.recall_score(y, guess, average=None)
     labels = {
         "accuracy": metrics.accuracy_score(y, guess),
         "top_k_accuracy": metrics.top_k_accuracy_score(y, p, k=2),
@@ -50,6 +52,7 @@ def expected(y: Any, p: Any) -> dict[str, float]:
         "specificity": np.mean(outcomes[:, 0, 0] / outcomes[:, 0].sum(axis=1)),
         "f_score": metrics.f1_score(y, guess, average="macro"),
         "jaccard": metrics.jaccard_score(y, guess, average="macro"),
+        "fowlkes_mallows": np.mean(np.sqrt(precisions * recalls)),
         "matthews_corrcoef": metrics.matthews_corrcoef(y, guess),
         "cohen_kappa": metrics.cohen_kappa_score(y, guess),
     }
