@@ -135,11 +135,16 @@ class StreamevalError(Exception):
     def within(self, where: str) -> Self:
         """Make the same error with a message that begins with where it happened."""
         parts = self._parts | {"where": f"{where}: {self._parts['where']}"}
-        return type(self)(*self._pieces, position=self.position, **parts)
+        made: Self = _remade(type(self), self._pieces, {"position": self.position, **parts})
+        vars(made).update(
+            {name: vars(self)[name] for name in vars(self).keys() - vars(made).keys()}
+        )
+        return made
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the parts in a copy, and on the way between processes."""
-        return _remade, (type(self), self._pieces, {"position": self.position, **self._parts})
+        parts = {"position": self.position, **self._parts}
+        return _remade, (type(self), self._pieces, parts), vars(self)
 
 
 def _told(piece: object, words: Words) -> str:
@@ -147,7 +152,10 @@ def _told(piece: object, words: Words) -> str:
 
 
 def _remade(kind: type[StreamevalError], pieces: tuple[object, ...], parts: dict[str, Any]) -> Any:
-    return kind(*pieces, **parts)
+    """Make an error of its parts, whatever the constructor of its class takes."""
+    error = kind.__new__(kind)
+    StreamevalError.__init__(error, *pieces, **parts)
+    return error
 
 
 class InvalidInputError(StreamevalError, ValueError):

@@ -278,7 +278,8 @@ class ConfusionAccumulator(
             codes = _encode(labels, dictionary)
             if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
-        # there are too many, unless the dictionary holds those of failed updates
+        # there are too many, or the dictionary holds those of failed updates: do without it
+        self._held = Held.of(self._counted(held))
         observed, codes = meet(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)

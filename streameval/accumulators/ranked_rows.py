@@ -167,8 +167,6 @@ def _layout(query: Any, shape: tuple[int, ...]) -> tuple[Array | None, Ints, Int
     if query is None:
         return None, np.full(n, shape[-1], dtype=np.int64), None
     labels = as_labels(query, name="query")
-    if not n and not labels.size:
-        return np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64), None
     check_vector(labels, rows=n, name="query")
     # rows of one query mostly stand together: name each run once
     begins = np.ones(n, dtype=bool)

@@ -110,7 +110,7 @@ class Sliced:
         self._parts.update(changed)
 
     def merge(self, other: Sliced) -> None:
-        """Add what another one has counted."""
+        """Add what another one has counted; the other may not be updated after that."""
         self._check(other._parts)
         for value, part in other._parts.items():
             if value in self._parts:

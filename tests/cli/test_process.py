@@ -15,6 +15,18 @@ from cli.memory import peak_of
 
 from streameval.runs import workers
 
+
+@pytest.fixture(autouse=True)
+def heeded_hangups():
+    """Let scripts heed a hangup, even where the tests run under nohup."""
+    if not hasattr(signal, "SIGHUP"):
+        yield
+        return
+    before = signal.signal(signal.SIGHUP, signal.SIG_DFL)
+    yield
+    signal.signal(signal.SIGHUP, before)
+
+
 SCRIPT = [sys.executable, "-m", "streameval"]
 FULL = Path("/dev/full")
 HANGS = 600

@@ -6,6 +6,8 @@ import os
 import sys
 from datetime import date
 
+import numpy as np
+import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, write_parts
 
@@ -70,6 +72,7 @@ def test_values_of_a_column_are_counted_apart(df):
         ("query % 2", [0, 1]),
         ("if(country = 'DE', 'DE', null)", ["DE", None]),
         ("make_date(2024, 1, int(query % 2) + 1)", [date(2024, 1, 1), date(2024, 1, 2)]),
+        ("double(query % 2) / 2", ["0", "0.5"]),
     ],
 )
 def test_values_may_be_of_any_type_or_missing(expression, values, df):
@@ -95,12 +98,13 @@ def test_batch_that_is_refused_is_quoted(df):
         evaluate(wrong, se.PRCurveSketch)
 
 
-@pytest.mark.parametrize("by", [None, "country"])
-def test_stages_are_functions_of_record_batches(by):
+@pytest.mark.parametrize(("by", "n_slices"), [(None, 1), ("country", 3), ("half", 2)])
+def test_stages_are_functions_of_record_batches(by, n_slices):
     counting = Counting.of(se.PRCurveSketch, by=by)
-    (states,) = _count(counting, iter(TABLE.to_batches(max_chunksize=1000)))
+    table = TABLE.append_column("half", pa.array(np.arange(TABLE.num_rows) % 2 / 2))
+    (states,) = _count(counting, iter(table.to_batches(max_chunksize=1000)))
     assert states.schema.names == ["slice", "state"]
-    assert states.num_rows == (1 if by is None else 3)
+    assert states.num_rows == n_slices
     for place in range(states.num_rows):
         (total,) = _merge(iter([states.slice(place, 1)] * 2))
         state = se.from_bytes(states.column("state")[place].as_py())

@@ -722,3 +722,13 @@ def test_a_negative_zero_threshold_is_zero() -> None:
 def test_a_threshold_that_is_no_finite_number_is_refused(threshold: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`threshold` must be a (finite )?number, got"):
         se.ConfusionAccumulator(threshold=threshold)
+
+
+def test_refused_labels_are_not_kept() -> None:
+    accumulator = se.ConfusionAccumulator("auto").update([1], [1])
+    for start in range(10, 80_000, 8_000):
+        labels = np.arange(start, start + 8_000)
+        with pytest.raises(se.InvalidInputError, match="4096"):
+            accumulator.update(labels, labels)
+    assert accumulator._held.block.dictionary is None
+    assert accumulator == se.ConfusionAccumulator("auto").update([1], [1])

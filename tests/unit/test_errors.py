@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import pickle
+from typing import Any
 
 import numpy as np
 import pytest
@@ -119,3 +120,24 @@ def test_states_that_do_not_fit_name_the_option() -> None:
         se.ConfusionAccumulator().merge(se.ConfusionAccumulator(threshold=0.75))
     assert str(caught.value) == "cannot merge: `threshold` differs (0.5 and 0.75)."
     assert (caught.value.argument, caught.value.reason) == ("threshold", "differs (0.5 and 0.75)")
+
+
+class CodeError(se.InvalidInputError):
+    """An error with a constructor of its own."""
+
+    def __init__(self, code: int) -> None:
+        super().__init__(f"code {code}")
+        self.code = code
+
+
+@pytest.mark.parametrize("copied", [copy.copy, lambda e: pickle.loads(pickle.dumps(e))])
+def test_error_with_a_constructor_of_its_own_is_copied_whole(copied: Any) -> None:
+    error = CodeError(5)
+    error.add_note("seen twice")
+    made = copied(error)
+    assert (str(made), made.code, made.__notes__) == ("code 5", 5, ["seen twice"])
+
+
+def test_error_with_a_constructor_of_its_own_can_be_told_within_another() -> None:
+    made = CodeError(5).within("member 'a'")
+    assert (type(made), str(made), made.code) == (CodeError, "member 'a': code 5", 5)

@@ -92,6 +92,11 @@ def test_value_of_a_name_is_that_of_the_attribute(name: str) -> None:
         assert result.value(row.name) == pytest.approx(number, nan_ok=True)
 
 
+def test_headline_of_classes_is_their_macro_mean() -> None:
+    result = RESULT_OF["ClassCurves"].compute()
+    assert result.headline() == ("roc_auc_macro", "average_precision_macro")
+
+
 @kinds_of_result
 def test_every_metric_of_a_result_is_listed_by_dir(name: str) -> None:
     result = RESULT_OF[name].compute()

@@ -203,3 +203,12 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
     assert second.rows.weights is not None
     assert second.rows.weights.tolist() == [1.0, 1.0, 0.5]
     assert (first.rows.columns[0].dtype, first.rows.weights) == (np.dtype(np.float32), None)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
+    accumulator = CASES[name].of(0, 40)
+    held = accumulator._held
+    counted = accumulator._sum(held.state, accumulator._count(held.rows))
+    assert held.used == 40
+    assert counted == accumulator._state
