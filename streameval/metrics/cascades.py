@@ -71,6 +71,7 @@ class _Cells:
     count: Ints
 
     def select(self, kept: Ints | Mask) -> _Cells:
+        """Choose some of the cells."""
         return _Cells(self.level[kept], self.stop[kept], self.count[kept])
 
 
