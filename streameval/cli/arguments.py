@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import streameval
@@ -11,6 +13,7 @@ from streameval.cli.errors import USAGE
 from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
+from streameval.configs.names import closest
 from streameval.io import FORMATS
 from streameval.render.text import printable
 from streameval.results.kinds import RESULTS
@@ -115,6 +118,69 @@ _FROM_EVAL = "a file that eval or merge wrote"
 _Option = tuple[str, Any, str | None, str]
 """A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
 
+_RANKING: tuple[_Option, ...] = (
+    (
+        *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
+        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+    ),
+    (
+        *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
+        "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+    ),
+    (
+        *("--ap-norm", ("R", "min"), "WHAT"),
+        "map@k over R (default), the number of relevant documents, or min(R, k)",
+    ),
+    (
+        *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
+        "what was not judged is nonrelevant (default), or drop: left out",
+    ),
+    (
+        *("--negative", ("raise", "zero"), "WHAT"),
+        "a negative relevance: raise (default), or zero: not judged",
+    ),
+    (
+        *("--relevance-level", values.number, "R"),
+        "from which relevance on a document is relevant, default 1",
+    ),
+    ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
+    (
+        *("--empty", values.policy, "WHAT"),
+        "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
+    ),
+    (
+        *("--missing", values.policy, "WHAT"),
+        "a query judged, but not in the run: zero or skip, or by measure, map=skip",
+    ),
+    (
+        *("--track-queries", bool, None),
+        "keep the queries in the state, so that none is counted twice by a merge",
+    ),
+    (
+        *("--rows-per-query", values.positive, "N"),
+        "rows kept for measures without a cutoff where queries come row by row, default 1000",
+    ),
+    (
+        *("--max-open-queries", values.positive, "N"),
+        "more of them, come row by row, are refused",
+    ),
+    ("--query", None, "COLUMN", "the query of the row, default query"),
+    (
+        *("--relevance", None, "COLUMN"),
+        "the relevance, default relevance; empty or null: not judged",
+    ),
+    ("--doc", None, "COLUMN", "the document, default doc if there is one"),
+    (
+        *("--retrieved", None, "COLUMN"),
+        "false for a judged document not returned, default retrieved if there is one",
+    ),
+    (
+        *("--num-relevant", None, "COLUMN"),
+        "how many relevant documents the query has, default num_relevant",
+    ),
+)
+"""How rankings are evaluated, and which columns hold them."""
+
 
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
@@ -136,15 +202,54 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_completion(
         _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
+    for one in (parser, *commands.choices.values()):
+        one.siblings = commands.choices
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that answers a mistake with one line, not with pages."""
 
+    siblings: Mapping[str, _Parser] = {}
+    """The parsers of all commands by name."""
+
+    def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, but answer for what this command does not know: its own help tells more."""
+        given = sys.argv[1:] if args is None else args
+        for name in self._unknown(given):
+            self.error(self._suggestion(name))
+        found, left = super().parse_known_args(given, namespace)
+        if left:
+            self.error(f"unrecognized arguments: {' '.join(left)}")
+        return found, left
+
+    def _unknown(self, args: Sequence[str]) -> Iterator[str]:
+        """Name the long options that there are not, before others are missed."""
+        for arg in args:
+            if arg == "--" or (arg in self.siblings and self._subparsers):
+                return
+            name = arg.partition("=")[0]
+            if name.startswith("--") and " " not in arg and name not in self._option_string_actions:
+                yield name
+
+    def _suggestion(self, name: str) -> str:
+        """Say which option was perhaps meant, or which commands have it."""
+        others = [
+            command
+            for command, parser in self.siblings.items()
+            if name in parser._option_string_actions
+        ]
+        if others:
+            return f"no option {name} here: it is for {', '.join(others)}"
+        close = closest(name, self._option_string_actions)
+        return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to read on."""
-        self.exit(USAGE, f"streameval: error: {printable(message)}; see {self.prog} --help.\n")
+        link = " See" if message.endswith("?") else "; see"
+        self.exit(USAGE, f"streameval: error: {printable(message)}{link} {self.prog} --help.\n")
 
 
 class _Once(argparse.Action):
@@ -305,68 +410,7 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
     )
-    _add(
-        group,
-        (
-            *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
-            "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
-        ),
-        (
-            *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
-            "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
-        ),
-        (
-            *("--ap-norm", ("R", "min"), "WHAT"),
-            "map@k over R (default), the number of relevant documents, or min(R, k)",
-        ),
-        (
-            *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
-            "what was not judged is nonrelevant (default), or drop: left out",
-        ),
-        (
-            *("--negative", ("raise", "zero"), "WHAT"),
-            "a negative relevance: raise (default), or zero: not judged",
-        ),
-        (
-            *("--relevance-level", values.number, "R"),
-            "from which relevance on a document is relevant, default 1",
-        ),
-        ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
-        (
-            *("--empty", values.policy, "WHAT"),
-            "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
-        ),
-        (
-            *("--missing", values.policy, "WHAT"),
-            "a query judged, but not in the run: zero or skip, or by measure, map=skip",
-        ),
-        (
-            *("--track-queries", bool, None),
-            "keep the queries in the state, so that none is counted twice by a merge",
-        ),
-        (
-            *("--rows-per-query", values.positive, "N"),
-            "rows kept for measures without a cutoff where queries come row by row, default 1000",
-        ),
-        (
-            *("--max-open-queries", values.positive, "N"),
-            "more of them, come row by row, are refused",
-        ),
-        ("--query", None, "COLUMN", "the query of the row, default query"),
-        (
-            *("--relevance", None, "COLUMN"),
-            "the relevance, default relevance; empty or null: not judged",
-        ),
-        ("--doc", None, "COLUMN", "the document, default doc if there is one"),
-        (
-            *("--retrieved", None, "COLUMN"),
-            "false for a judged document not returned, default retrieved if there is one",
-        ),
-        (
-            *("--num-relevant", None, "COLUMN"),
-            "how many relevant documents the query has, default num_relevant",
-        ),
-    )
+    _add(group, *_RANKING)
 
 
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
@@ -388,7 +432,7 @@ def _add_checks(
 def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -> None:
     read = values.path
     group.add_argument(
-        "-o", dest="output", type=read, required=required, metavar=metavar, help=text
+        *("-o", "--output"), dest="output", type=read, required=required, metavar=metavar, help=text
     )
 
 
