@@ -71,13 +71,17 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
+    quiet = arguments.pop("quiet", False)
     if command in _COMMANDS:
-        return _COMMANDS[command](**arguments)
-    names = ("json", "gates", "metrics", "level", "quiet")
-    reporting = Reporting(**{name: arguments.pop(name) for name in names})
-    if command == "show":
-        return show(arguments["state"], reporting)
-    return evaluate(Options(reporting=reporting, **arguments))
+        outcome = _COMMANDS[command](**arguments)
+    else:
+        names = ("json", "gates", "metrics", "level")
+        reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
+        if command == "show":
+            outcome = show(arguments["state"], reporting)
+        else:
+            outcome = evaluate(Options(reporting=reporting, **arguments))
+    return outcome.quieted() if quiet else outcome
 
 
 _COMMANDS: dict[str, Callable[..., Outcome]] = {

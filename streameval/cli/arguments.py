@@ -26,7 +26,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
   streameval merge monday.state tuesday.state -o week.state
-  streameval show week.state --fail-under 'recall[macro]>=0.8'
+  streameval show week.state --require 'recall[macro]>=0.8'
   streameval diff monday.state tuesday.state --fail-on 'accuracy drops 0.01'
   streameval plot week.state -o week.png
   streameval report monday.state tuesday.state -o days.html
@@ -41,10 +41,10 @@ _EVAL_EPILOG = """\
 examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
-  streameval eval log.jsonl --json --fail-under 'accuracy>=0.9'
+  streameval eval log.jsonl --json --require 'accuracy>=0.9'
   zcat log.gz | streameval eval - --score probability --threshold 0.8
-  streameval eval prices.csv --task regression --pred estimate
-  streameval eval clicks.csv --task binary --fail-under 'roc_auc>=0.7'
+  streameval eval prices.csv --task regression --require 'rmse<=60'
+  streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --score p_click -o clicks.state
   streameval eval bm25.run --task ranking --qrels test.qrels --like trec_eval
@@ -53,10 +53,10 @@ examples:
 
 A gate passes only if the whole interval of its metric keeps the bound, and is
 undecided if a part of it does. That is the sampling interval, for metrics of
-curves but the ROC AUC the certified one, and there is none for regression and
-calibration; with --level 0 the value itself is compared. Metrics have the
-names that --json gives them; where there are classes, they take an average or
-a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+curves but the ROC AUC the certified one. Metrics of regression and calibration
+have none: their value is compared, as every one is with --level 0. Metrics
+have the names that --json gives them; where there are classes, they take an
+average or a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
 _MERGE_EPILOG = """\
 example:
@@ -416,16 +416,21 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
-    text = "exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable"
-    _add_checks(group, "--fail-under", "gates", parse_gate, "GATE", text)
+    text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
+    _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
     return group
 
 
 def _add_checks(
-    group: argparse._ArgumentGroup, name: str, dest: str, read: Any, metavar: str, text: str
+    group: argparse._ArgumentGroup,
+    names: tuple[str, ...],
+    dest: str,
+    read: Any,
+    metavar: str,
+    text: str,
 ) -> None:
     group.add_argument(
-        name, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
+        *names, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
     )
 
 
@@ -440,6 +445,7 @@ def _add_merge(parser: argparse.ArgumentParser) -> None:
     parser.description = "Merge state files into one; the order does not matter."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_output(parser, "OUT", "where the sum goes")
+    _add_quiet(parser)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
@@ -466,9 +472,12 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
     )
     _add_level(group)
-    group.add_argument(
-        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
-    )
+    _add_quiet(group)
+
+
+def _add_quiet(group: Any) -> None:
+    text = "print nothing but errors, gates that did not pass, and formats that are asked for"
+    group.add_argument("--quiet", action="store_true", help=text)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
@@ -478,7 +487,7 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     output = parser.add_argument_group("output")
     _add_numbers(output)
     text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
-    _add_checks(output, "--fail-on", "conditions", parse_condition, "CONDITION", text)
+    _add_checks(output, ("--fail-on",), "conditions", parse_condition, "CONDITION", text)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
@@ -505,6 +514,7 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
+    _add_quiet(parser)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
@@ -513,3 +523,4 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
     _add_level(parser)
     _add_output(parser, "FILE", "ends in .html")
+    _add_quiet(parser)

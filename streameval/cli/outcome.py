@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["Findings", "Outcome", "reported", "told"]
+__all__ = ["Findings", "Outcome", "reported"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -42,12 +42,20 @@ class Outcome:
         The exit code.
     before : iterable of str
         What goes to standard output first, in pieces, since it may be long.
+    is_data : bool
+        Whether the text is in a format that was asked for, which --quiet prints as well.
     """
 
     text: str
     notes: tuple[Note, ...] = ()
     code: int = OK
     before: Iterable[str] = ()
+    is_data: bool = False
+
+    def quieted(self) -> Outcome:
+        """Leave errors, gates that did not pass, and data."""
+        notes = tuple(note for note in self.notes if note.kind not in _QUIET)
+        return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
 
 @attrs.frozen(kw_only=True)
@@ -89,13 +97,9 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
     else:
         text = f"{found.heading}\n\n{_report(found, reporting)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    said = told((*found.notes, *verdicts), quiet=reporting.quiet)
-    return Outcome(text, said, OK if passed else GATE_FAILED)
-
-
-def told(notes: Iterable[Note], *, quiet: bool) -> tuple[Note, ...]:
-    """Leave out what --quiet leaves unsaid."""
-    return tuple(note for note in notes if not (quiet and note.kind in _QUIET))
+    is_data = reporting.json or found.write is not None
+    code = OK if passed else GATE_FAILED
+    return Outcome(text, (*found.notes, *verdicts), code, is_data=is_data)
 
 
 def _report(found: Findings, reporting: Reporting) -> str:

@@ -283,20 +283,15 @@ class Calibration(Result):
         return np.array(values) if self.labels else values[0]
 
 
-def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
-    return Metric(name=name, **defaults | row)
-
-
 def _of_one(name: str, **row: Any) -> Metric:
     """Make the row of a metric that each class has where there are several."""
-    return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
+    return Metric(name=name, by_class=True, listed=lambda result: not result.labels, **row)
 
 
 Calibration.TABLE = Table(
     EXAMPLES,
-    _metric(
-        "log_loss",
+    Metric(
+        name="log_loss",
         aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
@@ -306,8 +301,8 @@ Calibration.TABLE = Table(
         oracle="scikit-learn, log_loss",
         headline=1,
     ),
-    _metric(
-        "brier",
+    Metric(
+        name="brier",
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
@@ -317,8 +312,8 @@ Calibration.TABLE = Table(
         better="lower",
         oracle="scikit-learn, brier_score_loss",
     ),
-    _metric(
-        "ece",
+    Metric(
+        name="ece",
         aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",

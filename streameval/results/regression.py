@@ -94,7 +94,7 @@ class Regression(Result):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"better": "lower", "why_none": "metrics of regression have none"}
+    defaults: dict[str, Any] = {"better": "lower"}
     return Metric(name=name, **defaults | row)
 
 

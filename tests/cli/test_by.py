@@ -257,7 +257,7 @@ def test_folder_may_be_there_already(call, write, folder):
         (["--top", "3"], 2, "--top needs --by"),
         (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
         (["--by", "country", "--by", "id"], 2, "argument --by: given twice"),
-        (["--by", "country", "-o", ""], 2, "argument -o: must be a path, got ''"),
+        (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
         (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
         (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
@@ -386,7 +386,7 @@ def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
     for size in (10_000, 20_000):
         rows = (f"{n % 7},{n % 5},u{n}\n" for n in range(size))
         (folder / "a.csv").write_text("y_true,y_pred,user\n" + "".join(rows))
-        peak, out = peak_of("eval", "a.csv", "--by", "user", "--quiet")
+        peak, out = peak_of("eval", "a.csv", "--by", "user")
         assert out.startswith(f"{size:,} rows of 1 file\n")
         peaks.append(peak)
     assert peaks[1] - peaks[0] < 50_000

@@ -290,7 +290,7 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
         ("show a --zzz", "no option --zzz; see streameval show "),
         ("--versoin", "no option --versoin: did you mean --version? See streameval "),
         ("show a --task binary", "no option --task here: it is for eval; see streameval show "),
-        ("--quiet show a", "no option --quiet here: it is for eval, show, diff; see streameval "),
+        ("--quiet show a", "no option --quiet here: it is for eval, merge, show, diff, plot, "),
     ],
 )
 def test_misspelt_option_is_suggested_with_the_help_of_its_command(arguments, message, call):

@@ -8,7 +8,7 @@ import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.json_text import json_line
-from streameval.cli.outcome import Outcome, told
+from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.changes import Change, change_table
 from streameval.cli.states.conditions import Condition, decide
@@ -85,7 +85,6 @@ def diff(
     conditions: Sequence[Condition],
     level: float,
     json: bool,
-    quiet: bool,
 ) -> Outcome:
     """Compare two states, metric by metric.
 
@@ -115,7 +114,8 @@ def diff(
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
         text = f"{change_table(sizes, changes, level)}\n"
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    return Outcome(text, told([*notes, *verdicts], quiet=quiet), OK if passed else GATE_FAILED)
+    code = OK if passed else GATE_FAILED
+    return Outcome(text, (*notes, *verdicts), code, is_data=json)
 
 
 def _check_kinds(a: _Side, b: _Side) -> None:
