@@ -462,7 +462,13 @@ def _add_level(group: Any) -> None:
 
 def _add_numbers(group: argparse._ArgumentGroup) -> None:
     """Add the options that say which numbers are shown, and how."""
-    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    layout = group.add_mutually_exclusive_group()
+    layout.add_argument(
+        "--json", action="store_true", help="one JSON object in place of the report"
+    )
+    layout.add_argument(
+        "--markdown", action="store_true", help="tables as a pull request shows them"
+    )
     group.add_argument(
         "--metrics",
         action="extend",

@@ -38,6 +38,7 @@ class Reporting:
     """What is done with a result."""
 
     json: bool = False
+    markdown: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95

@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
-from streameval.render.text import chance_title, short_interval, short_number, side_by_side
+from streameval.render.sheets import Column, Grid
+from streameval.render.text import chance_title, intervals, numbers
 from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
     from streameval.cli.options import Reporting
+    from streameval.render.sheets import Sheet
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["slice_entries", "slice_reading", "slice_table"]
+__all__ = ["slice_entries", "slice_reading", "slice_sheet"]
 
 _MISSING = "(missing)"
+_DECIMALS = 4
 
 
-def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
+def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     """Lay out the chosen metrics, or those that stand for all: a line for each value.
 
     Parameters
@@ -41,9 +44,9 @@ def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
         names.append("(other)")
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     sizes = [result.SIZE, *(f"{getattr(held, result.SIZE):,}" for held in results)]
-    first = [[slices.column, *names], sizes]
-    groups = (_columns(metric, results, reporting.level) for metric in chosen)
-    return "\n\n".join(filter(None, [side_by_side(first, groups), result.scope_of(chosen)]))
+    first = [Column.of_names(slices.column, names), Column(sizes)]
+    groups = [_columns(metric, results, reporting.level) for metric in chosen]
+    return [Grid(first, groups), result.scope_of(chosen)]
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -61,22 +64,18 @@ def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
         return Reading(math.nan)
 
 
-def _columns(metric: MetricName, results: list[Result], level: float) -> list[list[str]]:
+def _columns(metric: MetricName, results: list[Result], level: float) -> list[Column]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # a class that no row has is a mistake
     readings = [of_all, *(slice_reading(result, metric, level) for result in parts)]
-    values = [str(metric), *(short_number(reading.value) for reading in readings)]
-    sampled = any(reading.sampling is not None for reading in readings)
-    title = chance_title(level) if sampled else "certified interval"
-    intervals = [title, *(_interval(reading, sampled) for reading in readings)]
-    return [values, intervals] if any(intervals[1:]) else [values]
-
-
-def _interval(reading: Reading, sampled: bool) -> str:
-    if sampled:
-        return short_interval(reading.sampling)
-    return short_interval(reading.certified) if reading.is_open else ""
+    values = numbers([reading.value for reading in readings], _DECIMALS)
+    if any(reading.sampling is not None for reading in readings):
+        title, ends = chance_title(level), [reading.sampling for reading in readings]
+    else:
+        title = "certified interval"
+        ends = [reading.certified if reading.is_open else None for reading in readings]
+    return [Column([str(metric), *values]), Column([title, *intervals(ends, _DECIMALS)])]
 
 
 def _name(value: str | None) -> str:

@@ -17,14 +17,8 @@ from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.text import (
-    Column,
-    check_count,
-    interval_text,
-    lines_of,
-    number,
-    shorten,
-)
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName
 from streameval.results.result import Result, unknown_class
@@ -38,6 +32,7 @@ __all__ = ["ClassCurves"]
 Average = Literal["macro", "micro", "weighted"]
 
 _MOST_DRAWN = 8
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -169,7 +164,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = 50) -> str:
+    def report(self, *, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
@@ -178,31 +173,33 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             How many classes get a line of their own; the rest is counted.
         """
         check_count(max_classes, name="max_classes")
+        return sheet_text(self._sheet(max_classes))
+
+    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+        """Give what a text shows: the metrics of each class, and their averages."""
+        return self._sheet(_MOST_SHOWN)
+
+    def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
-        heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self.items())[:max_classes])
         hidden = len(self) - len(shown)
         more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        means = [f"{kind} mean" for kind in kinds]
         columns = [
-            Column(
-                ["class", *map(shorten, shown), *more, *(f"{kind} mean" for kind in kinds)],
-                is_left=True,
-            )
+            Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
         ]
         for row, width in zip(rows, (10, 17), strict=True):
-            cells = [number(getattr(curve, row.name)) for curve in shown.values()]
-            means = [number(averages[f"{row.name}_{kind}"]) for kind in kinds]
-            columns.append(Column([row.name, *cells, *[""] * len(more), *means], width=width))
+            every = [getattr(curve, row.name) for curve in shown.values()]
+            every += [averages[f"{row.name}_{kind}"] for kind in kinds]
+            cells = numbers(every)
+            cells[len(shown) : len(shown)] = [""] * len(more)
+            columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
         columns.append(Column(["positives", *counts, *[""] * (len(more) + len(kinds))]))
-        lines = [heading, "", *lines_of(columns)]
-        opened = [
-            f"{name:<26}  {interval_text(value.low, value.high)}"
-            for name, value in averages.items()
-            if not value.exact
-        ]
-        return "\n".join([*lines, *(["", "certified intervals", *opened] if opened else [])])
+        opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
+        sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
+        return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import html as escaping
 import re
-import textwrap
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
@@ -12,6 +11,7 @@ import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.metrics.table import Reading
+from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Result
@@ -91,12 +91,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Lay the reports of the members out one below the other."""
         return self.text(0.95)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the members out, those of equal ones once."""
-        return "\n\n".join(
-            f"{printable(title)}\n{textwrap.indent(_text(result, level), '  ')}"
-            for title, result in self.titled()
-        )
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the sheets of the members, those of equal ones once."""
+        return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -155,9 +152,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
 
-def _text(result: Any, level: float) -> str:
-    """Lay a result out; one of a class of one's own may be anything."""
-    return result.text(level) if isinstance(result, Result) else printable(str(result))
+def _sheet(result: Any, level: float) -> Sheet:
+    """Give what a text shows of a result; one of a class of one's own may be anything."""
+    return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 
 def _html(result: Any) -> str:

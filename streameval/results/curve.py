@@ -41,7 +41,7 @@ from streameval.render.blocks import (
     ScoreShares,
     thinned,
 )
-from streameval.render.text import Column, interval_text, lines_of, number, plural
+from streameval.render.text import plural
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
@@ -401,20 +401,7 @@ class Curve(Result):
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
         normal_quantile(level)  # refuses what is no level, even where no interval will be shown
-        metrics = self.metrics()
-        columns = [
-            Column(["metric", *metrics], is_left=True),
-            Column(["value", *map(number, metrics.values())], width=9),
-        ]
-        if not self.exact:
-            ends = (interval_text(value.low, value.high) for value in metrics.values())
-            columns.append(Column(["certified interval", *ends], is_left=True))
-        lines = [*textwrap.wrap(self._sizes, 80), "", *lines_of(columns)]
-        sampled = self._reading(self.TABLE["roc_auc"], metrics["roc_auc"], level).sampling
-        if sampled:
-            share = f"{100 * level:.6g}%"
-            lines += ["", f"{share} sampling interval of roc_auc: {interval_text(*sampled)}"]
-        return "\n".join(lines)
+        return self.text(level)
 
     def explain(self) -> str:
         """Say in words what limits these numbers, and what would mend it."""
@@ -475,10 +462,6 @@ class Curve(Result):
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
 
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
-
     def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
         """Draw one kind of curve."""
         self.plot(ax, kind=kind, label=label)
@@ -534,11 +517,7 @@ class Curve(Result):
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, number(value), "" if value.exact else interval_text(value.low, value.high))
-            for name, value in self.metrics().items()
-        ]
-        return notebook.table(rows, caption=self._sizes)
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _sizes(self) -> str:

@@ -11,7 +11,6 @@ from streameval.metrics import regression as metrics
 from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
-from streameval.render.text import on_the_point
 from streameval.results.result import Result
 from streameval.states.regression import RegressionSums
 
@@ -68,7 +67,7 @@ class Regression(Result):
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
-        return "\n".join(on_the_point(self._texts()))
+        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the errors."""
@@ -79,18 +78,11 @@ class Regression(Result):
         return Description(heading="Regression", title="Errors", rows=rows)
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={text}" for name, text in self._texts().items() if name != "n")
-        return f"Regression(n={self.n}, {numbers})"
+        numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
+        return f"Regression({', '.join(numbers)})"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._texts().items())
-
-    def _texts(self) -> dict[str, str]:
-        """Write the count in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
+        return notebook.sheet(self.sheet(0.95))
 
 
 def _metric(name: str, **row: Any) -> Metric:

@@ -11,6 +11,7 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
+from streameval.render.sheets import Sheet, reading_grid, sheet_text
 from streameval.results.names import MetricName, parse_metric
 
 if TYPE_CHECKING:
@@ -122,11 +123,15 @@ class Result:
         """Say what metrics are of, where that was left open."""
         return ""
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - for those with intervals
-        """Lay the result out as a text table, with intervals of a level if it has some."""
-        shown: Any = self
-        text: str = shown.report()
-        return text
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: how much was counted, and the metrics with their intervals."""
+        readings = self.readings(level).items()
+        shown = {name: reading for name, reading in readings if not reading.is_count}
+        return [self._sizes, reading_grid(shown, level)]
+
+    def text(self, level: float) -> str:
+        """Lay the result out as text, with intervals of a level if it has some."""
+        return sheet_text(self.sheet(level))
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
         """Draw one of `PICTURES`; with a label, as one of several."""
@@ -169,6 +174,15 @@ class Result:
 
         method.__name__, method.__doc__ = name, row.meaning
         return method
+
+    @property
+    def _sizes(self) -> str:
+        """Say how much was counted."""
+        counts = (row for row in self.TABLE.listed(self._source) if row.is_count)
+        numbers = ((row, self._number(row.name)) for row in counts)
+        return ", ".join(
+            f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
+        )
 
     def _names(self) -> list[str]:
         """List the metrics that say something of this result and need no argument."""

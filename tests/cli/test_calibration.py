@@ -39,7 +39,7 @@ def test_calibration_reports_the_shipped_log(evaluate):
     assert (done.code, done.err) == (0, "")
     heading, empty, *lines = done.out.splitlines()
     assert (heading, empty) == ("569 rows of 1 file", "")
-    assert lines[1].split() == ["log_loss", f"{sk.log_loss(TRUTH, SCORE):.6g}"]
+    assert lines[3].split() == ["log_loss", f"{sk.log_loss(TRUTH, SCORE):.6f}"]
 
 
 def test_calibration_json_is_that_of_sklearn(evaluate):

@@ -1,6 +1,7 @@
 """`streameval diff`: two states in, what changed out."""
 
 import math
+import re
 
 import numpy as np
 import pytest
@@ -144,12 +145,16 @@ def test_diff_shortens_counts_that_would_not_fit(call, save):
     assert call("diff", *names, "--json").json["metrics"]["n"]["difference"] == -(2**62)
 
 
-def test_diff_keeps_both_ends_of_a_long_name(call, save):
-    collection = se.Collection({"of_the_second_model": se.PRCurveSketch()})
+def test_diff_cuts_long_names_to_fit_a_terminal_alone(call, save, on_a_terminal):
+    collection = se.Collection({"of_the_second_model" * 3: se.PRCurveSketch()})
     name = save("a.state", collection)
+    whole = f"{'of_the_second_model' * 3}/average_precision_11pt"
+    assert whole in call("diff", name, name).out
+    on_a_terminal(80)
     out = call("diff", name, name).out
-    assert "of_the_seco...ecision_11pt" not in out
-    assert "of_the_seco...ision_11pt" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert whole not in out
+    assert re.search(r"^of_the_second.*\u2026.*average_precision_11pt ", out, re.MULTILINE)
 
 
 def test_diff_gives_the_numbers_of_python(call, save):

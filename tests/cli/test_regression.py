@@ -33,8 +33,9 @@ def test_regression_reports_the_shipped_log(evaluate):
     assert (done.code, done.err) == (0, "")
     heading, empty, *lines = done.out.splitlines()
     assert (heading, empty) == ("442 rows of 1 file", "")
-    assert [line.split()[0] for line in lines] == ["n", "rmse", "mse", "mae", "r2", "bias"]
-    assert lines[1].split()[1] == f"{np.sqrt(sk.mean_squared_error(TRUTH, PREDICTION)):.6g}"
+    names = [line.split()[0] for line in lines if line]
+    assert names == ["n", "metric", "rmse", "mse", "mae", "r2", "bias"]
+    assert lines[3].split()[1] == f"{np.sqrt(sk.mean_squared_error(TRUTH, PREDICTION)):.6f}"
 
 
 ORACLES = {
@@ -78,7 +79,7 @@ def test_regression_states_merge_and_show(call, evaluate):
     evaluate("-o", "a.state")
     assert call("merge", "a.state", "a.state", "-o", "b.state").code == 0
     shown = call("show", "b.state")
-    assert shown.out.startswith("b.state, n = 884\n\nn      884\n")
+    assert shown.out.startswith("b.state, n = 884\n\nn = 884\n")
     assert call("show", "b.state", "--json").json["task"] == "regression"
 
 

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 
 import attrs
 
-from streameval.render.text import WIDTH, chance_title, named_columns, number, printable
+from streameval.render.sheets import Column, Grid
+from streameval.render.text import chance_title, numbers, printable
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from streameval.metrics.table import Interval, Reading
+    from streameval.render.sheets import Sheet
 
-__all__ = ["Change", "change_table"]
+__all__ = ["Change", "change_sheet", "signed"]
 
-_LONGEST_NAME = 24
-_SMALL = 1e-3
 _MANY = 10**12  # three such counts, with their commas, would not fit beside a name
 
 
@@ -69,12 +69,10 @@ class Change:
         return self.difference - down, self.difference + up
 
 
-def change_table(
+def change_sheet(
     sides: Sequence[tuple[str, str]], changes: Mapping[str, Change], level: float
-) -> str:
+) -> Sheet:
     """Give each metric a line: both values, the difference, and the intervals that it has.
-
-    Where the lines would be too long, intervals have a table of their own below.
 
     Parameters
     ----------
@@ -86,60 +84,40 @@ def change_table(
         That of the sampling intervals.
     """
     items = list(changes.values())
-    numbers = [
-        ["metric", *map(_shortened, changes)],
-        ["A", *(_plain(change.before.value) for change in items)],
-        ["B", *(_plain(change.after.value) for change in items)],
-        ["B - A", *(_signed(change.difference) for change in items)],
+    values = [
+        Column(["A", *_values([change.before.value for change in items])]),
+        Column(["B", *_values([change.after.value for change in items])]),
+        Column(["B - A", *signed([change.difference for change in items])]),
     ]
-    intervals = [
-        [
-            "certified interval",
-            *(_interval(change.bounds if change.is_open else None) for change in items),
-        ],
-        [chance_title(level), *(_interval(change.sampling) for change in items)],
+    certified = [change.bounds if change.is_open else None for change in items]
+    groups = [
+        values,
+        [Column(["certified interval", *_intervals(certified)])],
+        [Column([chance_title(level), *_intervals([change.sampling for change in items])])],
     ]
-    heading = [
-        printable(f"{name}: {path}, {size}") for name, (path, size) in zip("AB", sides, strict=True)
+    heading = [f"{name}: {path}, {size}" for name, (path, size) in zip("AB", sides, strict=True)]
+    return [
+        "\n".join(map(printable, heading)),
+        Grid([Column.of_names("metric", changes, by_end=True)], groups),
     ]
-    return "\n\n".join(["\n".join(heading), *_tables(numbers, intervals)])
 
 
-def _tables(numbers: list[list[str]], intervals: list[list[str]]) -> list[str]:
-    """Put intervals beside the numbers if they fit, else below, without empty lines."""
-    table, below = list(numbers), []
-    for column in intervals:
-        if not any(column[1:]):
-            continue
-        wider = [*table, column]
-        if max(map(len, named_columns(wider))) <= WIDTH:
-            table = wider
-        else:
-            rows = [pair for pair in zip(numbers[0], column, strict=True) if pair[1]]
-            below.append([list(cells) for cells in zip(*rows, strict=True)])
-    return ["\n".join(named_columns(columns)) for columns in (table, *below)]
+def _values(values: Sequence[float]) -> list[str]:
+    """Write huge counts with six digits: three of them would not fit beside a name."""
+    return [
+        f"{value:.6g}" if isinstance(value, int) and abs(value) >= _MANY else text
+        for value, text in zip(values, numbers(values), strict=True)
+    ]
 
 
-def _shortened(name: str) -> str:
-    """Leave out the middle of a long name: many begin alike, and others end so."""
-    if len(name) <= _LONGEST_NAME:
-        return name
-    kept = (_LONGEST_NAME - 3) // 2
-    return f"{name[: _LONGEST_NAME - 3 - kept]}...{name[-kept:]}"
+def signed(values: Sequence[float]) -> list[str]:
+    """Write differences with their signs; 0 has none."""
+    return [
+        f"+{text}" if value > 0 else text
+        for value, text in zip(values, _values(values), strict=True)
+    ]
 
 
-def _plain(value: float) -> str:
-    if isinstance(value, int):
-        return f"{value:,}" if abs(value) < _MANY else f"{value:.6g}"
-    return number(value)
-
-
-def _signed(value: float) -> str:
-    """Write a difference with its sign, small ones with three digits; 0 has none."""
-    if 0 < abs(value) < _SMALL:
-        return f"{value:+.3g}"
-    return f"+{_plain(value)}" if value > 0 else _plain(value)
-
-
-def _interval(interval: Interval | None) -> str:
-    return "" if interval is None else f"[{_signed(interval[0])}, {_signed(interval[1])}]"
+def _intervals(ends: Sequence[Interval | None]) -> list[str]:
+    texts = iter(signed([float(end) for pair in ends if pair for end in pair]))
+    return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in ends]

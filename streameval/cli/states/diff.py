@@ -8,9 +8,9 @@ import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.json_text import json_line
-from streameval.cli.outcome import Outcome
+from streameval.cli.outcome import Outcome, laid_out
 from streameval.cli.state_files import computed, load_state
-from streameval.cli.states.changes import Change, change_table
+from streameval.cli.states.changes import Change, change_sheet
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
 from streameval.cli.states.phrases import brief, listed
@@ -85,6 +85,7 @@ def diff(
     conditions: Sequence[Condition],
     level: float,
     json: bool,
+    markdown: bool,
 ) -> Outcome:
     """Compare two states, metric by metric.
 
@@ -112,10 +113,10 @@ def diff(
         text = json_line(_entries(a, b, changes, level) | said)
     else:
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
-        text = f"{change_table(sizes, changes, level)}\n"
+        text = laid_out(change_sheet(sizes, changes, level), is_markdown=markdown)
     passed = all(verdict.kind == "passed" for verdict in verdicts)
     code = OK if passed else GATE_FAILED
-    return Outcome(text, (*notes, *verdicts), code, is_data=json)
+    return Outcome(text, (*notes, *verdicts), code, is_data=json or markdown)
 
 
 def _check_kinds(a: _Side, b: _Side) -> None:
