@@ -78,7 +78,7 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
         names = ("json", "markdown", "gates", "metrics", "level")
         reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
         if command == "show":
-            outcome = show(arguments["state"], reporting)
+            outcome = show(arguments["states"], reporting)
         else:
             outcome = evaluate(Options(reporting=reporting, **arguments))
     return outcome.quieted() if quiet else outcome

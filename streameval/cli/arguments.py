@@ -66,6 +66,7 @@ _SHOW_EPILOG = """\
 examples:
   streameval show all.state
   streameval show all.state --json --level 0.99
+  streameval show monday.state tuesday.state --metrics accuracy --markdown
 """
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -76,6 +77,7 @@ examples:
   streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
   streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
   streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
+  streameval diff old.state new.state newer.state --markdown
 
 A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
 two states: it fails if the metric changes by X or more, or by anything if X is
@@ -192,8 +194,8 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
     make = commands.add_parser
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
-    _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
-    _add_diff(_parser(make, "diff", help="compare two states", epilog=_DIFF_EPILOG))
+    _add_show(_parser(make, "show", help="report what states hold", epilog=_SHOW_EPILOG))
+    _add_diff(_parser(make, "diff", help="compare states", epilog=_DIFF_EPILOG))
     _add_explain(
         _parser(make, "explain", help="say what a state holds in words", epilog=_EXPLAIN_EPILOG)
     )
@@ -449,8 +451,8 @@ def _add_merge(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Report what a state holds."
-    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
+    parser.description = "Report what a state holds, or several: a line for each."
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_reporting(parser)
 
 
@@ -487,9 +489,9 @@ def _add_quiet(group: Any) -> None:
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Compare two states of one kind, metric by metric."
+    parser.description = "Compare a state with others of its type, metric by metric."
     parser.add_argument("before", metavar="A", help="the state before")
-    parser.add_argument("after", metavar="B", help="the state after")
+    parser.add_argument("after", nargs="+", metavar="B", help="the states after, each beside A")
     output = parser.add_argument_group("output")
     _add_numbers(output)
     text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
@@ -527,6 +529,12 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.description = "Lay out what states hold as one HTML file, side by side."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
+    parser.add_argument(
+        "--confusions",
+        choices=("count", "rate"),
+        default="count",
+        help="of many classes, the pairs confused most: by examples (default), or rate",
+    )
     _add_level(parser)
     _add_output(parser, "FILE", "ends in .html")
     _add_quiet(parser)

@@ -1,4 +1,4 @@
-"""What `--by` prints: a line, or a JSON object, for each value of a column."""
+"""Several results side by side: a line, or a JSON object, for each slice or state."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from streameval.render.text import chance_title, intervals, numbers
 from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Reporting
     from streameval.render.sheets import Sheet
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["slice_entries", "slice_reading", "slice_sheet"]
+__all__ = ["line_sheet", "slice_entries", "slice_reading", "slice_sheet"]
 
 _MISSING = "(missing)"
 _DECIMALS = 4
@@ -39,14 +39,33 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
         The metrics and the level.
     """
     names = ["(all)", *map(_name, slices.by_value)]
-    results = [result, *slices]
     if slices.other is not None:
         names.append("(other)")
-    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
-    sizes = [result.SIZE, *(f"{getattr(held, result.SIZE):,}" for held in results)]
-    first = [Column.of_names(slices.column, names), Column(sizes)]
+    return line_sheet(slices.column, names, [result, *slices], reporting)
+
+
+def line_sheet(
+    what: str, names: Sequence[str], results: Sequence[Result], reporting: Reporting
+) -> Sheet:
+    """Give each of several results a line: its size, and the metrics with their intervals.
+
+    Parameters
+    ----------
+    what : str
+        What the names are.
+    names : sequence of str
+        Of the results.
+    results : sequence of result
+        All of one type; the first has every metric that is chosen.
+    reporting : Reporting
+        The metrics and the level.
+    """
+    first, size = results[0], results[0].SIZE
+    chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
+    sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
+    columns = [Column.of_names(what, names), Column([size, *sizes])]
     groups = [_columns(metric, results, reporting.level) for metric in chosen]
-    return [Grid(first, groups), result.scope_of(chosen)]
+    return [Grid(columns, groups), first.scope_of(chosen)]
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -64,7 +83,7 @@ def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
         return Reading(math.nan)
 
 
-def _columns(metric: MetricName, results: list[Result], level: float) -> list[Column]:
+def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[Column]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # a class that no row has is a mistake

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import html as escaping
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -30,6 +30,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     """
 
     TASK = "collection"
+    SIZE = ""
     MADE_BY = "Collection"
 
     _members: tuple[str, ...]
@@ -126,12 +127,16 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _names(self) -> list[str]:
         return self._of_members(lambda inner: inner._names())
 
-    def _of_members(self, names: Callable[[Any], list[str]]) -> list[str]:
+    def _of_members(self, names: Callable[[Any], Iterable[str]]) -> list[str]:
         return [
             f"{member}{SEPARATOR}{name}"
             for member, inner in self.leaves().items()
             for name in names(inner)
         ]
+
+    def headline(self) -> tuple[str, ...]:
+        """Choose the metrics that stand for each member."""
+        return tuple(self._of_members(lambda inner: inner.headline()))
 
     def _known(self) -> list[str]:
         return self._of_members(lambda inner: inner._known())
