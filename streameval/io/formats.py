@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from streameval.io.csv_rows import csv_blocks
 from streameval.io.json_lines import json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK
+from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.parquet import parquet_blocks
 from streameval.io.streams import opened
 
@@ -40,8 +41,9 @@ FORMATS = (*_STREAM_READERS, _PARQUET)
 
 def format_of(source: str) -> str | None:
     """Tell the format by the name of a file, or None if the name does not say."""
-    name = source.lower().removesuffix(".gz")
-    return _SUFFIXES.get(Path(name).suffix)
+    path = Path(source.lower())
+    inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
+    return _SUFFIXES.get(inner.suffix)
 
 
 def read_blocks(
@@ -56,7 +58,7 @@ def read_blocks(
     form : str, optional
         One of `FORMATS`. By default the name tells, and if it does not, the first bytes.
     may_be_cut : bool, default False
-        Whether gzip data that is cut short is read as far as it goes; the last block says so.
+        Whether packed data that is cut short is read as far as it goes; the last block says so.
 
     Raises
     ------
