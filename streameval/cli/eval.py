@@ -155,7 +155,7 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
 
 def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:
     """Plan to count each value of a column for itself: those named, or the most frequent."""
-    check_columns([by.column], rows[0])
+    check_columns([by.column], rows)
     if by.values is not None:
         return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
     _check_can_be_read_twice(options.files)

@@ -9,11 +9,13 @@ from streameval.io.columns import (
     Labels,
     Lists,
     Numbers,
+    ScoresByClass,
     Texts,
     Values,
     Vectors,
     as_text,
     integer_or_text,
+    scores_by_class,
 )
 from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
@@ -36,6 +38,7 @@ __all__ = [
     "Parsed",
     "Qrels",
     "Run",
+    "ScoresByClass",
     "Texts",
     "Values",
     "Vectors",
@@ -47,5 +50,6 @@ __all__ = [
     "read_blocks",
     "read_qrels",
     "read_run",
+    "scores_by_class",
     "size_of",
 ]

@@ -9,6 +9,7 @@ import attrs
 
 from streameval.io.errors import shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.paths import ABSENT, is_path, value_at
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
@@ -64,7 +65,8 @@ class JsonBlock:
         """Read the columns of all lines that hold them."""
         values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns)}
         # Lists by column: a list for each row would keep the garbage collector busy.
-        adders = [(name, items.append) for (name, _), items in values.items()]
+        adders = [(name, items.append) for (name, _), items in values.items() if not is_path(name)]
+        finders = [(name, items.append) for (name, _), items in values.items() if is_path(name)]
         places: list[int] = []
         faults: list[Fault] = []
         for line, row in self._lines():
@@ -74,6 +76,9 @@ class JsonBlock:
             places.append(line)
             for name, add in adders:
                 add(row.get(name))
+            for path, add in finders:
+                found = value_at(row, path)
+                add(None if found is ABSENT else found)
         return assemble(columns, values, places, faults)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:

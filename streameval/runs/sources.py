@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.errors import BadDataError
 from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.formats import format_of
+from streameval.io.paths import Fields
 from streameval.io.run_blocks import RunBlock
 from streameval.io.streams import (
     CutShortError,
@@ -259,7 +260,7 @@ def look_ahead(
     bad = BadRows(max_bad)
     seen: list[Block] = []
     for block in blocks:
-        rows = list(islice(block.rows(names), _FIRST_ROWS))
+        rows = list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
         if rows:
             return rows, chain(seen, [block], blocks)
         faults = block.parse(()).faults
@@ -309,7 +310,16 @@ def _is_hidden(name: str) -> bool:
 
 
 def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
-    """Choose the first row in which none of the columns is missing, else the first one."""
+    """Choose the first row in which none of the columns is missing.
+
+    If there is none, the first value of each column makes one.
+    """
     needed = list(names)
     whole = (row for row in rows if all(row.get(name) is not None for name in needed))
-    return next(whole, rows[0])
+    found = next(whole, None)
+    return found or {name: _first_value(name, rows) for name in needed}
+
+
+def _first_value(name: str, rows: Sequence[Row]) -> Any:
+    values = (row.get(name) for row in rows)
+    return next((value for value in values if value is not None), None)

@@ -251,7 +251,7 @@ def test_folder_may_be_there_already(call, write, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--by", "contry"], 2, "no column 'contry' in the first row: did you mean 'country'?"),
+        (["--by", "contry"], 2, "no column 'contry' in the first rows: did you mean 'country'?"),
         (["--by", "country="], 2, "must be a column, or COLUMN=A,B,C, got 'country='"),
         (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
         (["--top", "3"], 2, "--top needs --by"),
