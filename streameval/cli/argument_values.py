@@ -22,7 +22,9 @@ __all__ = [
     "classes",
     "columns",
     "count",
+    "delimiter",
     "gain",
+    "header",
     "level",
     "measures",
     "metrics",
@@ -98,6 +100,27 @@ def columns(text: str) -> tuple[str, ...]:
     ('p_cat', 'p_dog')
     """
     return tuple(text.split(","))
+
+
+def delimiter(text: str) -> str:
+    r"""Read the character between two cells; a tab by its name.
+
+    >>> delimiter(";"), delimiter("tab")
+    (';', '\t')
+    """
+    character = "\t" if text in ("tab", "\\t") else text
+    if len(character) != 1 or character in '"\r\n\0':
+        raise ArgumentTypeError(f"must be one character, or tab, got {text!r}")
+    return character
+
+
+def header(text: str) -> tuple[str, ...]:
+    """Read the names of all columns, or none for numbers.
+
+    >>> header("id,y_true"), header("none")
+    (('id', 'y_true'), ())
+    """
+    return () if text == "none" else columns(text)
 
 
 def classes(text: str) -> Classes:

@@ -194,6 +194,14 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add(
         files,
         ("--format", FORMATS, None, "default: by name or content"),
+        (
+            *("--delimiter", values.delimiter, "CHARACTER"),
+            "between the cells of CSV, default a comma; tab is one too",
+        ),
+        (
+            *("--header", values.header, "A,B,C|none"),
+            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
+        ),
         ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
         (
             *("--partial-last-line", ("count", "skip"), None),

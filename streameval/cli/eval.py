@@ -19,7 +19,7 @@ from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, is_live
 from streameval.errors import BadDataError
-from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
@@ -42,6 +42,7 @@ __all__ = ["evaluate"]
 
 _TOP = 20
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
+_OF_FORMATS = ("format", "delimiter", "header")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
@@ -119,13 +120,19 @@ def _source(options: Options) -> Source:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        return RowFiles(options.files, options.format, skips=skips, advice=_PARTIAL)
+        dialect = Dialect(options.delimiter, options.header)
+        _check_dialect(options)
+        return RowFiles(
+            options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL
+        )
     for name in _OF_COLUMNS:
         if getattr(options, name) is not None:
             text = option_text(name)
             raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
-    if options.format is not None:
-        raise UsageError("--format does not go with --qrels: both are TREC files.")
+    for name in _OF_FORMATS:
+        if getattr(options, name) is not None:
+            text = option_text(name)
+            raise UsageError(f"{text} does not go with --qrels: both are TREC files.")
     if options.partial_last_line is not None:
         raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
     if options.max_bad:
@@ -133,6 +140,12 @@ def _source(options: Options) -> Source:
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
         raise UsageError("standard input cannot be the run and its --qrels.")
     return JudgedRuns(options.files, qrels, count_missing=options.count_missing is None)
+
+
+def _check_dialect(options: Options) -> None:
+    """Raise UsageError if the format and the delimiter contradict each other."""
+    if options.format == "tsv" and options.delimiter not in (None, "\t"):
+        raise UsageError("--delimiter does not go with --format tsv, whose delimiter is the tab.")
 
 
 def _check_output(options: Options) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import TYPE_CHECKING, Literal
 
 import attrs
@@ -51,6 +52,8 @@ class Options:
     files: tuple[str, ...] = attrs.field(converter=tuple)
     task: str = "classification"
     format: str | None = None
+    delimiter: str | None = None
+    header: tuple[str, ...] | None = None
     jobs: int = 1
     output: str | None = None
     max_bad: int = 0
@@ -121,7 +124,7 @@ def option_words(named: Named) -> str | None:
     option = _OPTIONS.get(named.name)
     if option is None or named.value in (None, "", "True"):
         return option
-    return f"{option} {named.value.strip(_QUOTES)}"
+    return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
 
 
 _OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}

@@ -17,6 +17,7 @@ from streameval.io.columns import (
     integer_or_text,
     scores_by_class,
 )
+from streameval.io.csv_rows import Dialect
 from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
 from streameval.io.rows import Parsed
@@ -30,6 +31,7 @@ __all__ = [
     "BadRow",
     "Block",
     "Column",
+    "Dialect",
     "Flags",
     "Kind",
     "Labels",

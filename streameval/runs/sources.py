@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from streameval.io import Block, Run
+    from streameval.io import Block, Dialect, Run
 
 __all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
 
@@ -81,6 +81,8 @@ class RowFiles(Source):
         Their names.
     form : str, optional
         Their format, by default told by the name or the first bytes of each.
+    dialect : Dialect, optional
+        How tables of text are written.
     skips : bool
         Whether a last line without its newline, or a gzip file cut short, is left for next time.
     advice : str
@@ -92,9 +94,11 @@ class RowFiles(Source):
         files: Sequence[str],
         form: str | None = None,
         *,
+        dialect: Dialect | None = None,
         skips: bool = False,
         advice: str = "",
     ) -> None:
+        self._dialect = dialect
         self._files = files
         self._form = form
         self._skips = skips
@@ -113,7 +117,8 @@ class RowFiles(Source):
 
     def _blocks(self, file: str) -> Iterator[Block]:
         try:
-            for block in read_blocks(file, self._form, may_be_cut=self._skips):
+            found = read_blocks(file, self._form, may_be_cut=self._skips, dialect=self._dialect)
+            for block in found:
                 if block.unended and self._skips:
                     self._left[block.source] = block.unended
                 else:
