@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from argparse import ArgumentTypeError
@@ -10,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 from streameval.cli.errors import UsageError
 from streameval.cli.options import By
 from streameval.errors import UnknownMetricError
-from streameval.io import integer_or_text
+from streameval.io import Condition, integer_or_text
+from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ __all__ = [
     "by",
     "classes",
     "columns",
+    "condition",
     "count",
     "delimiter",
     "gain",
@@ -34,6 +37,8 @@ __all__ = [
     "positive",
 ]
 
+# The first relation parts the column from the value.
+_CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
 
 
@@ -121,6 +126,26 @@ def header(text: str) -> tuple[str, ...]:
     (('id', 'y_true'), ())
     """
     return () if text == "none" else columns(text)
+
+
+def condition(text: str) -> Condition:
+    """Read a column, a relation and a value, or several for = and !=.
+
+    >>> condition("country=DE,FR"), condition("age >= 30")
+    (Condition(column='country', relation='=', values=('DE', 'FR')), Condition(column='age', \
+relation='>=', values=('30',)))
+    """
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(
+            f"must be a column, one of {', '.join(RELATIONS)}, and a value, got {text!r}"
+        )
+    column, relation, typed = match.groups()
+    # Quotes keep a comma in a value.
+    values = next(csv.reader([typed.strip()], skipinitialspace=True)) or [""]
+    if relation not in ("=", "!=") and (len(values) > 1 or values == [""]):
+        raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}")
+    return Condition(column.strip(), relation, tuple(value.strip() for value in values))
 
 
 def classes(text: str) -> Classes:

@@ -210,6 +210,14 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         ("--jobs", values.positive, "N", "processes, default 1"),
         ("--task", tuple(TASKS), "TASK", tasks),
     )
+    files.add_argument(
+        "--where",
+        action="append",
+        type=values.condition,
+        default=[],
+        metavar="CONDITION",
+        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
+    )
     parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
     _add_decisions(parser.add_argument_group("classes and decisions"))

@@ -19,7 +19,7 @@ from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, is_live
 from streameval.errors import BadDataError
-from streameval.io import STANDARD_INPUT, Dialect, Texts, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, RowFilter, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
@@ -66,8 +66,12 @@ def evaluate(options: Options) -> Outcome:
 
 
 def _evaluated(task: str, source: Source, options: Options) -> Outcome:
-    rows, blocks = look_ahead(source.blocks(), options.max_bad, advice=_PARTIAL)
-    if not rows:
+    rows, blocks = look_ahead(
+        source.blocks(), options.max_bad, advice=_PARTIAL, where=_row_filter(options)
+    )
+    if rows:
+        check_columns([condition.column for condition in options.where], rows)
+    else:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
@@ -135,6 +139,8 @@ def _source(options: Options) -> Source:
             raise UsageError(f"{text} does not go with --qrels: both are TREC files.")
     if options.partial_last_line is not None:
         raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
+    if options.where:
+        raise UsageError("--where does not go with --qrels: queries are counted whole.")
     if options.max_bad:
         raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
@@ -216,6 +222,7 @@ def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
 def _tallied(
     blocks: Iterator[Block], plan: Plan, options: Options, spool: Spool | None = None
 ) -> Tally:
+    plan = attrs.evolve(plan, where=_row_filter(options))
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
@@ -224,6 +231,10 @@ def _tallied(
                 spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)
     return tally
+
+
+def _row_filter(options: Options) -> RowFilter | None:
+    return RowFilter(options.where) if options.where else None
 
 
 def _told(
@@ -235,6 +246,9 @@ def _told(
     if tally.bad.n:
         heading += f", {tally.bad.n:,} of them bad and left out"
     origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
+    if options.where:
+        heading += f"; {tally.n_left_out:,} more left out by --where"
+        origin["left_out"] = tally.n_left_out
     empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
     notes = (
         *(Note("note", text) for text in remarks),
@@ -264,7 +278,8 @@ def _twice(options: Options) -> list[str]:
 def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    return BadDataError(" ".join([f"{names}{more}: holds no rows.", *left]))
+    which = " that fit --where" if options.where else ""
+    return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:

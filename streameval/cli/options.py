@@ -10,6 +10,7 @@ import attrs
 if TYPE_CHECKING:
     from streameval.cli.gates import Gate
     from streameval.errors import Named
+    from streameval.io import Condition
     from streameval.results.names import MetricName
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
@@ -57,6 +58,7 @@ class Options:
     jobs: int = 1
     output: str | None = None
     max_bad: int = 0
+    where: tuple[Condition, ...] = attrs.field(default=(), converter=tuple)
     partial_last_line: str | None = None
     reporting: Reporting = Reporting()
     by: By | None = None

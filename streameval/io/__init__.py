@@ -20,6 +20,7 @@ from streameval.io.columns import (
 from streameval.io.csv_rows import Dialect
 from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.io.rows import Parsed
 from streameval.io.streams import STANDARD_INPUT, name_of, size_of
 from streameval.io.trec import Qrels, Run, iter_run, read_qrels, read_run
@@ -31,6 +32,7 @@ __all__ = [
     "BadRow",
     "Block",
     "Column",
+    "Condition",
     "Dialect",
     "Flags",
     "Kind",
@@ -39,6 +41,7 @@ __all__ = [
     "Numbers",
     "Parsed",
     "Qrels",
+    "RowFilter",
     "Run",
     "ScoresByClass",
     "Texts",

@@ -183,7 +183,7 @@ class Labels:
     def fault(self, value: Any) -> str | None:
         """Accept a label of the right type."""
         if self.integers:
-            number = integer_or_text(value) if type(value) is str else value
+            number: Any = integer_or_text(value) if type(value) is str else value
             fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
             size = " of 64 bits" if type(number) is int else ""
             return None if fits else f"an integer{size}{self.hint}"

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
     from streameval.io.columns import Column
     from streameval.io.lines import Piece
+    from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
 __all__ = ["CsvBlock", "Dialect", "csv_blocks"]
@@ -97,9 +98,9 @@ class CsvBlock:
             if isinstance(row, list):
                 yield dict(zip(self.header, map(_value, row), strict=True))
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
-        fields = fields_of(columns)
+        fields = fields_of(columns, where)
         cells: list[list[str]] = [[] for _ in fields]
         at = [_position(name, self.header, self.source) for name, _ in fields]
         # Lists by column: a list for each row would keep the garbage collector busy.
@@ -114,7 +115,7 @@ class CsvBlock:
             for position, add in adders:
                 add(row[position])
         values = {field: field[1].from_text(c) for field, c in zip(fields, cells, strict=True)}
-        return assemble(columns, values, places, faults)
+        return assemble(columns, values, places, faults, where)
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Give every row as its cells, and every line of a bad row as what is wrong with it."""

@@ -9,13 +9,14 @@ import attrs
 
 from streameval.io.errors import shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
-from streameval.io.paths import ABSENT, is_path, value_at
+from streameval.io.paths import find, is_path
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
 __all__ = ["JsonBlock", "json_blocks"]
@@ -61,9 +62,9 @@ class JsonBlock:
         """Give the lines that are objects."""
         return (row for _, row in self._lines() if isinstance(row, dict))
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that hold them."""
-        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns)}
+        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
         # Lists by column: a list for each row would keep the garbage collector busy.
         adders = [(name, items.append) for (name, _), items in values.items() if not is_path(name)]
         finders = [(name, items.append) for (name, _), items in values.items() if is_path(name)]
@@ -77,9 +78,8 @@ class JsonBlock:
             for name, add in adders:
                 add(row.get(name))
             for path, add in finders:
-                found = value_at(row, path)
-                add(None if found is ABSENT else found)
-        return assemble(columns, values, places, faults)
+                add(find(row, path))
+        return assemble(columns, values, places, faults, where)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Give every line that is not blank, as an object or as what is wrong with it."""

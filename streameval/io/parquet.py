@@ -11,7 +11,7 @@ import numpy as np
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.columns import Array, Flags, Kind, Labels, Lists, Numbers, Vectors
 from streameval.io.errors import shown
-from streameval.io.paths import ABSENT, cuts, value_at
+from streameval.io.paths import cuts, find
 from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
 
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
 
@@ -70,16 +71,16 @@ class ParquetBlock:
                         zip(batch.schema.names, row, strict=True)
                     )
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
-        fields = fields_of(columns)
+        fields = fields_of(columns, where)
         with _file(self.source) as file:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
             table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
             values = {field: _values(*paths[field[0]].within(table), field[1]) for field in fields}
         places = range(self.first_row, self.first_row + table.num_rows)
-        return assemble(columns, values, places)
+        return assemble(columns, values, places, where=where)
 
 
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
@@ -201,8 +202,7 @@ def _values(column: Any, path: str, kind: Kind) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
     column = _decoded(column)
     if path:
-        found = (value_at(item, path) for item in items_of(column))
-        return [None if value is ABSENT else value for value in found]
+        return [find(item, path) for item in items_of(column)]
     array = None
     if column.null_count == 0 and not isinstance(kind, Lists):
         array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)

@@ -12,7 +12,7 @@ from typing import Any
 
 import attrs
 
-__all__ = ["ABSENT", "Fields", "cuts", "is_path", "value_at"]
+__all__ = ["ABSENT", "Fields", "cuts", "find", "is_path", "value_at"]
 
 _DEEPEST = 8
 
@@ -81,6 +81,12 @@ def value_at(held: Any, path: str) -> Any:
         if found is not ABSENT:
             return found
     return ABSENT
+
+
+def find(held: Any, path: str) -> Any:
+    """Find what a path leads to, None if there is nothing."""
+    found = value_at(held, path)
+    return None if found is ABSENT else found
 
 
 def _field(held: Any, name: str) -> Any:

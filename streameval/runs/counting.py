@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.errors import Words
-    from streameval.io import Block, Column
+    from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
 __all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "bad_rows", "count"]
@@ -59,6 +59,8 @@ class Plan:
     advice : str
         What can be done about a last line that may still be being written, as the end of a
         sentence.
+    where : RowFilter, optional
+        Which rows are counted, by default all.
     """
 
     make: Callable[[], Any]
@@ -71,6 +73,7 @@ class Plan:
     text: Callable[[Any], str] | None = None
     words: Words | None = None
     advice: str = ""
+    where: RowFilter | None = None
 
     def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Give the message of an error, its arguments called as the columns are."""
@@ -102,6 +105,8 @@ class Counted:
         What is to be printed of the rows.
     unique : list
         What no other row may hold.
+    n_left_out : int
+        How many rows the filter left out.
     """
 
     source: str
@@ -111,6 +116,7 @@ class Counted:
     taken: int
     text: str = ""
     unique: list[Any] = attrs.field(factory=list)
+    n_left_out: int = 0
 
 
 def count(block: Block, plan: Plan) -> Counted:
@@ -121,7 +127,7 @@ def count(block: Block, plan: Plan) -> Counted:
     BadDataError
         If the block as a whole cannot be read, or its rows do not fit together.
     """
-    parsed = block.parse(plan.columns)
+    parsed = block.parse(plan.columns, plan.where)
     accumulator = plan.make()
     batch, places, text, refused = parsed.batch, parsed.places, "", []
     if len(places):
@@ -140,6 +146,7 @@ def count(block: Block, plan: Plan) -> Counted:
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
+        parsed.n_left_out,
     )
 
 

@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from streameval.io import Block, Dialect, Run
+    from streameval.io import Block, Dialect, RowFilter, Run
 
 __all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
 
@@ -40,6 +40,7 @@ Row = Mapping[str, Any]
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time
 _FIRST_ROWS = 100
+_MOST_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
 class Source(ABC):
@@ -242,9 +243,15 @@ def _copy(file: str, copy: BinaryIO) -> None:
 
 
 def look_ahead(
-    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None, advice: str = ""
-) -> tuple[list[Row], Iterator[Block]]:
+    blocks: Iterator[Block],
+    max_bad: int = 0,
+    names: Iterable[str] | None = None,
+    advice: str = "",
+    where: RowFilter | None = None,
+) -> tuple[Sequence[Row], Iterator[Block]]:
     """Give the first rows that can be read, none if none can, and all of the blocks.
+
+    They are the first that the filter keeps, unless these are far behind others.
 
     Parameters
     ----------
@@ -256,6 +263,8 @@ def look_ahead(
         The columns that are looked at; others may be left out as None.
     advice : str
         What can be done about a last line that may still be being written.
+    where : RowFilter, optional
+        Which rows are counted.
 
     Raises
     ------
@@ -264,15 +273,23 @@ def look_ahead(
     """
     bad = BadRows(max_bad)
     seen: list[Block] = []
+    others: list[Row] = []
     for block in blocks:
-        rows = list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
+        seen.append(block)
+        read = map(Fields, block.rows(names))
+        rows: list[Row] = list(
+            islice(read if where is None else filter(where.keeps, read), _FIRST_ROWS)
+        )
         if rows:
-            return rows, chain(seen, [block], blocks)
+            return rows, chain(seen, blocks)
+        others = others or list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
         faults = block.parse(()).faults
         bad.add(bad_rows(block, faults, advice))
-        if faults:
-            seen.append(block)
-    return [], iter(seen)
+        if not faults and not others:
+            seen.pop()
+        if len(seen) == _MOST_SEEN:
+            break
+    return others, chain(seen, blocks)
 
 
 def files_of(path: str) -> list[tuple[str, str | None]]:

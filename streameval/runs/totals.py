@@ -64,6 +64,7 @@ class Tally:
         self._seen = Seen()
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
+        self.n_left_out = 0
 
     def add(self, counted: Counted) -> None:
         """Add one block.
@@ -77,6 +78,7 @@ class Tally:
         self.bad.add(counted.bad)
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
+        self.n_left_out += counted.n_left_out
         self._source = counted.source
         self._parts.append((1, counted.accumulator))
         while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
