@@ -6,6 +6,7 @@ import csv
 import math
 import re
 from argparse import ArgumentTypeError
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from streameval.cli.errors import UsageError
@@ -14,6 +15,7 @@ from streameval.errors import UnknownMetricError
 from streameval.io import Condition, integer_or_text
 from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
+from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
@@ -25,6 +27,7 @@ __all__ = [
     "columns",
     "condition",
     "count",
+    "count_or_share",
     "delimiter",
     "gain",
     "header",
@@ -39,6 +42,7 @@ __all__ = [
 
 # The first relation parts the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
 
 
@@ -48,6 +52,21 @@ def count(text: str) -> int:
     if not isinstance(value, int) or value < 0:
         raise ArgumentTypeError(f"must be an integer of at least 0, got {text!r}")
     return value
+
+
+def count_or_share(text: str) -> int | Share:
+    """Read an integer of at least 0, or a share of all.
+
+    >>> count_or_share("10"), str(count_or_share("0.5%"))
+    (10, '0.5%')
+    """
+    if not text.endswith("%"):
+        return count(text)
+    match = _PERCENT.fullmatch(text)
+    percent = Decimal(match[1] if match else -1)
+    if not 0 <= percent <= 100:
+        raise ArgumentTypeError(f"must lie between 0% and 100%, got {text!r}")
+    return Share(percent)
 
 
 def positive(text: str) -> int:

@@ -202,7 +202,10 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
             *("--header", values.header, "A,B,C|none"),
             "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
         ),
-        ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
+        (
+            *("--max-bad", values.count_or_share, "N|P%"),
+            "bad rows to leave out, or which share of all, default 0",
+        ),
         (
             *("--partial-last-line", ("count", "skip"), None),
             "one without a newline counts (default), or is left for next time",

@@ -78,9 +78,10 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
     with Spool() as spool:
         tally = _tallied(blocks, counting, options, spool)
+        held = tally.total()
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
-        total, slices = _separated(tally.total(), options.by)
+        total, slices = _separated(held, options.by)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):

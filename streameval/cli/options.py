@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from streameval.errors import Named
     from streameval.io import Condition
     from streameval.results.names import MetricName
+    from streameval.runs.counting import Share
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
 
@@ -57,7 +58,7 @@ class Options:
     header: tuple[str, ...] | None = None
     jobs: int = 1
     output: str | None = None
-    max_bad: int = 0
+    max_bad: int | Share = 0
     where: tuple[Condition, ...] = attrs.field(default=(), converter=tuple)
     partial_last_line: str | None = None
     reporting: Reporting = Reporting()

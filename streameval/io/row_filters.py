@@ -65,8 +65,8 @@ class Condition:
         if order is None:
             return self._is_one(text) == (self.relation == "=")
         number = None if text is None else _number(text)
-        (bound,) = self._numbers or self._texts
-        value = text if number is None else number
+        bound: Any = next(iter(self._numbers or self._texts))
+        value: Any = text if number is None else number
         are_alike = (number is not None) == bool(self._numbers)
         return text is not None and are_alike and bool(order(value, bound))
 

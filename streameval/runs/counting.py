@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,7 +18,7 @@ if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
-__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "bad_rows", "count"]
+__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "Share", "bad_rows", "count"]
 
 MAYBE_PARTIAL = " and may still be being written"
 
@@ -31,6 +33,27 @@ def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa:
 
 
 @attrs.frozen
+class Share:
+    """A share of all rows.
+
+    Parameters
+    ----------
+    percent : Decimal
+        The share, 1 for one in a hundred.
+    """
+
+    percent: Decimal
+
+    def __str__(self) -> str:
+        """Write it with a percent sign."""
+        return f"{self.percent}%"
+
+    def is_below(self, part: int, whole: int) -> bool:
+        """Tell whether a part of the rows is a larger share of them."""
+        return 100 * part > Fraction(self.percent) * whole
+
+
+@attrs.frozen
 class Plan:
     """How blocks are counted; it pickles, so that workers get it with each block.
 
@@ -40,8 +63,8 @@ class Plan:
         Makes the empty accumulator.
     columns : tuple of Column
         The columns that make the arguments of its `update`.
-    max_bad : int
-        How many bad rows are tolerated in the whole run.
+    max_bad : int or Share
+        How many bad rows, or which share of all rows, are tolerated in the whole run.
     notes : tuple of str
         What was chosen because the user left it open.
     update : callable
@@ -65,7 +88,7 @@ class Plan:
 
     make: Callable[[], Any]
     columns: tuple[Column, ...] = ()
-    max_bad: int = 0
+    max_bad: int | Share = 0
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
@@ -134,9 +157,10 @@ def count(block: Block, plan: Plan) -> Counted:
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            refused = _refused(plan.make(), batch, places, plan.max_bad + 1, plan)
+            most = len(places) if isinstance(plan.max_bad, Share) else plan.max_bad
+            refused = _refused(plan.make(), batch, places, most + 1, plan)
             batch = _without(batch, places, {place for place, _ in refused})
-            text = "" if len(refused) > plan.max_bad else _rest(accumulator, batch, block, plan)
+            text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
     faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
     return Counted(
         block.source,

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
 from streameval.io import Column, Kind, Texts
-from streameval.runs.counting import Plan
+from streameval.runs.counting import Plan, Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -243,7 +243,7 @@ class ValueCounts:
         return tuple(value for value, _ in chosen), is_sure
 
 
-def counting_plan(column: str, max_bad: int) -> Plan:
+def counting_plan(column: str, max_bad: int | Share) -> Plan:
     """Plan to count how often each value of a column comes."""
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
 

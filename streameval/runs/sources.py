@@ -24,7 +24,7 @@ from streameval.io.streams import (
     writing_temporary_file,
 )
 from streameval.io.trec import gathered_runs, is_scattered, sized_runs
-from streameval.runs.counting import MAYBE_PARTIAL, bad_rows
+from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
 from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
@@ -244,7 +244,7 @@ def _copy(file: str, copy: BinaryIO) -> None:
 
 def look_ahead(
     blocks: Iterator[Block],
-    max_bad: int = 0,
+    max_bad: int | Share = 0,
     names: Iterable[str] | None = None,
     advice: str = "",
     where: RowFilter | None = None,
@@ -257,8 +257,8 @@ def look_ahead(
     ----------
     blocks : iterator of Block
         What is to be read.
-    max_bad : int
-        How many rows that cannot be read may come before them.
+    max_bad : int or Share
+        How many rows that cannot be read may come before them; for a share, as many as are held.
     names : iterable of str, optional
         The columns that are looked at; others may be left out as None.
     advice : str
@@ -289,6 +289,8 @@ def look_ahead(
             seen.pop()
         if len(seen) == _MOST_SEEN:
             break
+    if not others:
+        bad.check(bad.n)
     return others, chain(seen, blocks)
 
 
