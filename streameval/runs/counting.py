@@ -8,7 +8,13 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, StreamevalError
+from streameval.errors import (
+    BadDataError,
+    CountOverflowError,
+    InvalidInputError,
+    Named,
+    StreamevalError,
+)
 from streameval.io import BadRow
 
 if TYPE_CHECKING:
@@ -19,6 +25,9 @@ if TYPE_CHECKING:
     from streameval.io.rows import Fault
 
 __all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "Share", "bad_rows", "count"]
+
+# To find a refused row takes two updates: where half of a block is refused, options are wrong.
+_MOST_REFUSED = 1000
 
 MAYBE_PARTIAL = " and may still be being written"
 
@@ -157,8 +166,11 @@ def count(block: Block, plan: Plan) -> Counted:
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            most = len(places) if isinstance(plan.max_bad, Share) else plan.max_bad
+            is_share = isinstance(plan.max_bad, Share)
+            most = max(_MOST_REFUSED, len(places) // 2) if is_share else plan.max_bad
             refused = _refused(plan.make(), batch, places, most + 1, plan)
+            if is_share and len(refused) > most:
+                raise _mostly_refused(block, plan, refused[0])
             batch = _without(batch, places, {place for place, _ in refused})
             text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
     faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
@@ -202,6 +214,16 @@ def _refused(
             rows = {name: array[part] for name, array in batch.items()}
             refused += _refused(accumulator, rows, places[part], limit - len(refused), plan)
     return refused
+
+
+def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:
+    """Give up on a block of which most rows are refused, whatever share of all they are."""
+    place, error = first
+    row = BadRow(block.source, block.unit, place, _reason(error, plan, block.unit))
+    return BadDataError(
+        str(row), " Most of the next rows are refused as well; ", Named("max_bad"),
+        f" {plan.max_bad} is for a few.",
+    )  # fmt: skip
 
 
 def _without(batch: Mapping[str, Any], places: Sequence[Any], bad: set[Any]) -> Mapping[str, Any]:

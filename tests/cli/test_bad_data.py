@@ -332,6 +332,15 @@ def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(folder, call, sm
     assert held == 64 * 2**15 // 8
 
 
+def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
+    rows = [json.dumps({"y_true": 1, "y_score": 2 if n % 8 else 0.5}) for n in range(2000)]
+    (folder / "a.jsonl").write_text("\n".join(rows))
+    done = call("eval", "a.jsonl", "--task", "binary", "--max-bad", "99%")
+    assert done.code == 3
+    assert "a.jsonl, line 2: `y_score` must lie in [0, 1], got 2.0." in done.err
+    assert "Most of the next rows are refused as well; --max-bad 99% is for a few.\n" in done.err
+
+
 @pytest.mark.parametrize("limit", ["101%", "-1%", "nan%", "%", "x%"])
 def test_max_bad_says_what_a_share_is(limit, folder, call):
     done = call("eval", "a.jsonl", f"--max-bad={limit}")
