@@ -170,7 +170,7 @@ def count(block: Block, plan: Plan) -> Counted:
             most = max(_MOST_REFUSED, len(places) // 2) if is_share else plan.max_bad
             refused = _refused(plan.make(), batch, places, most + 1, plan)
             if is_share and len(refused) > most:
-                raise _mostly_refused(block, plan, refused[0])
+                raise _mostly_refused(block, plan, refused[0]) from None
             batch = _without(batch, places, {place for place, _ in refused})
             text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
     faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]

@@ -1,6 +1,7 @@
 """Data that cannot be counted: exit code 3, with file and line."""
 
 import gzip
+import json
 import os
 
 import pytest
