@@ -147,22 +147,6 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"streameval: error: {printable(message)}; see {self.prog} --help.\n")
 
 
-class _Once(argparse.Action):
-    """Store a value, and refuse a second one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Store it."""
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"argument {option_string}: given twice")
-        setattr(namespace, self.dest, values)
-
-
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = make(
         *names,
@@ -251,10 +235,12 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
     group.add_argument(
         "--by",
-        action=_Once,
+        action="append",
         type=values.by,
+        default=[],
         metavar="COLUMN[=A,B]",
-        help="one result for each of its most frequent values, or for those named, and the rest",
+        help="one result for each of its most frequent values, or for those named, and the rest; "
+        "repeatable, for the combinations of several columns",
     )
     _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 

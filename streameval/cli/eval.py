@@ -175,15 +175,23 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
 
 def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:
     """Plan to count each value of a column for itself: those named, or the most frequent."""
-    check_columns([by.column], rows)
+    check_columns(by.columns, rows)
     if by.values is not None:
-        return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
+        return sliced(plan, by.column, _canonical(by))
     _check_can_be_read_twice(options.files)
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
     chosen = sliced(plan, by.column, values)
-    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.column)))
+    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
+
+
+def _canonical(by: By) -> tuple[Any, ...]:
+    """Write the values that were named as those of files are."""
+    values, texts = by.values or (), Texts()
+    if isinstance(by.column, str):
+        return tuple(texts.from_text(values))
+    return tuple(tuple(texts.from_text(value)) for value in values)
 
 
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
@@ -196,10 +204,11 @@ def _check_can_be_read_twice(files: Iterable[str]) -> None:
             )
 
 
-def _unsure(column: str) -> str:
+def _unsure(columns: tuple[str, ...]) -> str:
+    names = ", ".join(columns)
     return (
-        f"`{column}` has so many values that the most frequent ones may be others; the numbers "
-        "of those shown are right. --by COLUMN=A,B,C names them."
+        f"`{names}` has so many values that the most frequent ones may be others; the numbers of "
+        "those shown are right. --by COLUMN=A,B,C names them."
     )
 
 

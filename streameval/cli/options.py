@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 import shlex
-from typing import TYPE_CHECKING, Literal
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from streameval.cli.errors import UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streameval.cli.gates import Gate
     from streameval.errors import Named
     from streameval.io import Condition
@@ -22,18 +27,44 @@ Classes = int | tuple[str, ...] | Literal["auto"]
 
 @attrs.frozen
 class By:
-    """The column whose values are evaluated one by one.
+    """The column whose values are evaluated one by one, or several columns.
 
     Parameters
     ----------
-    column : str
-        Its name.
-    values : tuple of str, optional
-        The values; None for the most frequent ones.
+    column : str or tuple of str
+        Its name, or their names.
+    values : tuple of str or of tuple of str, optional
+        The values, tuples of several columns; None for the most frequent ones.
     """
 
-    column: str
-    values: tuple[str, ...] | None = None
+    column: str | tuple[str, ...]
+    values: tuple[Any, ...] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, also of one."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @classmethod
+    def every(cls, parts: Sequence[By]) -> By | None:
+        """Combine what was given for each column: every value of one with every one of the others.
+
+        Raises
+        ------
+        UsageError
+            If a column comes twice, or some columns have values and others none.
+        """
+        if len(parts) < 2:
+            return next(iter(parts), None)
+        columns = tuple(column for part in parts for column in part.columns)
+        if len(set(columns)) < len(columns):
+            raise UsageError("--by was given twice for one column.")
+        lists = [part.values for part in parts if part.values is not None]
+        if len(lists) not in (0, len(parts)):
+            raise UsageError(
+                "--by names values of every column or of none; --where COLUMN=A,B,C picks rows."
+            )
+        return cls(columns, tuple(product(*lists)) if lists else None)
 
 
 @attrs.frozen(kw_only=True)

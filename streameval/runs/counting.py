@@ -166,10 +166,9 @@ def count(block: Block, plan: Plan) -> Counted:
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            is_share = isinstance(plan.max_bad, Share)
-            most = max(_MOST_REFUSED, len(places) // 2) if is_share else plan.max_bad
+            most = _most_refused(plan, len(places))
             refused = _refused(plan.make(), batch, places, most + 1, plan)
-            if is_share and len(refused) > most:
+            if isinstance(plan.max_bad, Share) and len(refused) > most:
                 raise _mostly_refused(block, plan, refused[0]) from None
             batch = _without(batch, places, {place for place, _ in refused})
             text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
@@ -214,6 +213,11 @@ def _refused(
             rows = {name: array[part] for name, array in batch.items()}
             refused += _refused(accumulator, rows, places[part], limit - len(refused), plan)
     return refused
+
+
+def _most_refused(plan: Plan, n_rows: int) -> int:
+    """Say how many refused rows of a block are worth to be found."""
+    return max(_MOST_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
 
 
 def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:
