@@ -20,7 +20,7 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.eval import evaluate
-from streameval.cli.options import Options, Reporting, option_words
+from streameval.cli.options import By, Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
@@ -80,7 +80,8 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
         if command == "show":
             outcome = show(arguments["states"], reporting)
         else:
-            outcome = evaluate(Options(reporting=reporting, **arguments))
+            by = By.every(arguments.pop("by"))
+            outcome = evaluate(Options(reporting=reporting, by=by, **arguments))
     return outcome.quieted() if quiet else outcome
 
 

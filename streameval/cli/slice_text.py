@@ -41,7 +41,8 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     names = ["(all)", *map(_name, slices.by_value)]
     if slices.other is not None:
         names.append("(other)")
-    return line_sheet(slices.column, names, [result, *slices], reporting)
+    title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
+    return line_sheet(title, names, [result, *slices], reporting)
 
 
 def line_sheet(
@@ -97,5 +98,7 @@ def _columns(metric: MetricName, results: Sequence[Result], level: float) -> lis
     return [Column([str(metric), *values]), Column([title, *intervals(ends, _DECIMALS)])]
 
 
-def _name(value: str | None) -> str:
+def _name(value: str | tuple[str | None, ...] | None) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_name, value))
     return _MISSING if value is None else value
