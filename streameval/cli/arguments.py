@@ -423,6 +423,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
+    group.add_argument(
+        "--bounds", action="store_true", help="with --json the certified interval of every metric"
+    )
     text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
     return group

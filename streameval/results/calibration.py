@@ -240,7 +240,7 @@ class Calibration(Result):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:

@@ -349,13 +349,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         """Give the curves by the text of their label."""
         return {str(label): curve for label, curve in self.items()}
 
-    def _details(self, level: float) -> dict[str, Any]:
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         per_class = {}
         for name, curve in self._by_name().items():
-            entries = curve.entries(level)
-            per_class[name] = {
-                key: entries[key] for key in ("metrics", "bounds", "exact", "intervals")
-            }
+            entries = curve.entries(level, bounds=bounds)
+            del entries["n"], entries["level"]  # those of all classes
+            per_class[name] = entries
         return {"classes": list(self.labels), "per_class": per_class}
 
     def _average(self, name: str, average: Any) -> Any:

@@ -489,7 +489,7 @@ class Confusion(Result):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - classes have no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         return {
             "scope": self.scope,
             "classes": list(self.labels),

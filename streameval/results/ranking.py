@@ -381,9 +381,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         counts = {name: Reading(self._number(name), is_count=True) for name in self._count_names()}
         return self._measured(level) | counts
 
-    def entries(self, level: float) -> dict[str, Any]:
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Give what the JSON object says of the result: the counts first."""
-        entries = super().entries(level)
+        entries = super().entries(level, bounds=bounds)
         counts = {name: entries["metrics"][name] for name in self._count_names()}
         return entries | {"metrics": counts | entries["metrics"]}
 

@@ -100,17 +100,17 @@ class Result:
                 flat |= {f"{name}_low": number.low, f"{name}_high": number.high}
         return flat
 
-    def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result."""
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
+        """Give what the JSON object says of the result, with certified intervals if asked for."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
             "n": getattr(self, self.SIZE),
             "metrics": {name: reading.value for name, reading in readings.items()},
-            **self._bounds(readings),
+            **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
-            **self._details(level),
+            **self._details(level, bounds=bounds),
         }
 
     def headline(self) -> tuple[str, ...]:
@@ -200,16 +200,19 @@ class Result:
         """Give the row of one of these."""
         return self.TABLE[name]
 
-    def _bounds(self, readings: dict[str, Reading]) -> dict[str, Any]:
-        """Give the certified intervals in JSON, if results of this kind have some."""
-        bounds = {
+    def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
+        """Say in JSON whether the metrics are exact, and between what they lie if asked to."""
+        certified = {
             name: reading.certified
             for name, reading in readings.items()
             if isinstance(reading.value, Bounded)
         }
-        return {"bounds": bounds, "exact": getattr(self, "exact", True)} if bounds else {}
+        if not certified:
+            return {}
+        is_exact = getattr(self, "exact", True)
+        return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - of classes
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
         """Give what else is in JSON."""
         return {}
 

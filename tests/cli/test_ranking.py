@@ -177,7 +177,7 @@ def test_ranking_options_are_those_of_the_accumulator(options, configuration, ca
 
 
 def test_ranking_json_is_that_of_the_result(call, run):
-    options = ("--qrels", "a.qrels", "--measures", ",".join(MEASURES), "--json")
+    options = ("--qrels", "a.qrels", "--measures", ",".join(MEASURES), "--json", "--bounds")
     found = call("eval", run, *RANKING, *options).json
     expected = of_run(MEASURES).compute()
     assert found["metrics"] == expected.as_dict()
