@@ -107,9 +107,10 @@ class ByteStream:
     def read(self, size: int) -> bytes:
         """Read about `size` bytes; none means the end of the file."""
         ahead, self._ahead = self._ahead, b""
-        if ahead or self._unpacked is None:
-            return ahead or self._counted.read(size)
-        data = b"" if self.is_cut else self._unpack(self._unpacked, size)
+        size -= len(ahead)
+        if self._unpacked is None:
+            return ahead + self._counted.read(max(size, 0))
+        data = ahead if self.is_cut else ahead + self._unpack(self._unpacked, size)
         if self.is_cut and not data and not self._may_be_cut:
             raise CutShortError(f"{self.name}: {self.cut_short}.")
         return data
