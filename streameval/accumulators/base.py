@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, fields_of
+from streameval.accumulators.definition import Definition, fields_of, written_options
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -236,7 +236,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """
         state = self._state
         self._definition.check_state(state)
-        config = fields_of(self._config)
+        config = written_options(self._config)
         return codec.encode(self.type_id, self.type_name, config, fields_of(state))
 
     @classmethod
@@ -367,7 +367,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
         config = cls._definition.read_config(parts.header["config"])
         state = cls._definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(fields_of(config), fields_of(state))
+        parts.check_header(written_options(config), fields_of(state))
         return config, state
 
     def _alike(self, other: Any) -> Any:

@@ -21,6 +21,7 @@ __all__ = [
     "Definition",
     "NoOptions",
     "fields_of",
+    "written_options",
 ]
 
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
@@ -68,6 +69,7 @@ class Definition:
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
+        made._check_defaults()
         if made.is_open:
             made._check_config()
             made._check_state()
@@ -119,9 +121,12 @@ class Definition:
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
-        expected = {field.name for field in attrs.fields(self.config)}
-        require(described.keys() == expected, "the options are not those of this version")
-        return self.make_config({name: codec.from_json(item) for name, item in described.items()})
+        defaults = _omitted_defaults(self.config)
+        every = {field.name for field in attrs.fields(self.config)}
+        is_complete = every - defaults.keys() <= described.keys() <= every
+        require(is_complete, "the options are not those of this version")
+        written = {name: codec.from_json(item) for name, item in described.items()}
+        return self.make_config({**defaults, **written})
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
@@ -142,6 +147,14 @@ class Definition:
         if not _is_frozen(self.config):
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
 
+    def _check_defaults(self) -> None:
+        """Check that what is omitted from bytes can be filled in by whoever reads them."""
+        for name, default in _omitted_defaults(self.config).items():
+            if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+                raise TypeError(
+                    f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
+                )
+
     def _check_state(self) -> None:
         state: Any = self.state
         if not _is_frozen(state) or not issubclass(state, State):
@@ -159,6 +172,31 @@ class Definition:
 def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
     """Give the fields of a configuration or a state by name."""
     return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+
+
+def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
+    """Give the options that stand in bytes, by name: all but omitted defaults.
+
+    An option declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
+    only where it differs from its default, so that bytes from before it was added are those
+    that its default gives.
+    """
+    defaults = _omitted_defaults(type(config))
+    return {
+        name: value
+        for name, value in fields_of(config).items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
+def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
+    if not attrs.has(config_type):
+        return {}
+    return {
+        field.name: field.default
+        for field in attrs.fields(config_type)
+        if field.metadata.get("omit_default")
+    }
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:
