@@ -16,7 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
 from streameval.states.fields import fields_of, written_fields
-from streameval.states.state import State
+from streameval.states.state import State, as_corrupt
 
 __all__ = ["Accumulator"]
 
@@ -360,8 +360,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         except CorruptStateError:
             raise
         except cls._definition.errors as error:
-            reason = str(error).rstrip(".") or type(error).__name__
-            raise CorruptStateError(f"state is corrupt: {reason}.") from error
+            raise as_corrupt(error) from error
         return cls._make(config, state)
 
     @classmethod
