@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -75,22 +76,23 @@ class _Field:
 
     def stack(self, first: int, last: int, base: Stack | None) -> Stack:
         """Take the field of some states; a column has to be of one type in all of them."""
-        codes = self.codes[first:last]
+        used, codes = np.unique(self.codes[first:last], return_inverse=True)
+        forms = tuple(self.forms[code] for code in used)
         if not self.arrays:
-            return Stack(self.forms, codes, None)
-        used = np.unique(codes)
-        forms = [self.forms[code] for code in used]
-        codes = np.searchsorted(used, codes)
-        widest = max(forms, key=lambda form: form[0])
-        items = self._items(widest, first, last, None if base is None else Column(base.items))
-        stack = Stack(tuple(forms), codes, items)
-        if self.type_name == "FixedPoint" and widest[0] and len({form[0] for form in forms}) > 1:
-            sizes = np.array([math.prod(form[1]) for form in forms])[codes]
-            has_fraction = np.repeat(stack.has_fraction, sizes)
-            fraction = np.zeros(len(has_fraction), dtype=np.int64)
-            fraction[has_fraction] = items.fraction
-            return Stack(stack.forms, codes, FixedPoint(items.whole, fraction))
-        return stack
+            return Stack(forms, codes, None)
+        start = None if base is None else Column(base.items)
+        if self.type_name == "Column":
+            return Stack(forms, codes, self._items(forms[0], first, last, start))
+        widest = max(forms, key=operator.itemgetter(0))
+        numbers = self._items(widest, first, last, None)
+        stack = Stack(forms, codes, numbers)
+        if not widest[0] or all(form[0] for form in forms):
+            return stack
+        sizes = np.array([math.prod(form[1]) for form in forms])[codes]
+        has_fraction = np.repeat(stack.has_fraction, sizes)
+        fraction = np.zeros(len(has_fraction), dtype=np.int64)
+        fraction[has_fraction] = numbers.fraction
+        return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
 
     def _items(self, form: Any, first: int, last: int, base: Column | None) -> Any:
         """Take what some states hold, in the arrays of a form."""
