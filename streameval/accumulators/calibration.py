@@ -21,8 +21,8 @@ from streameval.inputs.arrays import (
     as_labels_or_scores,
     as_scores,
     check_matrix,
+    check_probabilities,
     check_vector,
-    first_index,
     read_weights,
     shape_text,
 )
@@ -192,15 +192,7 @@ def _probabilities(
         _check_one_column(array, rows)
     else:
         check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob")
-    outside = (scores < 0.0) | (scores > 1.0)
-    if outside.any():
-        found = float(scores.ravel()[int(outside.argmax())])
-        raise InvalidInputError(
-            f"must lie in [0, 1], got {found!r}",
-            argument="y_prob",
-            position=first_index(outside),
-            remedy=_LOGITS,
-        )
+    check_probabilities(scores, name="y_prob", remedy=_LOGITS)
     if config.classes is not None:
         _check_row_sums(scores, tolerance)
     return scores

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, cast, final
+from typing import Any, Literal, Self, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -73,6 +73,9 @@ class ConfusionAccumulator(
     threshold : float
         A score of at least this is a positive prediction, for two classes and multilabel.
         Scores are widened to float64 before they are compared.
+    scores : {"probability", "real"}, optional
+        Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
+        number, such as logits. By default they do while ``0 < threshold <= 1``.
     pos_label : label, optional
         The positive one of two classes: by default 1, or the second of two listed.
     from_scores : bool, optional
@@ -114,6 +117,7 @@ class ConfusionAccumulator(
         *,
         multilabel: bool = False,
         threshold: float = 0.5,
+        scores: Literal["probability", "real"] | None = None,
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         top_k: int = 1,
@@ -125,6 +129,7 @@ class ConfusionAccumulator(
                 classes=classes,
                 multilabel=multilabel,
                 threshold=threshold,
+                scores=scores,
                 pos_label=pos_label,
                 from_scores=from_scores,
                 top_k=top_k,

@@ -17,11 +17,13 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
     are_empty,
+    are_probabilities,
     as_array,
     as_labels,
     as_labels_or_scores,
     as_scores,
     check_matrix,
+    check_probabilities,
     check_vector,
     first_index,
     read_weights,
@@ -40,11 +42,9 @@ _LABEL_BITS = {
 } | {np.dtype(bool): np.dtype(np.uint8)}
 """What tells 0 and 1 from any other label at once."""
 
-_SCORE_BITS = {
-    np.dtype(f"f{size}"): (np.dtype(f"u{size}"), np.ones(1, f"f{size}").view(f"u{size}").item())
-    for size in (2, 4, 8)
-}
-"""What tells probabilities from any other score at once, and that of 1.0."""
+_REAL = ("Pass ", Named("scores", '"real"'), " for logits or margins.")
+
+_SCORES = frozenset(map(np.dtype, "efd"))
 
 
 class ScoredBatch:
@@ -140,7 +140,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
         return False
     if labels.ndim != 1 or labels.shape != scores.shape or not len(labels):
         return False
-    if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORE_BITS:
+    if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORES:
         return False
     # the position of the maximum is a quarter of the fixed cost of the maximum itself
     codes = labels.view(_LABEL_BITS[labels.dtype])
@@ -148,10 +148,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
         return False
     if config.scores == "real":
         return not math.isnan(scores.item(scores.argmax()))
-    # numbers from 0.0 on are in the order of their bits; -0.0, negative ones and NaN come last
-    view, one = _SCORE_BITS[scores.dtype]
-    bits = scores.view(view)
-    return bool(bits.item(bits.argmax()) <= one)
+    return are_probabilities(scores)
 
 
 def _read(
@@ -182,7 +179,8 @@ def _read_general(
     positive, negative = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_curves)
-    _check_probabilities(scores, config.scores)
+    if config.scores == "probability":
+        check_probabilities(scores, name="y_score", remedy=_REAL)
     known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
     skipped = None if known.all() else _weight_of(~known, weights)
     kept: Mask = known if weights is None else known & (weights > 0)
@@ -205,21 +203,6 @@ def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
         )
     check_vector(given, rows=None, name="y_score")
     return as_scores(given, name="y_score", allow_nan=allow_nan)
-
-
-def _check_probabilities(scores: Floats, scale: Scale) -> None:
-    """Refuse scores outside [0, 1] where probabilities are expected; NaN passes."""
-    if scale != "probability" or not scores.size:
-        return
-    if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
-        outside = (scores < 0.0) | (scores > 1.0)
-        worst = scores[outside].ravel()[0]
-        raise InvalidInputError(
-            f"must lie in [0, 1], got {float(worst)!r}",
-            argument="y_score",
-            position=first_index(outside),
-            remedy=("Pass ", Named("scores", '"real"'), " for logits or margins."),
-        )
 
 
 def _positives(

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import finite_number, flag, optional_flag, positive_integer
+from streameval.configs.options import (
+    finite_number,
+    flag,
+    one_of,
+    optional_flag,
+    positive_integer,
+)
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import (
     Classes,
     Label,
@@ -18,17 +26,21 @@ from streameval.inputs.labels import (
 
 __all__ = ["ConfusionConfig"]
 
+_SCALES = ("probability", "real")
+
 
 @attrs.frozen(kw_only=True)
 class ConfusionConfig:
     """Every option that changes what a confusion state counts; equal ones can merge.
 
-    Made by `of`. `pos_label` is None where there is no positive class.
+    Made by `of`. `pos_label` is None where there is no positive class, and `scores` where it is
+    what the threshold implies.
     """
 
     classes: Classes
     multilabel: bool
     threshold: float
+    scores: Scale | None = attrs.field(default=None, metadata={"omit_default": True})
     pos_label: Label | None
     from_scores: bool | None
     top_k: int
@@ -42,6 +54,7 @@ class ConfusionConfig:
         classes: Any,
         multilabel: Any,
         threshold: Any,
+        scores: Any = None,
         pos_label: Any,
         from_scores: Any,
         top_k: Any,
@@ -54,6 +67,7 @@ class ConfusionConfig:
             classes=canonical_classes(classes, least=1 if multilabel else 2),
             multilabel=multilabel,
             threshold=finite_number(threshold, name="threshold"),
+            scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
             pos_label=_optional_label(pos_label, name="pos_label"),
             from_scores=optional_flag(from_scores, name="from_scores"),
             top_k=positive_integer(top_k, name="top_k"),
@@ -61,7 +75,10 @@ class ConfusionConfig:
             include_unseen=flag(include_unseen, name="include_unseen"),
         )
         config._check_together()
-        return attrs.evolve(config, pos_label=config._positive())
+        implied = config.scores == config._implied_scale
+        return attrs.evolve(
+            config, pos_label=config._positive(), scores=None if implied else config.scores
+        )
 
     @property
     def is_open(self) -> bool:
@@ -72,6 +89,16 @@ class ConfusionConfig:
     def is_binary(self) -> bool:
         """Whether there is one positive class among two."""
         return not self.multilabel and not self.is_open and self.n_classes == 2
+
+    @property
+    def takes_probabilities(self) -> bool:
+        """Whether scores to compare with the threshold must lie in [0, 1]."""
+        return (self.scores or self._implied_scale) == "probability"
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score to compare with the threshold."""
+        return (0.0, 1.0) if self.takes_probabilities else (-math.inf, math.inf)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -95,6 +122,10 @@ class ConfusionConfig:
         """The place of the positive class of two."""
         return self.labels.index(self.pos_label)
 
+    @property
+    def _implied_scale(self) -> Scale:
+        return "probability" if 0 < self.threshold <= 1 else "real"
+
     def _check_together(self) -> None:
         if self.is_open:
             self._check_open()
@@ -109,6 +140,13 @@ class ConfusionConfig:
                 f"decides two classes or multilabel scores, got {self.threshold!r} for "
                 "several classes, where the highest score decides",
                 argument="threshold",
+            )
+        if self.scores is not None and not (self.is_binary or self.multilabel):
+            raise InvalidInputError(
+                f"is for scores of two classes or multilabel, got {self.scores!r}",
+                argument="scores",
+                remedy="Leave it out: among several classes the highest score decides, whatever "
+                "its range.",
             )
         if self.top_k > 1:
             self._check_top_k()

@@ -366,7 +366,7 @@ def test_a_score_at_the_threshold_is_positive(one: Any) -> None:
 @pytest.mark.parametrize("threshold", [0.7, 1e-300, -2.5, 0.1 + 0.2], ids=repr)
 def test_any_threshold_includes_itself(threshold: float, one: Any) -> None:
     scores = [threshold, np.nextafter(threshold, -np.inf), np.inf, -np.inf]
-    counts = matrix([1, 1, 1, 1], scores, one and one * 4, threshold=threshold)
+    counts = matrix([1, 1, 1, 1], scores, one and one * 4, threshold=threshold, scores="real")
     assert counts == [[0, 0], [2, 2]]
 
 

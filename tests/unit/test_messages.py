@@ -636,6 +636,7 @@ OPTIONS = [
     make("pos-label-many", "`pos_label` needs exactly two listed", classes=3, pos_label=1),
     make("pos-label-auto", "`pos_label` needs exactly two listed", classes="auto", pos_label=1),
     make("pos-label", "`pos_label` must be one of the two classes (0, 1), got 2.", pos_label=2),
+    make("scores-many", "`scores` is for scores of two", classes=3, scores="real"),
     make("threshold-many", "`threshold` decides two classes or", classes=3, threshold=0.7),
     make("auto-several", "`classes` must be a number or a seq", classes="auto", multilabel=True),
     make("auto-scores", "`from_scores` needs the classes listed", classes="auto", from_scores=True),
