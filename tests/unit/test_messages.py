@@ -325,7 +325,7 @@ PROBABILITIES = [
     calibrate("prob-class-rows", "`y_prob` must have 2 rows", [1, 0], PAIR, classes=2),
     calibrate(
         "prob-sum",
-        "`y_prob` must have rows that sum to 1 within 1.5e-08, got 0.75 in row 1. Logits",
+        "`y_prob` must have rows that sum to 1 within 0.01, got 0.75 in row 1. Logits",
         *([1, 0], [[0.5, 0.5], [0.5, 0.25]]),
         classes=2,
     ),
