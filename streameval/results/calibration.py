@@ -53,6 +53,7 @@ class Calibration(Result):
     """
 
     TASK = "calibration"
+    MADE_BY = "CalibrationAccumulator"
     PICTURES = ("reliability",)
 
     _config: CalibrationConfig
@@ -296,6 +297,7 @@ Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
         "log_loss",
+        aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
@@ -306,6 +308,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "brier",
+        aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
         notes="For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of "
@@ -316,6 +319,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "ece",
+        aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
         notes="The sum over bins of |labels - predictions|, by n: the gap between mean label and "
@@ -327,6 +331,7 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "pcopc",
+        aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
         help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
         notes="1 is unbiased, above 1 the model predicts too much; nan without a positive.",

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
+from streameval.configs.names import nearest
 from streameval.configs.options import one_of, positive_integer
-from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
@@ -26,7 +27,7 @@ from streameval.render.text import (
 )
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, unknown_class
+from streameval.results.result import Result, unknown_class
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -48,6 +49,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     """
 
     TASK = "binary"
+    MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
     ALONE = "curves of classes show one state"
 
@@ -337,7 +339,9 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             return super()._find(metric)
         averages = next(row.averages for row in self.TABLE.values() if row.averages)
         if of in averages:
-            check_name(metric, [row.name for row in self.TABLE.values() if row.averages])
+            averaged = [row.name for row in self.TABLE.values() if row.averages]
+            if name not in averaged:
+                raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._find(MetricName(f"{name}_{of}"))
         classes = self._by_name()
         if of not in classes:
@@ -414,6 +418,7 @@ ClassCurves.TABLE = Table(
     ),
     _averaged(
         "roc_auc",
+        aliases=Curve.TABLE["roc_auc"].aliases,
         heading="ROC AUC",
         help="The area under the ROC curves, each class against the rest.",
         formula=Curve.TABLE["roc_auc"].formula,
@@ -422,6 +427,7 @@ ClassCurves.TABLE = Table(
     ),
     _averaged(
         "average_precision",
+        aliases=(*Curve.TABLE["average_precision"].aliases, "map", "mean_average_precision"),
         heading="Average precision",
         help="The average precision, each class against the rest.",
         formula=Curve.TABLE["average_precision"].formula,

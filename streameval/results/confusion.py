@@ -22,7 +22,7 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
 from streameval.render.text import Column, chance_title, check_count, lines_of, shorten
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, refuse_brackets, unknown_class
+from streameval.results.result import Result, refuse_brackets, unknown_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -45,6 +45,7 @@ class Confusion(Result):
 
     TABLE = functions.TABLE
     TASK = "classification"
+    MADE_BY = "ConfusionAccumulator"
     PICTURES = ("matrix",)
     ALONE = "a matrix shows one state"
 
@@ -449,7 +450,7 @@ class Confusion(Result):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find what reads a metric, of an average or a class if one is named."""
-        check_name(metric, self._names())
+        self._check_name(metric)
         row, of = self.TABLE[metric.name], metric.of
         if not row.averages:
             refuse_brackets(metric)
