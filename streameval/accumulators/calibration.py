@@ -20,6 +20,7 @@ from streameval.inputs.arrays import (
     as_labels,
     as_labels_or_scores,
     as_scores,
+    as_vector,
     check_matrix,
     check_probabilities,
     check_vector,
@@ -41,6 +42,7 @@ _LARGE_BLOCK = 2**20  # where there are many sums to add after each block
 _ROWS_A_SUM = 8
 _FEW_COLUMNS = 4  # of no more, 2**15 rows are faster: what is worked on stays in the cache
 _MAX_MISS = 0.01
+_ONE_HOT = "Pass y_true.argmax(axis=1) for one-hot rows."
 _LOGITS = "Logits are not probabilities: apply a sigmoid or softmax first."
 
 
@@ -131,8 +133,8 @@ class CalibrationAccumulator(
         if are_empty(truth, probability):
             read_weights(given["sample_weight"], rows=0)
             return self
-        labels = as_labels(truth, name="y_true")
-        check_vector(labels, rows=None, name="y_true")
+        labels = as_vector(as_labels(truth, name="y_true"))
+        check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
         places = encode(labels, self._config.classes or 2, name="y_true")
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
@@ -190,7 +192,8 @@ def _probabilities(
 ) -> Floats:
     scores = as_scores(array, name="y_prob")
     if config.classes is None:
-        _check_one_column(array, rows)
+        scores = as_vector(scores)
+        _check_one_column(as_vector(array), rows)
     else:
         check_matrix(array, rows=rows, columns=config.n_classes, name="y_prob")
     check_probabilities(scores, name="y_prob", remedy=_LOGITS)

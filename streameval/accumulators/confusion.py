@@ -12,7 +12,9 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
+    check_labels,
     code_capacity,
+    flattened,
     is_ignored,
     read_decided,
 )
@@ -144,11 +146,14 @@ class ConfusionAccumulator(
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
-            a mapping, data frame or Arrow table with columns of these names.
+            The true labels come first, as in scikit-learn; torchmetrics takes them second, and
+            labels in its order exchange precision and recall. Alone, a batch: a tuple or list
+            of the arrays in this order, or a mapping, data frame or Arrow table with columns of
+            these names.
         y_pred : array of shape (n,) or (n, K)
             Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
-            for multilabel (n, K) labels 0 and 1, or scores.
+            for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
+            of three dimensions or more, such as masks (N, H, W), item by item.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -253,6 +258,10 @@ class ConfusionAccumulator(
         if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
+        if not self._config.multilabel:
+            vectors = flattened(y_true, y_pred)
+            if vectors is not None:
+                return self.update(*vectors, sample_weight=sample_weight)
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
         decided = read_decided(y_true, y_pred, sample_weight, self._config)
@@ -368,7 +377,7 @@ def _read_observed(
 ) -> tuple[Array, Array, Array | None]:
     """Read true and predicted labels, and the weights; rows that do not count are left out."""
     truth = as_labels(y_true, name="y_true")
-    check_vector(truth, rows=None, name="y_true")
+    check_labels(truth)
     weights = read_weights(sample_weight, rows=len(truth))
     ignored = is_ignored(truth, config.ignore_label)
     if y_pred.dtype.kind == "f" and config.from_scores is None:

@@ -26,6 +26,7 @@ from streameval.inputs.arrays import (
     as_comparable,
     as_labels,
     as_scores,
+    as_vector,
     check_matrix,
     check_probabilities,
     check_vector,
@@ -34,7 +35,16 @@ from streameval.inputs.arrays import (
 from streameval.inputs.labels import Label, code_of, encode, equal, present
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
-__all__ = ["CodeBlock", "Decided", "FastReader", "code_capacity", "read_decided"]
+__all__ = [
+    "CodeBlock",
+    "Decided",
+    "FastReader",
+    "check_labels",
+    "code_capacity",
+    "flattened",
+    "is_ignored",
+    "read_decided",
+]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
@@ -86,7 +96,7 @@ def read_decided(
     if config.multilabel:
         return _read_multilabel(y_true, y_pred, sample_weight, config)
     labels = as_labels(y_true, name="y_true")
-    check_vector(labels, rows=None, name="y_true")
+    check_labels(labels)
     weights = read_weights(sample_weight, rows=len(labels))
     ignored = is_ignored(labels, config.ignore_label)
     truth = encode(labels, config.fixed_classes, name="y_true", ignored=ignored)
@@ -113,6 +123,28 @@ def _read_multilabel(
     prediction = _decide_multilabel(y_pred, config)
     known = None if ignored is None else ~ignored
     return Decided(Rows((truth, prediction), weights), None, known)
+
+
+def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
+    """Take (n, 1) as (n,), and masks item by item; None if that leaves the arrays as they are."""
+    if y_true.ndim > 2 and y_true.shape == y_pred.shape:
+        return y_true.ravel(), y_pred.ravel()
+    vectors = as_vector(y_true), as_vector(y_pred)
+    return None if vectors[0] is y_true and vectors[1] is y_pred else vectors
+
+
+def check_labels(y_true: Array) -> None:
+    """Refuse true labels that are not one a row, and say what they may have been meant for."""
+    remedy: tuple[object, ...] = ()
+    if y_true.ndim == 2:
+        remedy = (
+            "Pass y_true.argmax(axis=1) for one-hot rows, ",
+            Named("multilabel", "True"),
+            " for several labels a row, or ravel() both arrays to count item by item.",
+        )
+    elif y_true.ndim > 2:
+        remedy = ("Pass `y_pred` of the same shape, such as y_pred.argmax(axis=1) for scores.",)
+    check_vector(y_true, rows=None, name="y_true", remedy=remedy)
 
 
 def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
@@ -213,7 +245,10 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
             remedy="Pass y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher "
             "score.",
         )
-    check_vector(y_pred, rows=rows, name="y_pred")
+    remedy: tuple[object, ...] = ()
+    if y_pred.ndim == 2:
+        remedy = (Named("classes", f"{y_pred.shape[1]}"), " takes a score of each class.")
+    check_vector(y_pred, rows=rows, name="y_pred", remedy=remedy)
     positive = _at_threshold(y_pred, config)
     return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
 

@@ -22,6 +22,7 @@ from streameval.inputs.arrays import (
     as_labels,
     as_labels_or_scores,
     as_scores,
+    as_vector,
     check_matrix,
     check_probabilities,
     check_vector,
@@ -42,6 +43,18 @@ _LABEL_BITS = {
 } | {np.dtype(bool): np.dtype(np.uint8)}
 """What tells 0 and 1 from any other label at once."""
 
+_OTHER_LABELS = (
+    "Pass ",
+    Named("pos_label", ""),
+    " to name the positive one of two other labels, or ",
+    Named("classes", ""),
+    " for a curve of each class.",
+)
+_ONE_HOT = (
+    "Pass y_true.argmax(axis=1) for one-hot rows, or ",
+    Named("multilabel", "True"),
+    " for several labels a row.",
+)
 _REAL = ("Pass ", Named("scores", '"real"'), " for logits or margins.")
 
 _SCORES = frozenset(map(np.dtype, "efd"))
@@ -92,8 +105,7 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     """
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
-    hint = ("Pass ", Named("pos_label", ""), " to name the positive one of two other labels.")
-    return _read(labels, given, sample_weight, config, hint)
+    return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)
 
 
 def read_grouped(
@@ -171,7 +183,10 @@ def _read_general(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
     allow_nan = config.nan == "skip"
+    if not config.multilabel:
+        labels = as_vector(labels)
     if config.classes is None:
+        given = as_vector(given)
         scores = _score_vector(given, allow_nan=allow_nan)
     else:
         check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
@@ -238,7 +253,7 @@ def _classes(
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
         return present(as_labels(labels, name="y_true"), name="y_true"), ()
     plain = as_labels(labels, name="y_true")
-    check_vector(plain, rows=rows, name="y_true")
+    check_vector(plain, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
     if config.classes is None:
         positive, negative = _positives(plain, config.pos_label, hint)
         return positive[:, None], negative

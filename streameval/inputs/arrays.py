@@ -28,6 +28,7 @@ __all__ = [
     "as_labels_or_scores",
     "as_numbers",
     "as_scores",
+    "as_vector",
     "as_weights",
     "check_matrix",
     "check_probabilities",
@@ -191,10 +192,23 @@ def are_empty(*arrays: npt.NDArray[Any]) -> bool:
     return all(array.size == 0 and array.ndim > 0 and not len(array) for array in arrays)
 
 
-def check_vector(array: npt.NDArray[Any], *, rows: int | None, name: str) -> None:
+def as_vector(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Take an array of shape ``(n, 1)``, as Keras gives, as one of shape ``(n,)``."""
+    return array[:, 0] if array.ndim == 2 and array.shape[1] == 1 else array
+
+
+def check_vector(
+    array: npt.NDArray[Any],
+    *,
+    rows: int | None,
+    name: str,
+    remedy: str | tuple[object, ...] = (),
+) -> None:
     """Refuse an array that is not one-dimensional, or has not `rows` rows."""
     if array.ndim != 1:
-        raise InvalidInputError(f"must have shape (n,), got {shape_text(array)}", argument=name)
+        raise InvalidInputError(
+            f"must have shape (n,), got {shape_text(array)}", argument=name, remedy=remedy
+        )
     if rows is not None and len(array) != rows:
         raise InvalidInputError(f"must have {rows} rows, got {len(array)}", argument=name)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
+import reprlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
 from typing import Any, Literal
@@ -11,7 +12,7 @@ from typing import Any, Literal
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import first_index
 
 __all__ = [
@@ -38,6 +39,8 @@ Classes = int | tuple[Label, ...] | Literal["auto"]
 
 MAX_CLASSES = 2**15  # a matrix of 8 GiB
 MAX_LABEL_CHARACTERS = 2**20
+_SHOWN = 6  # labels in a message
+_SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
 MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
@@ -129,7 +132,9 @@ def encode(
     if len(labels) and of_strings != (labels.dtype == object):
         held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
         raise InvalidInputError(
-            f"holds {held}, but the classes are {wanted}: {_shown(classes)}", argument=name
+            f"holds {held}, but the classes are {wanted}: {_shown(classes)}",
+            argument=name,
+            remedy=() if of_strings else _listing(labels),
         )
     if ignored is not None:
         labels = labels.copy()
@@ -151,6 +156,7 @@ def encode(
             f"must hold {_shown(classes)}, got {canonical_label(unknown, name=name)!r}",
             argument=name,
             position=first_index(~known),
+            remedy=_listing(labels) if isinstance(classes, int) else (),
         )
     return codes
 
@@ -292,8 +298,20 @@ def _ordered(
     return labels[order], order
 
 
+def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:
+    """Say how to declare the labels that a batch holds, of which not all are 0..K-1."""
+    if labels.dtype != object and labels.min() >= 0 and labels.max() < MAX_CLASSES:
+        highest = int(labels.max())
+        number = Named("classes", f"{highest + 1}")
+        return "Pass ", number, f" for labels 0 to {highest}, or ", Named("classes"), " as a list."
+    met = sorted(set(labels[:_SEARCHED].tolist()))
+    listed = ", ".join(map(reprlib.repr, met[:_SHOWN]))
+    more = ", ..." if len(met) > _SHOWN else ""
+    return "List the labels, as in ", Named("classes", f"[{listed}{more}]"), "."
+
+
 def _shown(classes: int | tuple[Label, ...]) -> str:
     if isinstance(classes, int):
         return f"labels 0 to {classes - 1}"
-    head = ", ".join(repr(label) for label in classes[:6])
-    return f"labels among {head}{', ...' if len(classes) > 6 else ''}"
+    head = ", ".join(repr(label) for label in classes[:_SHOWN])
+    return f"labels among {head}{', ...' if len(classes) > _SHOWN else ''}"

@@ -59,6 +59,7 @@ MODULES = [
 
 LARGEST = 2**63 - 1
 BOTH = {"y_true": [1], "y_pred": [1]}
+PAIR = [[0.5, 0.5]]
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,10 @@ ARRAYS = [
     update("string-scores", "`y_pred` must hold scores, got strings", [1], ["a"], from_scores=True),
     update("nan-score", "`y_pred` must not hold NaN, got NaN at position 0.", [1], [np.nan]),
     update("scalar", "`y_true` must have shape (n,), got a scalar.", 1, 1),
-    update("matrix", "`y_true` must have shape (n,), got (1, 1).", [[1]], [1]),
+    update(
+        "matrix", "`y_true` must have shape (n,), got (1, 2). Pass y_true.argmax", [[1, 0]], [1]
+    ),
+    update("cube", "`y_true` must have shape (n,), got (1, 1, 1). Pass `y_pred` of", [[[1]]], [1]),
     update("prediction-rows", "`y_pred` must have 2 rows, got 1.", [1, 0], [1]),
     update("score-columns", "`y_pred` must have shape (n, 3), got", [1], [[0.5] * 2], classes=3),
     update("score-rows", "`y_pred` must have 1 rows, got 2.", [1], np.ones((2, 3)), classes=3),
@@ -287,10 +291,8 @@ NUMBERS = [
     regress("number-inf", "`y_true` must be finite and at most 2**400 in", [np.inf], [1]),
     regress("number-large", "`y_true` must be finite and at most 2**400", [1.0, 1e300], [1, 1]),
     regress("number-rows", "`y_pred` must have 2 rows, got 1.", [1, 2], [1]),
-    regress("number-shape", "`y_true` must have shape (n,), got (1, 1).", [[1]], [1]),
+    regress("number-shape", "`y_true` must have shape (n,), got (1, 2).", [[1, 2]], [1]),
 ]
-
-PAIR = [[0.5, 0.5]]
 
 PROBABILITIES = [
     calibrate("bins", "`bins` must be an integer of at least 1, got 0.", bins=0),
@@ -317,7 +319,7 @@ PROBABILITIES = [
     calibrate("prob-text", "`y_prob` must hold scores, got strings.", [1], ["1"]),
     calibrate("prob-columns", "`y_prob` must have shape (n,), got (1, 2). Pass the", [1], PAIR),
     calibrate("prob-columns-names", "y_prob[:, 1]", [1], PAIR),
-    calibrate("prob-column", "`y_prob` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    calibrate("prob-three", "`y_prob` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     calibrate("prob-rows", "`y_prob` must have 2 rows, got 1.", [1, 0], [0.5]),
     calibrate("prob-scalar", "`y_prob` must have shape (n,), got a scalar.", [1], 0.5),
     calibrate("prob-class-columns", "`y_prob` must have shape (n, 3)", [1], PAIR, classes=3),
@@ -399,7 +401,7 @@ SCORES = [
     score("score-text", "`y_score` must hold scores, got strings.", [1], ["1"]),
     score("score-two", "`y_score` must have shape (n,), got (1, 2). Pass", [1], PAIR),
     score("score-two-names", "Pass y_score[:, 1], the score of the pos", [1], PAIR),
-    score("score-column", "`y_score` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    score("score-three", "`y_score` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     score("score-scalar", "`y_score` must have shape (n,), got a scalar.", [1], 0.5),
     score("score-class-columns", "`y_score` must have shape (n, 3)", [1], PAIR, classes=3),
     score("score-vector", "`y_score` must have shape (n, 3), got", [1], [0.5], classes=3),
