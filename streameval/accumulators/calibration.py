@@ -27,7 +27,7 @@ from streameval.inputs.arrays import (
     read_weights,
     shape_text,
 )
-from streameval.inputs.labels import encode
+from streameval.inputs.labels import encode, without_names
 from streameval.results.calibration import Calibration
 from streameval.states.calibration import CalibrationSums
 
@@ -65,9 +65,10 @@ class CalibrationAccumulator(
         How many bins of equal width predictions fall into for `ece` and `reliability_curve`:
         ``[i / bins, (i + 1) / bins)``, the last one closed; at most 2**16, less with many
         classes, since bins and classes together must leave a state below 16 MiB (some 55,000).
-    classes : int or sequence of labels, optional
+    classes : int, sequence of labels, or mapping from label to name, optional
         For K classes, each with a probability: K stands for the labels 0..K-1, a sequence lists
-        the labels (integers or strings) in the order of the columns. By default two classes 0
+        the labels (integers or strings) in the order of the columns, and a mapping names them, as
+        for `ConfusionAccumulator`. By default two classes 0
         and 1, of which the probability of 1 is given.
 
     Notes
@@ -135,7 +136,7 @@ class CalibrationAccumulator(
             return self
         labels = as_vector(as_labels(truth, name="y_true"))
         check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
-        places = encode(labels, self._config.classes or 2, name="y_true")
+        places = encode(labels, without_names(self._config.classes or 2), name="y_true")
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = read_weights(given["sample_weight"], rows=len(labels))

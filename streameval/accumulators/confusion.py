@@ -66,10 +66,12 @@ class ConfusionAccumulator(
 
     Parameters
     ----------
-    classes : int, sequence of labels, or "auto"
+    classes : int, sequence of labels, mapping from label to name, or "auto"
         A number K stands for the labels 0..K-1; a sequence lists the labels (integers or
         strings) in the order of rows, columns and scores; ``"auto"`` takes labels as they
-        come (at most 4096) and sorts them.
+        come (at most 4096) and sorts them. A mapping such as ``{0: "neg", 1: "pos"}``, or an
+        ``id2label`` of Hugging Face, names the labels: they are shown and found by their names.
+        Its integers are in ascending order, as digits in text too; other text is as listed.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own.
     threshold : float

@@ -30,7 +30,14 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import Label, canonical_label, encode, equal, present
+from streameval.inputs.labels import (
+    Label,
+    canonical_label,
+    encode,
+    equal,
+    present,
+    without_names,
+)
 
 __all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 
@@ -257,7 +264,7 @@ def _classes(
     if config.classes is None:
         positive, negative = _positives(plain, config.pos_label, hint)
         return positive[:, None], negative
-    codes = encode(plain, config.classes, name="y_true")
+    codes = encode(plain, without_names(config.classes), name="y_true")
     return codes[:, None] == np.arange(config.n_curves), ()
 
 

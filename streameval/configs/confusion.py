@@ -22,6 +22,9 @@ from streameval.inputs.labels import (
     canonical_classes,
     canonical_label,
     class_labels,
+    class_names,
+    named_label,
+    without_names,
 )
 
 __all__ = ["ConfusionConfig"]
@@ -63,15 +66,18 @@ class ConfusionConfig:
     ) -> Self:
         """Check the options, alone and together, and fill in what was left open."""
         multilabel = flag(multilabel, name="multilabel")
+        classes = canonical_classes(classes, least=1 if multilabel else 2)
         config = cls(
-            classes=canonical_classes(classes, least=1 if multilabel else 2),
+            classes=classes,
             multilabel=multilabel,
             threshold=finite_number(threshold, name="threshold"),
             scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
-            pos_label=_optional_label(pos_label, name="pos_label"),
+            pos_label=_optional_label(pos_label, classes, name="pos_label"),
             from_scores=optional_flag(from_scores, name="from_scores"),
             top_k=positive_integer(top_k, name="top_k"),
-            ignore_label=_optional_label(ignore_label, name="ignore_label"),
+            ignore_label=_optional_label(
+                ignore_label, None if multilabel else classes, name="ignore_label"
+            ),
             include_unseen=flag(include_unseen, name="include_unseen"),
         )
         config._check_together()
@@ -106,6 +112,11 @@ class ConfusionConfig:
         return class_labels(self.fixed_classes)
 
     @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes of a fixed set are shown by."""
+        return self.labels if self.classes == "auto" else class_names(self.classes)
+
+    @property
     def n_classes(self) -> int:
         """The number of a fixed set of classes."""
         classes = self.fixed_classes
@@ -113,9 +124,14 @@ class ConfusionConfig:
 
     @property
     def fixed_classes(self) -> int | tuple[Label, ...]:
-        """The classes, where they do not grow."""
+        """The classes, where they do not grow, as their number or a tuple of labels."""
         assert not isinstance(self.classes, str)  # noqa: S101 - tells the type checker
-        return self.classes
+        return without_names(self.classes)
+
+    @property
+    def positive_name(self) -> Label:
+        """What the positive class of two is shown by."""
+        return self.class_names[self.positive_place]
 
     @property
     def positive_place(self) -> int:
@@ -184,7 +200,7 @@ class ConfusionConfig:
             )
 
     def _check_ignore_label(self) -> None:
-        wanted = int if self.multilabel or isinstance(self.classes, int) else type(self.labels[0])
+        wanted = int if self.multilabel or isinstance(self.labels[0], int) else str
         if not isinstance(self.ignore_label, wanted):
             kind = "a string" if wanted is str else "an integer"
             raise InvalidInputError(
@@ -205,5 +221,5 @@ class ConfusionConfig:
         return self.pos_label
 
 
-def _optional_label(value: Any, *, name: str) -> Label | None:
-    return None if value is None else canonical_label(value, name=name)
+def _optional_label(value: Any, classes: Classes | None, *, name: str) -> Label | None:
+    return None if value is None else canonical_label(named_label(value, classes), name=name)

@@ -88,7 +88,7 @@ DESCRIPTIONS = {
             "less with many classes, since bins and classes together must leave a state below "
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
-            "sequence lists the labels (integers or strings) in the order of the columns.",
+            "sequence lists the labels (integers or strings) in the order of the columns",
         },
     ),
     "RegressionAccumulator": Description(

@@ -7,7 +7,7 @@ import operator
 import reprlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
@@ -19,23 +19,61 @@ __all__ = [
     "MAX_CLASSES",
     "MAX_LABEL_CHARACTERS",
     "MAX_MET_LABELS",
+    "ClassSet",
     "Classes",
     "Label",
+    "NamedClasses",
     "canonical_classes",
     "canonical_label",
     "check_lengths",
     "class_labels",
+    "class_names",
     "code_of",
     "distinct",
     "encode",
     "equal",
     "meet",
+    "named_label",
     "present",
     "union",
+    "without_names",
 ]
 
 Label = int | str
-Classes = int | tuple[Label, ...] | Literal["auto"]
+
+
+class NamedClasses(tuple[tuple[Label, str], ...]):
+    """Classes that are shown by names of their own, as pairs of a label and its name.
+
+    Attributes
+    ----------
+    labels : int or tuple of labels
+        The classes without names: their number where they are 0..K-1.
+    names : tuple of str
+        The name of each.
+    """
+
+    labels: int | tuple[Label, ...]
+    names: tuple[str, ...]
+
+    def __new__(cls, pairs: Iterable[tuple[Label, str]]) -> Self:
+        """Take the pairs apart once."""
+        made = super().__new__(cls, pairs)
+        labels, made.names = zip(*made, strict=True)
+        made.labels = _shortest(labels)
+        return made
+
+    def __getnewargs__(self) -> tuple[tuple[tuple[Label, str], ...]]:
+        """Copy and pickle the pairs."""
+        return (tuple(self),)
+
+    def __repr__(self) -> str:
+        """Show the mapping that makes it."""
+        return repr(dict(self))
+
+
+ClassSet = int | tuple[Label, ...] | NamedClasses
+Classes = ClassSet | Literal["auto"]
 
 MAX_CLASSES = 2**15  # a matrix of 8 GiB
 MAX_LABEL_CHARACTERS = 2**20
@@ -67,7 +105,8 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
     """Give the classes as a number, as a tuple of labels, or as "auto".
 
     Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
-    configurations.
+    configurations. A mapping, or its items, names labels: as texts of digits they are numbers, as
+    in the keys of a JSON object, and numbers come in ascending order, whatever that of the mapping.
     """
     if isinstance(value, str):
         if value == "auto":
@@ -75,22 +114,71 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
         raise InvalidInputError(
             f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         )
-    if isinstance(value, (bytes, bytearray, set, frozenset, Mapping)):
+    if isinstance(value, Mapping):
+        return _named(value.items(), least)
+    if isinstance(value, (bytes, bytearray, set, frozenset)):
         raise InvalidInputError(
             f"must be a sequence of labels, whose order counts, got {type(value).__name__}",
             argument="classes",
         )
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return _check_count(_count(value), least)
-    labels = tuple(canonical_label(label, name="classes") for label in value)
+    listed = tuple(value)
+    if listed and all(isinstance(item, tuple) and len(item) == 2 for item in listed):
+        return _named(listed, least)
+    labels = tuple(canonical_label(label, name="classes") for label in listed)
     _check_set(labels)
-    count = _check_count(len(labels), least)
-    return count if labels == tuple(range(count)) else labels
+    _check_count(len(labels), least)
+    return _shortest(labels)
 
 
-def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
+def without_names(classes: ClassSet) -> int | tuple[Label, ...]:
+    """Give a fixed set of classes as their number, or as a tuple of labels."""
+    return classes.labels if isinstance(classes, NamedClasses) else classes
+
+
+def class_labels(classes: ClassSet) -> tuple[Label, ...]:
     """List the labels of a fixed set of classes."""
-    return tuple(range(classes)) if isinstance(classes, int) else classes
+    known = without_names(classes)
+    return tuple(range(known)) if isinstance(known, int) else known
+
+
+def class_names(classes: ClassSet) -> tuple[Label, ...]:
+    """List what the classes are shown by: their names, or the labels themselves."""
+    return classes.names if isinstance(classes, NamedClasses) else class_labels(classes)
+
+
+def named_label(value: Any, classes: Any) -> Any:
+    """Give the label of which this is the name, or what was given if it is none."""
+    if not isinstance(classes, NamedClasses) or value not in classes.names:
+        return value
+    return class_labels(classes)[classes.names.index(value)]
+
+
+def _shortest(labels: tuple[Label, ...]) -> int | tuple[Label, ...]:
+    return len(labels) if labels == tuple(range(len(labels))) else labels
+
+
+def _named(pairs: Iterable[tuple[Any, Any]], least: int) -> ClassSet:
+    """Read labels and their names; names that say no more than the labels are left out."""
+    keys, values = zip(*pairs, strict=True) if pairs else ((), ())
+    if all(isinstance(key, str) and key.isdecimal() and key.isascii() for key in keys):
+        keys = tuple(map(int, keys))
+    labels = tuple(canonical_label(key, name="classes") for key in keys)
+    _check_set(labels)
+    _check_count(len(labels), least)
+    for name in values:
+        if not isinstance(name, str):
+            raise InvalidInputError(
+                f"must map labels to names, which are strings, got {name!r}", argument="classes"
+            )
+    names = tuple(_text(str.__str__(name), name="classes") for name in values)
+    _check_set(names)
+    named = zip(labels, names, strict=True)
+    pairs = tuple(named if isinstance(labels[0], str) else sorted(named))
+    if all(str(label) == name for label, name in pairs):
+        return _shortest(tuple(label for label, _ in pairs))
+    return NamedClasses(pairs)
 
 
 def check_lengths(labels: tuple[Label, ...]) -> None:

@@ -62,6 +62,11 @@ class LabelCounts:
         return self.state.labels if isinstance(self.state, MetCounts) else self.config.labels
 
     @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by, in the order of rows and columns."""
+        return self.labels if isinstance(self.state, MetCounts) else self.config.class_names
+
+    @property
     def matrix(self) -> npt.NDArray[Any]:
         """The matrix, or one table a label."""
         if isinstance(self.state, MultilabelCounts):

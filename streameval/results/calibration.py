@@ -19,7 +19,7 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.text import Column, lines_of, on_the_point, shorten
-from streameval.results.result import Result
+from streameval.results.result import Result, labels_beside
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -69,6 +69,11 @@ class Calibration(Result):
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the K classes are shown by: the names that were given, else the labels."""
+        return self._config.class_names
 
     @property
     def n_clipped(self) -> int | float:
@@ -207,12 +212,12 @@ class Calibration(Result):
                 columns=[row.heading for row in rows],
                 rows={
                     label: list(map(Reading, values))
-                    for label, *values in zip(self.labels, *columns, strict=True)
+                    for label, *values in zip(self.class_names, *columns, strict=True)
                 },
             ),
             beside=[diagram],
             form=bool(self.labels),
-            classes=self.labels,
+            classes=self.class_names,
         )
 
     def __repr__(self) -> str:
@@ -251,7 +256,7 @@ class Calibration(Result):
         """Write the numbers of the first classes, after their label, below a heading."""
         names = [row.name for row in self.TABLE.by_class]
         columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
-        rows = zip(self.labels[:_MAX_CLASSES], *columns, strict=True)
+        rows = zip(self.class_names[:_MAX_CLASSES], *columns, strict=True)
         texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
         return [("class", *names), *texts]
 
@@ -268,8 +273,9 @@ class Calibration(Result):
         names = [row.name for row in self.TABLE.by_class]
         columns = [list(getattr(self, name)) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.labels), rows, strict=True))
-        return details | {"classes": list(self.labels), "per_class": per_class}
+        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        labels = labels_beside(self.class_names, self.labels)
+        return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """Give the sums of predictions and of labels: of the positive class, or of each."""

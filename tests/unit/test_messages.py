@@ -274,6 +274,8 @@ LABELS = [
     make("class-least-one", "`classes` must be at least 1, got 0.", classes=0, multilabel=True),
     make("class-mixed", "`classes` must be all numbers or all strings", classes=[1, "a"]),
     make("class-twice", "`classes` must be distinct, got 'a' twice.", classes=["a", "a"]),
+    make("class-name", "`classes` must map labels to names, which are", classes={0: 1, 1: "a"}),
+    make("class-names", "`classes` must be distinct, got 'a' twice.", classes={0: "a", 1: "a"}),
     make("class-bits", "`classes` must fit 64 bits, got 9223372036854775808.", classes=[0, 2**63]),
     make("class-memory", "`classes` ", classes=2**40),
     make("pos-label-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
@@ -573,6 +575,12 @@ CURVES = [
         "read-rate",
         lambda: se.PRCurveSketch().compute().read("recall_at_precision(7)"),
         "recall_at_precision(7): `p` must lie in [0, 1], got 7.0.",
+        UnknownMetricError,
+    ),
+    Case(
+        "read-average",
+        lambda: se.PRCurveSketch(classes=2).compute().read("ks[macro]"),
+        "no metric 'ks': ",
         UnknownMetricError,
     ),
     Case(
