@@ -49,9 +49,10 @@ class PRCurveSketch(
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
         logits and margins.
-    classes : int or sequence of labels, optional
+    classes : int, sequence of labels, or mapping from label to name, optional
         One curve for each class, from a score for each: a number K stands for the labels
-        0..K-1, a sequence lists the labels in the order of the score columns.
+        0..K-1, a sequence lists the labels in the order of the score columns. A mapping names
+        them, as for `ConfusionAccumulator`.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own.
     pos_label : label, optional
@@ -163,7 +164,8 @@ class PRCurveSketch(
         held, labels = self._held, self._config.labels
         tables, skipped = tuple(self._tables(held)), held.state.skipped
         if self._config.classes is not None:
-            return ClassCurves.of(held.n, labels, tables, skipped)
+            names = self._config.class_names
+            return ClassCurves.of(held.n, labels, tables, skipped, names)
         return Curve(tables[0], skipped)
 
     def _tables(self, held: Held[ScoreTables]) -> Iterator[CellTable]:

@@ -25,7 +25,7 @@ from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import interval_text, number, plural
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, refuse_brackets
+from streameval.results.result import Result, refuse_brackets
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     """
 
     TASK = "ranking"
+    MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = ("measures",)
     TERMS = (
@@ -378,7 +379,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         refuse_brackets(metric)
         name = metric.name
         if name not in self:
-            check_name(metric, self._names())
+            self._check_name(metric)
             return lambda _: Reading(self._number(name), is_count=True)
         return functools.partial(self._read_measure, name)
 
@@ -487,6 +488,7 @@ def _of(row: MeasureRow) -> Metric:
     """Make the row of a measure."""
     return Metric(
         name=row.name,
+        aliases=row.others,
         heading=row.name,
         help=row.help,
         formula=row.formula,
