@@ -27,7 +27,7 @@ RANKING_BLOCKS = [
     (streameval.accumulators.ranking, "_CAPACITY", 20),
     (streameval.inputs.judged_runs, "_BLOCK", 6),
     (streameval.exact.row_order, "_BLOCK", 8),
-    (streameval.exact.row_order, "_MOST_BITS", 6),
+    (streameval.exact.row_order, "_MAX_BITS", 6),
     (streameval.metrics.cascades, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),
