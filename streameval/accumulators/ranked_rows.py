@@ -24,7 +24,7 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.labels import canonical_label, distinct, present
-from streameval.states.queries import MOST_ROWS, check_documents
+from streameval.states.queries import MAX_ROWS, check_documents
 from streameval.states.ranking_rows import Documents
 
 __all__ = ["read_rows"]
@@ -192,7 +192,7 @@ def _with_documents(
 ) -> Documents:
     """Check the documents, and keep them while they are asked for; else what orders them."""
     known, codes = distinct(document, name="doc")
-    check_documents(rows.places(), codes, known)
+    check_documents(rows.queries(), codes, known)
     if not config.keeps_documents:
         return attrs.evolve(rows, document=None)
     return rows if goes_on else attrs.evolve(rows, document=codes)
@@ -340,10 +340,10 @@ def _declared(
 def _check_numbers(numbers: Array) -> None:
     if numbers.dtype == object:
         raise InvalidInputError("must hold numbers, got strings", argument="num_relevant")
-    wrong = (numbers < 0) | (numbers > MOST_ROWS)
+    wrong = (numbers < 0) | (numbers > MAX_ROWS)
     if wrong.any():
         raise InvalidInputError(
-            f"must lie in 0 to {MOST_ROWS}, got {numbers[wrong][0]}",
+            f"must lie in 0 to {MAX_ROWS}, got {numbers[wrong][0]}",
             argument="num_relevant",
             position=first_index(wrong),
         )

@@ -398,7 +398,7 @@ class RankingAccumulator(
 
     def _may_be_pending(self, rows: Documents) -> bool:
         """Tell whether a batch of complete queries is so small and usual that it cannot fail."""
-        return len(rows.score) <= _SMALL and rows.is_plain and not self._config.keeps_ids
+        return len(rows.score) <= _SMALL and rows.is_minimal and not self._config.keeps_ids
 
     def _count(self, rows: Rows) -> RankingState:
         return _completed(Documents.of_queries(*rows.columns), self._config, None)

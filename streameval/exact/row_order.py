@@ -7,6 +7,7 @@ by several columns. So columns of small integers are packed into one integer a r
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy.typing as npt
 __all__ = [
     "Coded",
     "are_in_order",
+    "blocks",
     "coded",
     "distinct_rows",
     "distinct_values",
@@ -174,6 +176,15 @@ def run_bounds(values: npt.NDArray[Any]) -> npt.NDArray[np.intp]:
     begins = np.ones(len(values) + 1, dtype=bool)
     np.not_equal(values[1:], values[:-1], out=begins[1:-1])
     return np.flatnonzero(begins)
+
+
+def blocks(sizes: Codes, size: int) -> list[slice]:
+    """Cut items, in order, into blocks whose sizes add up to about `size`."""
+    ends = np.cumsum(sizes)
+    if not len(ends) or ends[-1] <= size:
+        return [slice(0, len(sizes))]
+    starts = np.flatnonzero(np.diff((ends - sizes) // size, prepend=-1)).tolist()
+    return [slice(*bounds) for bounds in pairwise([*starts, len(sizes)])]
 
 
 def merged_rows(

@@ -19,7 +19,7 @@ from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
-from streameval.metrics.ranking import LEAST_LOG
+from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
@@ -433,7 +433,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             reach = z * math.sqrt(variance)
             if item.kind == "dcg":
                 return max(mean - reach, 0.0), mean + reach
-            return math.exp(max(mean - reach, LEAST_LOG)), math.exp(min(mean + reach, 0.0))
+            return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
         draws = effective_draws(mean, variance, float(tally.n))
         return wilson(mean, draws, z)
 
@@ -467,7 +467,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             worths.append((int(state.missing.whole), _CREDIT[missing]))
         n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
         for count, credit in worths:
-            worth = Fraction(LEAST_LOG * (1 - credit)) if is_log else Fraction(credit)
+            worth = Fraction(MIN_LOG * (1 - credit)) if is_log else Fraction(credit)
             n, total, squares = n + count, total + count * worth, squares + count * worth**2
         sums = (state.sums[place], state.lows[place], state.highs[place])
         own, low, high = (total + part.to_fraction() for part in sums)

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.configs.ranking import RankingConfig
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states.queries import MOST_ROWS
+from streameval.states.queries import MAX_ROWS
 from streameval.states.ranking import RankingState
 
 __all__ = ["Parts", "added"]
@@ -56,4 +56,4 @@ def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:
     if config.keeps_documents or config.max_open_queries is not None:
         return False
     is_declared = any((part.declared.values >= 0).any() for part in parts)
-    return not is_declared and sum(part.largest for part in parts) <= MOST_ROWS
+    return not is_declared and sum(part.largest for part in parts) <= MAX_ROWS
