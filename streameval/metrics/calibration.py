@@ -24,7 +24,7 @@ def total(sums: Iterable[ExactSum]) -> ExactSum:
 
 
 def share(part: FixedPoint, whole: FixedPoint) -> float:
-    """Divide a weight by one that holds it; nan of nothing."""
+    """Divide a weight by one that contains it; nan if that is 0."""
     weight = whole.to_fraction()
     return float(part.to_fraction() / weight) if weight else math.nan
 
@@ -51,6 +51,6 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Compute mean prediction, mean label and weight of each bin that holds any weight."""
     occupied = np.flatnonzero(weight.is_positive())
-    means = [mean(prediction[place], weight[place]) for place in occupied]
-    rates = [share(label[place], weight[place]) for place in occupied]
+    means = [mean(prediction[index], weight[index]) for index in occupied]
+    rates = [share(label[index], weight[index]) for index in occupied]
     return np.array(means), np.array(rates), weight[occupied].to_numbers()

@@ -299,7 +299,7 @@ class Curve(Result):
             one_of(bound, ("low", "high"), name="bound")
         table = self._table
         outcome = outcome_at(table, threshold)
-        is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
+        is_exact = outcome.min_tp == outcome.max_tp and outcome.min_fp == outcome.max_fp
         if not is_exact and bound is None:
             cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
             below, above = float(table.lo[cell]), float(table.lo[cell - 1]) if cell else math.inf
@@ -311,8 +311,8 @@ class Curve(Result):
                 remedy=f'The nearest exact {nearest}; bound="low" and bound="high" give the ends.',
             )
         if bound == "high":
-            return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
-        return _confusion(table, threshold, outcome.least_tp, outcome.most_fp)
+            return _confusion(table, threshold, outcome.max_tp, outcome.min_fp)
+        return _confusion(table, threshold, outcome.min_tp, outcome.max_fp)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the ROC curve.

@@ -449,7 +449,7 @@ class Ranking(Result, Mapping[str, Bounded]):
             low, value, high = math.exp(low), math.exp(value), math.exp(high)
         if tally.low == tally.high or math.isnan(value):
             return Bounded(value)
-        return outward(low, value, high, most=item.most)
+        return outward(low, value, high, max_value=item.most)
 
     @cached_property
     def _tallies(self) -> list[_Tally]:
