@@ -71,7 +71,7 @@ class Collection(
 
     __slots__ = ()
 
-    _held: Members
+    _contents: Members
 
     def __init__(
         self,
@@ -107,7 +107,7 @@ class Collection(
             When a total would pass 2**63 - 1. No member has counted any of the batch then.
         """
         batch = SharedBatch.of(y_true, y_pred, sample_weight)
-        self._held = self._held.updated(batch, self._config.parts)
+        self._contents = self._contents.updated(batch, self._config.parts)
         return self
 
     def compute(self) -> CollectionResult:
@@ -118,7 +118,7 @@ class Collection(
         CollectionResult
             Frozen: later updates do not change it.
         """
-        accumulators = self._held.accumulators
+        accumulators = self._contents.accumulators
         results = [accumulator.compute() for accumulator in accumulators]
         places = self._config.places
         return CollectionResult(self._config.names, tuple(results[place] for place in places))
@@ -126,14 +126,14 @@ class Collection(
     @property
     def n(self) -> dict[str, Any]:  # type: ignore[override] # members may weigh in other units
         """What each member has counted, by name: its own `n`, a dict for a collection."""
-        held = self._held
-        return {name: self._member(held, name).n for name in self}
+        members = self._contents
+        return {name: self._member(members, name).n for name in self}
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of each member, by name; a dict by name for a collection."""
-        held = self._held
-        return {name: self._member(held, name).options for name in self}
+        members = self._contents
+        return {name: self._member(members, name).options for name in self}
 
     @property
     def columns(self) -> dict[str, dict[str, str]]:
@@ -152,7 +152,7 @@ class Collection(
 
     def __getitem__(self, name: str) -> Any:
         """Copy a member; ``"a/b"`` is the member "b" of the collection "a"."""
-        return self._member(self._held, name).copy()
+        return self._member(self._contents, name).copy()
 
     def __iter__(self) -> Iterator[str]:
         """List the names of the members in order."""
@@ -170,14 +170,14 @@ class Collection(
 
     def to_bytes(self) -> bytes:
         """Write names, columns and members; equal collections give equal bytes."""
-        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
+        encoded = [accumulator.to_bytes() for accumulator in self._contents.accumulators]
         fields = {"members": codec.Nested(tuple(encoded))}
         return codec.encode(self.type_id, self.type_name, _described(self._config), fields)
 
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
-        held = self._held
-        shown = [repr({name: self._member(held, name) for name in self})]
+        members = self._contents
+        shown = [repr({name: self._member(members, name) for name in self})]
         columns = self.columns
         if columns:
             shown.append(f"{columns=}")
@@ -187,21 +187,21 @@ class Collection(
 
     @property
     def _state(self) -> Members:
-        return self._held.detached()
+        return self._contents.detached()
 
     @_state.setter
     def _state(self, state: Members) -> None:
-        self._held = state
+        self._contents = state
 
-    def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
+    def _member(self, members: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
         config = self._config
         if name in config.place_of:
-            return held.accumulators[config.place_of[name]]
+            return members.accumulators[config.place_of[name]]
         inner = config.within(name)
         if inner is None:
             raise KeyError(f"{name!r} is not among the members {', '.join(config.names)}")
-        by_part = dict(zip(config.parts, held.accumulators, strict=True))
+        by_part = dict(zip(config.parts, members.accumulators, strict=True))
         accumulators = tuple(by_part[part] for part in inner.parts)
         return Collection._make(inner, Members(inner.part_names, accumulators))
 
@@ -239,7 +239,7 @@ class Collection(
 
 def _member_difference(mine: Member, theirs: Member) -> str:
     if mine.kind is not theirs.kind:
-        return f"the kind differs ({mine.kind.__name__} and {theirs.kind.__name__})"
+        return f"the class differs ({mine.kind.__name__} and {theirs.kind.__name__})"
     if mine.options == theirs.options:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
     option, difference = mine.kind._difference(mine.options, theirs.options)

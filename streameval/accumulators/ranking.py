@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Held, Rows
+from streameval.accumulators.pending import BufferedState, Rows
 from streameval.accumulators.query_ids import check_new, open_places, read_ids
 from streameval.accumulators.ranked_rows import read_rows
 from streameval.configs.measures import DEFAULT_MEASURES
@@ -118,7 +118,7 @@ class RankingAccumulator(
 
     # complete queries of small batches are pending: ranking takes a millisecond of calls whatever
     # their number; the state is in parts
-    _held: Held[Any]
+    _contents: BufferedState[Any]
 
     def __init__(
         self,
@@ -245,15 +245,15 @@ class RankingAccumulator(
             return self
         if goes_on and rows.ids is None:
             raise InvalidInputError("is missing: queries that go on need ids", argument="query")
-        check_new(rows.ids, self._held.state.states, name="query", allow_open=goes_on)
+        check_new(rows.ids, self._contents.state.states, name="query", allow_open=goes_on)
         if goes_on:
             part = RankingState.of_open(queries_of(rows, self._config), self._config)
             return self._absorb(part.fitted(self._config))
         if on_queries is not None or not self._may_be_pending(rows):
             return self._absorb(_completed(rows, self._config, on_queries))
         # as numbers of queries rise within a block, they count them
-        held = self._held
-        first = held.rows.columns[0][-1] + 1 if held.used else 0
+        buffered = self._contents
+        first = buffered.rows.columns[0][-1] + 1 if buffered.used else 0
         query = np.repeat(np.arange(first, first + len(rows)), rows.sizes)
         return self._append(Rows((query, rows.relevance, rows.score)))
 
@@ -304,11 +304,11 @@ class RankingAccumulator(
         state = self._state_type(self._config).zero(self._config)
         for block in judged_rows(run, qrels):
             rows = read_rows(**block, mask=None, num_relevant=None, config=self._config)
-            check_new(rows.ids, self._held.state.states, name="run")
+            check_new(rows.ids, self._contents.state.states, name="run")
             state = self._sum(state, _completed(rows, self._config, on_queries))
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
-            check_new(names, self._held.state.states, name="qrels")
+            check_new(names, self._contents.state.states, name="qrels")
             state = self._sum(state, _missed(names, self._config, on_queries))
         return self._absorb(state)
 
@@ -362,7 +362,7 @@ class RankingAccumulator(
             When a query is given twice, or is known to be counted.
         """
         names = read_ids(ids, name="ids")
-        check_new(names, self._held.state.states, name="ids")
+        check_new(names, self._contents.state.states, name="ids")
         return self._absorb(_missed(names, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
@@ -382,19 +382,19 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        parts: Any = self._counted(self._held)
+        parts: Any = self._counted(self._contents)
         state: RankingState = parts.summed(self._config)
         return state
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
-        self._held = Held.of(Parts((state,)))
+        self._contents = BufferedState.of(Parts((state,)))
 
     @property
     def _total(self) -> FixedPoint:
-        held = self._held.fixed()
-        total: FixedPoint = held.state.n
-        return total + FixedPoint(np.array(_n_queries(held.rows))) if held.used else total
+        buffered = self._contents.snapshot()
+        total: FixedPoint = buffered.state.n
+        return total + FixedPoint(np.array(_n_queries(buffered.rows))) if buffered.used else total
 
     def _may_be_pending(self, rows: Documents) -> bool:
         """Tell whether a batch of complete queries is so small and usual that it cannot fail."""
@@ -416,11 +416,11 @@ class RankingAccumulator(
         return self._sum_all(one._state for one in alike)
 
     def _absorb(self, batch: RankingState) -> Self:
-        held = self._held
-        parts = held.state.with_batch(batch, self._config)
-        spare = held.spare - int(batch.n.whole)
+        buffered = self._contents
+        parts = buffered.state.with_batch(batch, self._config)
+        spare = buffered.spare - int(batch.n.whole)
         if spare >= 0:
-            self._held = Held(parts, held.block, held.used, spare)
+            self._contents = BufferedState(parts, buffered.block, buffered.used, spare)
         else:
             self._state = self._sum(self._state, batch)
         return self
