@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self, final
@@ -24,7 +25,7 @@ from streameval.states.column import Column
 from streameval.states.queries import MAX_ROWS, Gained, Queries, Ranked
 from streameval.states.state import State, check_numbers
 
-__all__ = ["ABSENT", "QueryValues", "RankingState"]
+__all__ = ["ABSENT", "QueryValues", "RankingParts", "RankingState", "added"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
@@ -294,6 +295,51 @@ class RankingState(State):
     def check(self, config: RankingConfig) -> None:
         """Check every number, and that the parts are consistent."""
         _check(self, config)
+
+
+def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
+    """Add two states, and drop the rows of open queries that no measure needs."""
+    total = a + b
+    return total.fitted(config) if len(a.ids) and len(b.ids) else total
+
+
+@attrs.frozen(eq=False)
+class RankingParts:
+    """One or more states of falling size that add up to a ranking state.
+
+    A small batch is not added to the whole state, so a row is added about log2(n) times, and only
+    the few updates that close a gap take time proportional to all rows.
+    """
+
+    states: tuple[RankingState, ...]
+
+    @property
+    def n(self) -> FixedPoint:
+        """The number of complete queries."""
+        return sum((part.n for part in self.states), start=FixedPoint(np.array(0)))
+
+    def summed(self, config: RankingConfig) -> RankingState:
+        """Add up all parts."""
+        return functools.reduce(lambda a, b: added(a, b, config), reversed(self.states))
+
+    def with_batch(self, batch: RankingState, config: RankingConfig) -> Self:
+        """Add a batch to the parts that are not much larger than it.
+
+        The caller has checked the ids: an addition is only deferred if it cannot fail.
+        """
+        total = [*self.states, batch]
+        may_defer = batch.size > 0 and _cannot_fail(total, config)
+        while len(total) > 1 and (not may_defer or total[-2].size <= 2 * total[-1].size):
+            last = total.pop()
+            total[-1] = added(total[-1], last, config)
+        return type(self)(tuple(total))
+
+
+def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:
+    if config.keeps_documents or config.max_open_queries is not None:
+        return False
+    is_declared = any((part.declared.values >= 0).any() for part in parts)
+    return not is_declared and sum(part.largest for part in parts) <= MAX_ROWS
 
 
 def _joined_ids(a: RankingState, b: RankingState) -> tuple[Column, Column]:

@@ -17,7 +17,6 @@ from streameval.states.queries import MAX_ROWS
 MODULES = [
     "accumulators.ranking",
     "accumulators.ranked_rows",
-    "accumulators.query_ids",
     "inputs.judged_runs",
     "exact.row_order",
     "configs.measures",
@@ -26,7 +25,6 @@ MODULES = [
     "configs.presets",
     "states.queries",
     "states.ranking",
-    "states.ranking_parts",
     "metrics.ranks",
     "metrics.rank_measures",
     "metrics.cascades",
