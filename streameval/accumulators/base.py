@@ -52,7 +52,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         The name in the bytes; by default that of the class.
     """
 
-    __slots__ = ("_config", "_contents")
+    __slots__ = ("_config", "_held")
 
     type_id: ClassVar[int]
     type_name: ClassVar[str]
@@ -60,7 +60,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
     _config: ConfigT
-    _contents: Any
+    _held: Any
 
     def __init_subclass__(
         cls,
@@ -101,13 +101,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @property
     def _state(self) -> StateT:
         """The state of everything counted; pending rows are counted here, which nobody can see."""
-        state: StateT = self._contents
+        state: StateT = self._held
         return state
 
     @_state.setter
     def _state(self, state: StateT) -> None:
         """Replace the state and drop pending rows."""
-        self._contents = state
+        self._held = state
 
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:  # noqa: ARG003
@@ -309,7 +309,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         updated after that: the fork, or this one if the fork is dropped.
         """
         made = type(self).__new__(type(self))
-        made._config, made._contents = self._config, self._contents
+        made._config, made._held = self._config, self._held
         return made
 
     def _absorb(self, batch: StateT) -> Self:

@@ -24,7 +24,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     __slots__ = ()
 
-    _contents: BufferedState[StateT]
+    _held: BufferedState[StateT]
     _order: ClassVar[Literal["C", "F"]] = "C"
     """The memory order of columns with several entries per row."""
 
@@ -42,19 +42,19 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        return self._counted(self._contents)
+        return self._counted(self._held)
 
     @_state.setter
     def _state(self, state: StateT) -> None:
-        self._contents = BufferedState.of(state)
+        self._held = BufferedState.of(state)
 
     @property
     def _total(self) -> FixedPoint:
-        return self._contents.n
+        return self._held.n
 
     def _fork(self) -> Self:
         made = super()._fork()
-        made._contents = self._contents.snapshot()
+        made._held = self._held.snapshot()
         return made
 
     def _counted(self, buffered: BufferedState[StateT]) -> StateT:
@@ -63,7 +63,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     def _append(self, rows: Rows) -> Self:
         """Buffer a batch of checked rows; a large one is counted at once."""
-        self._contents = self._appended(self._contents, rows)
+        self._held = self._appended(self._held, rows)
         return self
 
     def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
@@ -91,7 +91,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count the pending rows of all together: a few cost as much as thousands."""
-        buffered: list[BufferedState[StateT]] = [one._contents for one in alike]
+        buffered: list[BufferedState[StateT]] = [one._held for one in alike]
         size = max(one.block.capacity for one in buffered)
         pending = map(self._count, pending_rows(buffered, size))
         return self._sum_all(chain([one.state for one in buffered], pending))

@@ -167,7 +167,7 @@ class ConfusionAccumulator(
         if not are_arrays:
             y_true = as_labels_or_scores(y_true, name="y_true")
             y_pred = as_labels_or_scores(y_pred, name="y_pred")
-        buffered = self._contents
+        buffered = self._held
         block = buffered.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
             # what `_written` does, in less time: most updates end here
@@ -180,7 +180,7 @@ class ConfusionAccumulator(
             later = self._written(buffered, y_true, y_pred, sample_weight)
         later = later or self._next_written(buffered, y_true, y_pred, sample_weight)
         if later is not None:
-            self._contents = later
+            self._held = later
             return self
         if are_arrays:  # nobody has looked at their dtypes so far
             y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
@@ -278,7 +278,7 @@ class ConfusionAccumulator(
         truth, prediction, weights = _read_observed(y_true, y_pred, sample_weight, self._config)
         if not len(truth):
             return self
-        buffered, is_text = self._contents, truth.dtype == object
+        buffered, is_text = self._held, truth.dtype == object
         dictionary = buffered.block.dictionary or Dictionary(
             cast("MetCounts", buffered.state).labels
         )
@@ -295,7 +295,7 @@ class ConfusionAccumulator(
             if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._contents = BufferedState.of(self._counted(buffered))
+        self._held = BufferedState.of(self._counted(buffered))
         observed, codes = meet(labels)
         truth, prediction = np.split(codes, 2)
         snapshot = None if weights is None else FixedPoint.of_numbers(weights)

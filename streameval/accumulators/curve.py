@@ -142,11 +142,11 @@ class PRCurveSketch(
             y_true, y_score, sample_weight = given.values()
         batch = read_scored(y_true, y_score, sample_weight, self._config)
         try:
-            self._contents = self._with_batch(self._contents, batch)
+            self._held = self._with_batch(self._held, batch)
         except IncompatibleStateError:
             raise InvalidInputError(
                 f"must hold two labels, {self._config.pos_label!r} and "
-                f"{self._contents.state.negative_label[0]!r} as before, "
+                f"{self._held.state.negative_label[0]!r} as before, "
                 f"got {batch.negative_label[0]!r} too",
                 argument="y_true",
             ) from None
@@ -160,7 +160,7 @@ class PRCurveSketch(
         Curve, or ClassCurves with `classes`
             Frozen: later updates do not change it.
         """
-        buffered, labels = self._contents, self._config.labels
+        buffered, labels = self._held, self._config.labels
         tables, skipped = tuple(self._tables(buffered)), buffered.state.skipped
         if self._config.classes is not None:
             return ClassCurves.of(buffered.n, labels, tables, skipped)
@@ -242,10 +242,10 @@ class PRCurveSketch(
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
     def _fold(self, alike: Sequence[Self]) -> None:
-        buffered = self._contents
+        buffered = self._held
         for other in alike[1:]:
-            buffered = self._joined(buffered, other._contents)
-        self._contents = buffered
+            buffered = self._joined(buffered, other._held)
+        self._held = buffered
 
     def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
         first: Self = alike[0].copy()  # with a block of its own

@@ -113,7 +113,7 @@ class GroupedAUC(
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_score, group, optional=(sample_weight,))
-        dictionary = self._contents.block.dictionary
+        dictionary = self._held.block.dictionary
         if dictionary is None or len(dictionary) > _MAX_TEXTS:
             dictionary = Dictionary()
         rows = read_grouped(**given, config=self._config, dictionary=dictionary)

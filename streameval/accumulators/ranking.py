@@ -116,7 +116,7 @@ class RankingAccumulator(
 
     # complete queries of small batches stay pending: a call of `evaluate` takes a millisecond for
     # any number of them; the state is kept in parts
-    _contents: BufferedState[Any]
+    _held: BufferedState[Any]
 
     def __init__(
         self,
@@ -243,14 +243,14 @@ class RankingAccumulator(
             return self
         if goes_on and rows.ids is None:
             raise InvalidInputError("is missing: queries that go on need ids", argument="query")
-        check_new(rows.ids, self._contents.state.states, name="query", allow_open=goes_on)
+        check_new(rows.ids, self._held.state.states, name="query", allow_open=goes_on)
         if goes_on:
             part = RankingState.of_open(queries_of(rows, self._config), self._config)
             return self._absorb(part.fitted(self._config))
         if on_queries is not None or not self._may_be_pending(rows):
             return self._absorb(_completed(rows, self._config, on_queries))
         # query numbers rise by one within a block, so its ends give the number of queries
-        buffered = self._contents
+        buffered = self._held
         first = buffered.rows.columns[0][-1] + 1 if buffered.used else 0
         query = np.repeat(np.arange(first, first + len(rows)), rows.sizes)
         return self._append(Rows((query, rows.relevance, rows.score)))
@@ -302,11 +302,11 @@ class RankingAccumulator(
         state = self._state_type(self._config).zero(self._config)
         for block in judged_rows(run, qrels):
             rows = read_rows(**block, mask=None, num_relevant=None, config=self._config)
-            check_new(rows.ids, self._contents.state.states, name="run")
+            check_new(rows.ids, self._held.state.states, name="run")
             state = self._sum(state, _completed(rows, self._config, on_queries))
         if counts_missing:
             names = read_ids(missing_queries(run, qrels), name="qrels")
-            check_new(names, self._contents.state.states, name="qrels")
+            check_new(names, self._held.state.states, name="qrels")
             state = self._sum(state, _missed(names, self._config, on_queries))
         return self._absorb(state)
 
@@ -360,7 +360,7 @@ class RankingAccumulator(
             When a query is given twice, or is known to be counted.
         """
         names = read_ids(ids, name="ids")
-        check_new(names, self._contents.state.states, name="ids")
+        check_new(names, self._held.state.states, name="ids")
         return self._absorb(_missed(names, self._config, on_queries))
 
     def compute(self, empty: Policy | None = None, missing: Policy | None = None) -> Ranking:
@@ -380,17 +380,17 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        parts: Any = self._counted(self._contents)
+        parts: Any = self._counted(self._held)
         state: RankingState = parts.summed(self._config)
         return state
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
-        self._contents = BufferedState.of(RankingParts((state,)))
+        self._held = BufferedState.of(RankingParts((state,)))
 
     @property
     def _total(self) -> FixedPoint:
-        buffered = self._contents.snapshot()
+        buffered = self._held.snapshot()
         total: FixedPoint = buffered.state.n
         return total + FixedPoint(np.array(_n_queries(buffered.rows))) if buffered.used else total
 
@@ -414,11 +414,11 @@ class RankingAccumulator(
         return self._sum_all(one._state for one in alike)
 
     def _absorb(self, batch: RankingState) -> Self:
-        buffered = self._contents
+        buffered = self._held
         parts = buffered.state.with_batch(batch, self._config)
         spare = buffered.spare - int(batch.n.whole)
         if spare >= 0:
-            self._contents = BufferedState(parts, buffered.block, buffered.used, spare)
+            self._held = BufferedState(parts, buffered.block, buffered.used, spare)
         else:
             self._state = self._sum(self._state, batch)
         return self

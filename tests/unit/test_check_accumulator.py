@@ -214,7 +214,7 @@ def same_object(self: Any) -> Any:
 
 
 def forgetful(self: Any) -> Any:
-    held = getattr(self, "_contents", Sound.zero(None))
+    held = getattr(self, "_held", Sound.zero(None))
     self._state = attrs.evolve(held, above=FixedPoint.zeros(()), top=0.0)
     return self
 

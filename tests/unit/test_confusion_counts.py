@@ -730,5 +730,5 @@ def test_refused_labels_are_not_kept() -> None:
         labels = np.arange(start, start + 8_000)
         with pytest.raises(se.InvalidInputError, match="4096"):
             accumulator.update(labels, labels)
-    assert accumulator._contents.block.dictionary is None
+    assert accumulator._held.block.dictionary is None
     assert accumulator == se.ConfusionAccumulator("auto").update([1], [1])

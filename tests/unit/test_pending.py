@@ -96,22 +96,22 @@ def test_batches_of_any_size_give_the_bytes_of_one(
 @pytest.mark.parametrize("weight", [None, np.full(32, 2), np.full(32, 0.25)])
 def test_small_batches_are_pending(case: Case, weight: Any) -> None:
     accumulator = case.of(0, 32, sample_weight=weight)
-    zero = accumulator._contents.state
+    zero = accumulator._held.state
     accumulator.update(*case.batch(32, 64), sample_weight=weight)
-    assert accumulator._contents.state is zero
-    assert accumulator._contents.used == 64
+    assert accumulator._held.state is zero
+    assert accumulator._held.used == 64
 
 
 @every_case
 def test_reading_leaves_pending_rows_as_they_are(case: Case) -> None:
     accumulator = case.of(0, 32)
-    buffered = accumulator._contents
+    buffered = accumulator._held
     accumulator.to_bytes()
     accumulator.compute()
     se.merge([accumulator, accumulator])
     assert accumulator == accumulator.copy()
     assert accumulator.n == 32
-    assert accumulator._contents is buffered
+    assert accumulator._held is buffered
 
 
 @every_case
@@ -190,7 +190,7 @@ def test_weights_that_no_block_can_hold_are_counted_at_once(case: Case, weight: 
 def test_a_block_holds_few_numbers_however_wide_the_rows() -> None:
     wide = se.CalibrationAccumulator(classes=2**14)
     wide.update([0], np.eye(1, 2**14)).update([0], np.eye(1, 2**14))
-    assert sum(column.nbytes for column in wide._contents.block.columns) <= 2**20
+    assert sum(column.nbytes for column in wide._held.block.columns) <= 2**20
 
 
 def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
@@ -208,7 +208,7 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
     accumulator = CASES[name].of(0, 40)
-    buffered = accumulator._contents
+    buffered = accumulator._held
     counted = accumulator._sum(buffered.state, accumulator._count(buffered.rows))
     assert buffered.used == 40
     assert counted == accumulator._state

@@ -72,7 +72,7 @@ def test_reading_changes_nothing_that_is_pending() -> None:
         read.update(*batch)
         unread.update(*batch)
         read.compute()
-        assert read._contents.used == unread._contents.used
+        assert read._held.used == unread._held.used
     assert read == unread
     assert read.copy() == unread
 
@@ -170,7 +170,7 @@ def test_scores_that_are_nan_rank_last_whatever_their_type() -> None:
 def test_queries_stay_pending_when_others_are_counted_at_once(later: str) -> None:
     accumulator = se.RankingAccumulator("map").update([[1, 0]], [[0.25, 0.5]])
     accumulator.update([0, 1], [0.5, 0.25], query=["a", "a"], partial=later == "partial")
-    assert accumulator._contents.used == 2
+    assert accumulator._held.used == 2
     assert accumulator.close().n == 2
     assert accumulator.compute().map == 0.5
 

@@ -126,7 +126,7 @@ def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:
     sketch, sizes = se.PRCurveSketch(budget), []
     for score in scores:
         sketch.update(np.array([0]), np.array([score]))
-        sizes.append(len(sketch._contents.state.lo))
+        sizes.append(len(sketch._held.state.lo))
     assert len(sketch._state.lo) == len(set(scores))
     return sizes
 
@@ -158,13 +158,13 @@ def test_scores_that_come_again_are_not_pending_longer() -> None:
 def test_a_large_batch_of_distinct_scores_is_pending_too(n_rows: int, waits: bool) -> None:
     scores = np.arange(n_rows) / n_rows
     sketch = se.PRCurveSketch(None).update(np.zeros(n_rows, dtype=int), scores)
-    assert (sketch._contents.used == n_rows) == waits
+    assert (sketch._held.used == n_rows) == waits
     sketch.update([1], [0.5], sample_weight=[0.5])
-    assert sketch._contents.used == 1 or n_rows == 7
+    assert sketch._held.used == 1 or n_rows == 7
     assert sketch.n == n_rows + 0.5
     weighted = se.PRCurveSketch(None)
     weighted.update(np.zeros(n_rows, dtype=int), scores, sample_weight=np.full(n_rows, 2))
-    assert (weighted._contents.used == n_rows) == (n_rows == 7)
+    assert (weighted._held.used == n_rows) == (n_rows == 7)
 
 
 def test_rows_that_were_read_are_not_counted_again() -> None:
@@ -172,7 +172,7 @@ def test_rows_that_were_read_are_not_counted_again() -> None:
     assert sketch._state is sketch._state
     read = sketch._state
     sketch.update([0], [0.5])
-    assert sketch._contents.state is read
+    assert sketch._held.state is read
     assert sketch == se.PRCurveSketch(4).update([0, 1, 1, 0], [0.25, 0.5, 0.75, 0.5])
 
 
@@ -200,7 +200,7 @@ def test_a_budget_bounds_what_reading_keeps() -> None:
     for budget in (None, 4):
         sketch = se.PRCurveSketch(budget).update([0, 1], [0.25, 0.5])
         sketch.to_bytes()
-        assert (sketch._contents.read is None) == (budget is None)
+        assert (sketch._held.read is None) == (budget is None)
 
 
 LITTLE = np.arange(100) // 4 / 25
@@ -229,7 +229,7 @@ def test_little_is_merged_as_rows(case: str, classes: int | None) -> None:
     mine = se.PRCurveSketch(budget, classes=classes).update(labels[:9], scores[:9] / 3)
     together = mine.copy().update(labels, scores, sample_weight=weights)
     before = other.to_bytes()
-    joined = mine._joined(mine._contents, other._contents)
+    joined = mine._joined(mine._held, other._held)
     assert (joined.used > 0) == waits
     assert mine + other == together
     assert other + mine == together
