@@ -46,6 +46,8 @@ from streameval.states.confusion import (
 
 __all__ = ["ConfusionAccumulator"]
 
+Buffered = BufferedState[ConfusionCounts]
+
 Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
@@ -167,18 +169,18 @@ class ConfusionAccumulator(
         if not are_arrays:
             y_true = as_labels_or_scores(y_true, name="y_true")
             y_pred = as_labels_or_scores(y_pred, name="y_pred")
-        buffered = self._held
-        block = buffered.block
+        held = self._held
+        block = held.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
             # what `_written` does, in less time: most updates end here
-            end = block.read(y_true, y_pred, buffered.used)
+            end = block.read(y_true, y_pred, held.used)
             if end:
-                buffered.used = end
+                held.used = end
                 return self
             later = None
         else:
-            later = self._written(buffered, y_true, y_pred, sample_weight)
-        later = later or self._next_written(buffered, y_true, y_pred, sample_weight)
+            later = self._written(held, y_true, y_pred, sample_weight)
+        later = later or self._next_written(held, y_true, y_pred, sample_weight)
         if later is not None:
             self._held = later
             return self
@@ -197,14 +199,10 @@ class ConfusionAccumulator(
         return Confusion(LabelCounts.of(self._config, self._state))
 
     def _written(
-        self,
-        buffered: BufferedState[ConfusionCounts],
-        y_true: Array,
-        y_pred: Array,
-        sample_weight: Any,
-    ) -> BufferedState[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch behind the rows in use by the fast path; None if that cannot be."""
-        block, used, spare = buffered.block, buffered.used, buffered.spare
+        block, used, spare = held.block, held.used, held.spare
         if type(block) is not CodeBlock:
             return None
         end = block.read(y_true, y_pred, used)
@@ -216,47 +214,37 @@ class ConfusionAccumulator(
             return None
         if weights is not None or block.weights is not None:
             block.put_weights(used, end, weights)
-        return BufferedState(buffered.state, block, end, spare - needed)
+        return BufferedState(held.state, block, end, spare - needed)
 
     def _next_written(
-        self,
-        buffered: BufferedState[ConfusionCounts],
-        y_true: Array,
-        y_pred: Array,
-        sample_weight: Any,
-    ) -> BufferedState[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch into an empty block, or count a large one; None if it is unusual."""
-        block = buffered.block if type(buffered.block) is CodeBlock else None
+        block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
         if reader is None or not reader.fits(y_true, y_pred):
             return None
         rows = len(y_true)
         if rows > reader.capacity // 2 and sample_weight is None:
-            return self._counted_large(buffered, y_true, y_pred, reader)
-        has_capacity = block is not None and buffered.used + rows <= block.capacity
+            return self._counted_large(held, y_true, y_pred, reader)
+        has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
             return None
-        empty: BufferedState[ConfusionCounts] = BufferedState.of(
-            self._counted(buffered), CodeBlock.of(reader)
-        )
+        empty: Buffered = BufferedState.of(self._counted(held), CodeBlock.of(reader))
         return self._written(empty, y_true, y_pred, sample_weight)
 
     def _counted_large(
-        self,
-        buffered: BufferedState[ConfusionCounts],
-        y_true: Array,
-        y_pred: Array,
-        reader: FastReader,
-    ) -> BufferedState[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, reader: FastReader
+    ) -> Buffered | None:
         """Count a large batch beside the pending rows; None if it is unusual."""
-        if type(buffered.block) is not CodeBlock:
-            buffered = BufferedState.of(self._counted(buffered), CodeBlock.of(reader))
-        block, rows = cast("CodeBlock", buffered.block), len(y_true)
-        tally = block.tally(y_true, y_pred) if rows <= buffered.spare else None
+        if type(held.block) is not CodeBlock:
+            held = BufferedState.of(self._counted(held), CodeBlock.of(reader))
+        block, rows = cast("CodeBlock", held.block), len(y_true)
+        tally = block.tally(y_true, y_pred) if rows <= held.spare else None
         if tally is None:
             return None
-        state = cast("MatrixCounts | MultilabelCounts", buffered.state).with_tally(tally, rows)
-        return BufferedState(state, block, buffered.used, buffered.spare - rows)
+        state = cast("MatrixCounts | MultilabelCounts", held.state).with_tally(tally, rows)
+        return BufferedState(state, block, held.used, held.spare - rows)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         if are_empty(y_true, y_pred):
@@ -278,10 +266,8 @@ class ConfusionAccumulator(
         truth, prediction, weights = _read_observed(y_true, y_pred, sample_weight, self._config)
         if not len(truth):
             return self
-        buffered, is_text = self._held, truth.dtype == object
-        dictionary = buffered.block.dictionary or Dictionary(
-            cast("MetCounts", buffered.state).labels
-        )
+        held, is_text = self._held, truth.dtype == object
+        dictionary = held.block.dictionary or Dictionary(cast("MetCounts", held.state).labels)
         if len(dictionary) and dictionary.are_texts != is_text:
             raise InvalidInputError(
                 "and ",
@@ -295,11 +281,11 @@ class ConfusionAccumulator(
             if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._held = BufferedState.of(self._counted(buffered))
+        self._held = BufferedState.of(self._counted(held))
         observed, codes = meet(labels)
         truth, prediction = np.split(codes, 2)
-        snapshot = None if weights is None else FixedPoint.of_numbers(weights)
-        return self._absorb(MetCounts.of(observed, truth, prediction, snapshot))
+        fixed = None if weights is None else FixedPoint.of_numbers(weights)
+        return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
         config, weights, (truth, prediction) = self._config, rows.fixed_weights, rows.columns

@@ -22,6 +22,8 @@ from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["PRCurveSketch"]
 
+Buffered = BufferedState[ScoreTables]
+
 _ENTRIES = 2**18  # float64 scores of all curves: this many are worth a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
@@ -166,7 +168,7 @@ class PRCurveSketch(
             return ClassCurves.of(buffered.n, labels, tables, skipped)
         return Curve(tables[0], skipped)
 
-    def _tables(self, buffered: BufferedState[ScoreTables]) -> Iterator[CellTable]:
+    def _tables(self, buffered: Buffered) -> Iterator[CellTable]:
         """Yield the table of each curve: of rows, if there are only these and they fit."""
         scale, budget = self._config.scores, self._config.budget
         fits = budget is None or buffered.used <= budget
@@ -184,7 +186,7 @@ class PRCurveSketch(
         scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
         return state.with_rows(scored).fitted(self._config.budget)
 
-    def _counted(self, buffered: BufferedState[ScoreTables]) -> ScoreTables:
+    def _counted(self, buffered: Buffered) -> ScoreTables:
         """Count the pending rows; with a budget, the state is cached."""
         known = buffered.read
         if known is None:
@@ -193,9 +195,7 @@ class PRCurveSketch(
                 buffered.read = known  # two readers at once would find the same
         return known
 
-    def _with_batch(
-        self, buffered: BufferedState[ScoreTables], batch: ScoredBatch
-    ) -> BufferedState[ScoreTables]:
+    def _with_batch(self, buffered: Buffered, batch: ScoredBatch) -> Buffered:
         """Add a batch, with its skipped rows and the label of its negatives."""
         if buffered.read is not None:
             buffered = BufferedState.of(buffered.read)
@@ -203,23 +203,20 @@ class PRCurveSketch(
             state = buffered.state.noting(batch.skipped, batch.negative_label)
             buffered = BufferedState(state, buffered.block, buffered.used, buffered.spare)
         if batch.rows.weights is not None and self._is_large_block(buffered):
-            buffered = BufferedState.of(
-                self._counted(buffered)
-            )  # weights for all its rows would take too much
+            # weights for all rows of the block would take too much memory
+            buffered = BufferedState.of(self._counted(buffered))
         return self._appended(buffered, batch.rows)
 
-    def _is_large_block(self, buffered: BufferedState[ScoreTables]) -> bool:
+    def _is_large_block(self, buffered: Buffered) -> bool:
         """Check whether the block has the largest size, for rows that are kept without cells."""
         size = buffered.block.capacity * self._config.n_curves
         return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
 
-    def _with_new_block(
-        self, buffered: BufferedState[ScoreTables], rows: Rows
-    ) -> BufferedState[ScoreTables]:
+    def _with_new_block(self, buffered: Buffered, rows: Rows) -> Buffered:
         if not self._can_stay_rows(buffered, rows):
             return super()._with_new_block(buffered, rows)
         block = Block.like(rows, _MAX_ENTRIES // self._config.n_curves, order=self._order)
-        empty: BufferedState[ScoreTables] = BufferedState.of(buffered.state, block)
+        empty: Buffered = BufferedState.of(buffered.state, block)
         return empty.extended(buffered.rows, 0) if buffered.used else empty
 
     def _capacity(self, state: ScoreTables, rows: Rows) -> int:
@@ -227,7 +224,7 @@ class PRCurveSketch(
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
         return max(entries // self._config.n_curves, _MIN_ROWS)
 
-    def _can_stay_rows(self, buffered: BufferedState[ScoreTables], rows: Rows) -> bool:
+    def _can_stay_rows(self, buffered: Buffered, rows: Rows) -> bool:
         """Check whether all rows so far and these may stay pending in a block of the largest size.
 
         If most scores are distinct, a cell takes at least three times the memory of a row, and
@@ -252,9 +249,7 @@ class PRCurveSketch(
         first._fold([first, *alike[1:]])
         return first._state
 
-    def _joined(
-        self, buffered: BufferedState[ScoreTables], other: BufferedState[ScoreTables]
-    ) -> BufferedState[ScoreTables]:
+    def _joined(self, buffered: Buffered, other: Buffered) -> Buffered:
         """Add the contents of another accumulator: as rows if they are few, else by a join."""
         rows = self._as_rows(other, max(len(buffered.state.lo), _FEW_ROWS))
         if rows is None:
@@ -263,7 +258,7 @@ class PRCurveSketch(
         state = other.state
         return self._with_batch(buffered, ScoredBatch(rows, state.skipped, state.negative_label))
 
-    def _as_rows(self, buffered: BufferedState[ScoreTables], limit: int) -> Rows | None:
+    def _as_rows(self, buffered: Buffered, limit: int) -> Rows | None:
         """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
         if not len(buffered.state.lo):
             return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_curves).rows
@@ -271,7 +266,7 @@ class PRCurveSketch(
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
 
-def _has_only_unweighted_rows(buffered: BufferedState[ScoreTables]) -> bool:
+def _has_only_unweighted_rows(buffered: Buffered) -> bool:
     """Check whether there are only pending rows without weights."""
     return buffered.block.weights is None and not len(buffered.state.lo)
 

@@ -101,13 +101,7 @@ def _shape(levels: Array, scores: Array, query: Any, config: RankingConfig) -> t
             f", got {shape_text(levels)}",
             argument="relevance",
         )
-    if scores.shape != levels.shape:
-        raise InvalidInputError(
-            "must have the shape of ",
-            Named("relevance"),
-            f", {levels.shape}, got {shape_text(scores)}",
-            argument="score",
-        )
+    _check_shape(scores, levels.shape, "score")
     if query is None and levels.ndim == 1 and len(levels):
         raise InvalidInputError(
             "is missing: pass the query of each row, or arrays of shape (queries, candidates)",
@@ -201,6 +195,11 @@ def _with_documents(
 
 def _flags(value: Any, shape: tuple[int, ...], name: str) -> Mask:
     array = as_array(value, name=name)
+    _check_shape(array, shape, name)
+    return array if array.dtype == bool else present(as_labels(array, name=name), name=name)
+
+
+def _check_shape(array: Array, shape: tuple[int, ...], name: str) -> None:
     if array.shape != shape:
         raise InvalidInputError(
             "must have the shape of ",
@@ -208,7 +207,6 @@ def _flags(value: Any, shape: tuple[int, ...], name: str) -> Mask:
             f", {shape}, got {shape_text(array)}",
             argument=name,
         )
-    return array if array.dtype == bool else present(as_labels(array, name=name), name=name)
 
 
 def _relevances(array: Array, real: Mask | None, config: RankingConfig) -> Array:
@@ -255,20 +253,17 @@ def _checked(relevance: Floats, config: RankingConfig) -> Floats:
             )
         relevance = np.where(negative, np.nan, relevance)
     if config.gain == "exp2" and config.uses_gains:
-        wrong = (relevance != np.floor(relevance)) & ~np.isnan(relevance)
-        _refuse(
-            wrong | (relevance > _MAX_POWER),
-            relevance,
-            "must be whole and at most 62 for ",
-            Named("gain", '"exp2"'),
-        )
+        rule = ("must be whole and at most 62 for ", Named("gain", '"exp2"'))
+        _check_whole(relevance, _MAX_POWER, *rule)
     limit = config.most_grade
     if limit < np.inf:
-        wrong = (relevance != np.floor(relevance)) & ~np.isnan(relevance)
-        _refuse(
-            wrong | (relevance > limit), relevance, f"must be whole and at most {limit:g} for err"
-        )
+        _check_whole(relevance, limit, f"must be whole and at most {limit:g} for err")
     return relevance + 0.0
+
+
+def _check_whole(relevance: Floats, limit: float, *rule: object) -> None:
+    wrong = (relevance != np.floor(relevance)) & ~np.isnan(relevance)
+    _refuse(wrong | (relevance > limit), relevance, *rule)
 
 
 def _refuse(wrong: Mask, array: Floats, *rule: object) -> None:
@@ -295,13 +290,7 @@ def _scores(array: Array, is_retrieved: Mask | None, config: RankingConfig) -> A
 
 def _documents(value: Any, shape: tuple[int, ...]) -> Array:
     labels = as_labels(value, name="doc")
-    if labels.shape != shape:
-        raise InvalidInputError(
-            "must have the shape of ",
-            Named("relevance"),
-            f", {shape}, got {shape_text(labels)}",
-            argument="doc",
-        )
+    _check_shape(labels, shape, "doc")
     return labels
 
 

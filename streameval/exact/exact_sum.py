@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 from typing import Self
 
@@ -9,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ExactSum", "exact_product"]
+__all__ = ["ExactSum", "added_sums", "exact_product"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -62,6 +63,11 @@ class ExactSum:
     def __float__(self) -> float:
         """Round to the nearest float64; beyond its range raises OverflowError."""
         return self.units / (1 << _SCALE)  # Python rounds a ratio of integers correctly
+
+
+def added_sums(a: tuple[ExactSum, ...], b: tuple[ExactSum, ...]) -> tuple[ExactSum, ...]:
+    """Add sums pair by pair."""
+    return tuple(map(operator.add, a, b))
 
 
 def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -109,8 +109,12 @@ class FixedPoint:
 
     def __getitem__(self, key: Any) -> FixedPoint:
         """Index as NumPy does."""
-        fraction = None if self.fraction is None else np.asarray(self.fraction[key])
-        return FixedPoint(np.asarray(self.whole[key]), fraction)
+        return self._mapped(lambda part: np.asarray(part[key]))
+
+    def _mapped(self, function: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+        """Apply a function that moves numbers, or sets them to 0, to both parts."""
+        fraction = None if self.fraction is None else function(self.fraction)
+        return FixedPoint(function(self.whole), fraction)
 
     def select(self, kept: npt.NDArray[np.bool_ | np.intp]) -> FixedPoint:
         """Keep some items; if all of them are whole, `fraction` becomes None."""
@@ -121,23 +125,19 @@ class FixedPoint:
 
     def repeat(self, times: int) -> FixedPoint:
         """Repeat each item of a vector."""
-        fraction = None if self.fraction is None else self.fraction.repeat(times)
-        return FixedPoint(self.whole.repeat(times), fraction)
+        return self._mapped(lambda part: part.repeat(times))
 
     def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
         """Replace the other items by 0."""
-        fraction = None if self.fraction is None else self.fraction * kept
-        return FixedPoint(self.whole * kept, fraction)
+        return self._mapped(lambda part: part * kept)
 
     def diagonal(self) -> FixedPoint:
         """Take the diagonal of a matrix."""
-        fraction = None if self.fraction is None else self.fraction.diagonal()
-        return FixedPoint(self.whole.diagonal(), fraction)
+        return self._mapped(lambda part: part.diagonal())
 
     def reshape(self, *shape: int) -> FixedPoint:
         """Change the shape."""
-        fraction = None if self.fraction is None else self.fraction.reshape(shape)
-        return FixedPoint(self.whole.reshape(shape), fraction)
+        return self._mapped(lambda part: part.reshape(shape))
 
     def __add__(self, other: FixedPoint) -> FixedPoint:
         """Add non-negative numbers; a total above 2**63 - 1 raises."""
@@ -193,12 +193,14 @@ class FixedPoint:
 
     def sum(self, axis: int | tuple[int, ...] | None = None) -> FixedPoint:
         """Add along axes; the caller guarantees that the total is at most 2**63 - 1."""
-        whole = np.asarray(np.add.reduce(self.whole, axis=axis))
+        return self._summed(lambda part: np.asarray(np.add.reduce(part, axis=axis)))
+
+    def _summed(self, add: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+        """Add up integer parts and both halves of fractions, and carry."""
         if self.fraction is None:
-            return FixedPoint(whole)
-        low = np.asarray((self.fraction & _HALF_MASK).sum(axis=axis))
-        high = np.asarray((self.fraction >> _HALF_BITS).sum(axis=axis))
-        return _carry(whole, high, low)
+            return FixedPoint(add(self.whole))
+        high, low = add(self.fraction >> _HALF_BITS), add(self.fraction & _HALF_MASK)
+        return _carry(add(self.whole), high, low)
 
     def sum_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
         """Add up the runs of a vector that begin at `starts`, the first of which is 0.
@@ -206,20 +208,11 @@ class FixedPoint:
         The caller guarantees that the total is at most 2**63 - 1, and that there are fewer than
         2**31 numbers.
         """
-        whole = np.add.reduceat(self.whole, starts)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low = np.add.reduceat(self.fraction & _HALF_MASK, starts)
-        high = np.add.reduceat(self.fraction >> _HALF_BITS, starts)
-        return _carry(whole, high, low)
+        return self._summed(lambda part: np.add.reduceat(part, starts))
 
     def cumsum(self) -> FixedPoint:
         """Add up the first 0, 1, 2, ... items of a vector; the limits are those of `sum_runs`."""
-        whole = _cumsum(self.whole)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low = _cumsum(self.fraction & _HALF_MASK)
-        return _carry(whole, _cumsum(self.fraction >> _HALF_BITS), low)
+        return self._summed(_cumsum)
 
     def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
         """Add the numbers into the cells of a new array.
@@ -235,18 +228,8 @@ class FixedPoint:
         """
         cells = FixedPoint.zeros(size)
         for part in _parts(len(index)):
-            cells += self[part]._scatter(index[part], size)
+            cells += self[part]._summed(functools.partial(_counted, index[part], size))
         return cells
-
-    def _scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
-        whole = np.zeros(size, dtype=np.int64)
-        np.add.at(whole, index, self.whole)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        np.add.at(low, index, self.fraction & _HALF_MASK)
-        np.add.at(high, index, self.fraction >> _HALF_BITS)
-        return _carry(whole, high, low)
 
     def total(self) -> FixedPoint:
         """Add up a vector; a total above 2**63 - 1 raises."""
@@ -323,6 +306,12 @@ class FixedPoint:
 
 def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
+
+
+def _counted(index: npt.NDArray[np.intp], size: int, values: Int64Array) -> Int64Array:
+    totals = np.zeros(size, dtype=np.int64)
+    np.add.at(totals, index, values)
+    return totals
 
 
 def _cumsum(values: Int64Array) -> Int64Array:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self, final
@@ -16,7 +17,7 @@ from streameval.configs.measures import Measure
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.cell_sums import cell_sums, single_sum
-from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import are_in_order
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
@@ -39,6 +40,8 @@ _MIN_LOG = Fraction(-1152, 100)  # below the logarithm of 1e-5
 _UNDERFLOW = Fraction(1, 2**1000)  # the error of the square of a tiny value
 _MAX_GAIN = Fraction(2**430)
 _NONE = np.zeros(0, dtype=np.int64)
+_COUNTS = ("n", "missing", "nothing", "empty")
+_SUMS = ("sums", "squares", "lows", "highs")
 
 
 @attrs.frozen(eq=False)
@@ -218,18 +221,10 @@ class RankingState(State):
     def __add__(self, other: Self) -> Self:
         """Add sums, and join the rows of open queries; `fitted` drops what no measure needs."""
         closed, values = _joined_ids(self, other)
-        sums: dict[str, Any] = {
-            "n": self.n + other.n,
-            "missing": self.missing + other.missing,
-            "nothing": self.nothing + other.nothing,
-            "empty": self.empty + other.empty,
-            "sums": _added(self.sums, other.sums),
-            "squares": _added(self.squares, other.squares),
-            "lows": _added(self.lows, other.lows),
-            "highs": _added(self.highs, other.highs),
-            "closed": closed,
-            "values": values,
-        }
+        sums: dict[str, Any] = {"closed": closed, "values": values}
+        for names, add in ((_COUNTS, operator.add), (_SUMS, added_sums)):
+            for name in names:
+                sums[name] = add(getattr(self, name), getattr(other, name))
         if not len(self.ids) or not len(other.ids):
             return attrs.evolve(self if len(self.ids) else other, **sums)
         _check_types(self.ids, other.ids)
@@ -267,8 +262,7 @@ class RankingState(State):
         return self._of_open(self.open.trimmed(config), **self._closed_fields())
 
     def _closed_fields(self) -> dict[str, Any]:
-        names = ("n", "missing", "nothing", "empty", "sums", "squares", "lows", "highs")
-        return {name: getattr(self, name) for name in (*names, "closed", "values")}
+        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, "closed", "values")}
 
     @classmethod
     def _of_open(cls, queries: Queries, **closed: Any) -> Self:
@@ -401,10 +395,6 @@ def _sums(parts: Iterable[Floats]) -> Sums:
     return tuple(single_sum([part], None) for part in parts)
 
 
-def _added(a: Sums, b: Sums) -> Sums:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
 def _count(number: int | np.integer[Any]) -> FixedPoint:
     return FixedPoint(np.array(number, dtype=np.int64))
 
@@ -423,7 +413,7 @@ def _check(state: RankingState, config: RankingConfig) -> None:
     require(state.empty.is_whole, "empty has a fraction")
     n = int(state.n.whole)
     require(int(state.nothing.whole) <= n and (state.empty.whole <= n).all(), "more empty than n")
-    for name in ("sums", "squares", "lows", "highs"):
+    for name in _SUMS:
         sums = getattr(state, name)
         require(len(sums) == measures and all(type(part) is ExactSum for part in sums), name)
     for index, item in enumerate(config.parsed):
