@@ -215,7 +215,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self._make(self._config, self._state)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether class, options and state are equal."""
+        """Compare class, options and state."""
         if not isinstance(other, Accumulator):
             return NotImplemented
         return (
@@ -262,7 +262,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return codec.to_state_dict(self.to_bytes())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Restore what `state_dict` returned, in place of what was counted.
+        """Restore what `state_dict` returned, which replaces what was counted.
 
         Raises
         ------

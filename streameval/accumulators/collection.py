@@ -159,7 +159,7 @@ class Collection(
         return iter(self._config.top_names)
 
     def __len__(self) -> int:
-        """Give the number of members."""
+        """Return the number of members."""
         return len(self._config.top_names)
 
     def __contains__(self, name: object) -> bool:

@@ -168,7 +168,7 @@ class SharedBatch:
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
-        """Tell a table from arrays."""
+        """Read a table, or arrays."""
         if y_pred is None:
             table = Table.of(y_true)
             if table is not None:

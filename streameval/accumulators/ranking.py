@@ -213,7 +213,7 @@ class RankingAccumulator(
             False for a judged document that was not returned: it counts as known, has no rank,
             and its score does not matter.
         num_relevant : array of shape (queries,), or mapping from query to number, optional
-            How many relevant documents there are, in place of rows with ``retrieved=False``.
+            The number of relevant documents, instead of rows with ``retrieved=False``.
         doc : array of the same shape, optional
             Document ids, integers or strings: none may occur twice in a query.
             ``ties="docid_desc"`` needs them.
@@ -369,7 +369,7 @@ class RankingAccumulator(
         Parameters
         ----------
         empty, missing : str or mapping, optional
-            As in the class, in place of what was chosen there; another word raises.
+            As in the class, instead of its options; another word raises.
 
         Returns
         -------

@@ -143,7 +143,7 @@ class Ratio(ClassMetric):
         return _combine(self.numerator, outcomes), _combine(self.denominator, outcomes)
 
     def slopes(self, outcomes: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 - constants
-        """Give the factors."""
+        """Return the factors."""
         return np.array(self.numerator)[:, None], np.array(self.denominator)[:, None]
 
 

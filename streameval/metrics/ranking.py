@@ -185,7 +185,7 @@ class _Sheet:
         return gain if item.kind == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
 
     def _err(self, item: Measure) -> Floats:
-        grade = _relevances(self.queries.ranked.grade)
+        grade = self.queries.ranked.relevance
         is_graded = grade >= 1.0
         power = np.ldexp(1.0, np.where(is_graded, grade, 0.0).astype(np.int64)) - 1.0
         stops = np.where(is_graded, power * 2.0**-item.number, 0.0)
@@ -250,7 +250,7 @@ class _Sheet:
 
     @cached_property
     def _gains(self) -> Floats:
-        return gains_of(_relevances(self.queries.ranked.grade), self.config)
+        return gains_of(self.queries.ranked.relevance, self.config)
 
     @cached_property
     def _spans(self) -> Spans:
@@ -361,9 +361,3 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
 def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
     zeros = np.zeros(len(denominator))
     return np.asarray(np.divide(numerator, denominator, out=zeros, where=denominator != 0))
-
-
-def _relevances(grades: npt.NDArray[np.uint64]) -> Floats:
-    """Compute the relevance of each grade; -inf for grade 0, which no measure uses."""
-    known = scores_of(np.maximum(grades, np.uint64(1)), "real")
-    return np.where(grades == 0, -np.inf, known)

@@ -174,7 +174,7 @@ class Table(Mapping[str, Metric]):
         self._rows = {row.name: row for row in rows}
 
     def __getitem__(self, name: str) -> Metric:
-        """Give the row of a metric."""
+        """Look up the row of a metric."""
         return self._rows[name]
 
     def __iter__(self) -> Iterator[str]:

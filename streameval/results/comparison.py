@@ -154,7 +154,7 @@ class Comparison(Mapping[str, Difference]):
     n_only_b: int
 
     def __getitem__(self, name: str) -> Difference:
-        """Give the difference in a measure."""
+        """Look up the difference in a measure."""
         return self._differences[measure(name).name]
 
     def __iter__(self) -> Iterator[str]:
@@ -162,7 +162,7 @@ class Comparison(Mapping[str, Difference]):
         return iter(self._differences)
 
     def __len__(self) -> int:
-        """Give the number of measures."""
+        """Return the number of measures."""
         return len(self._differences)
 
     def as_dict(self) -> dict[str, int | float]:

@@ -112,7 +112,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return iter(self._config.measures)
 
     def __len__(self) -> int:
-        """Give the number of measures."""
+        """Return the number of measures."""
         return len(self._config.measures)
 
     @property

@@ -20,7 +20,7 @@ from streameval.exact.row_order import (
     run_bounds,
     turned,
 )
-from streameval.exact.score_keys import keys_of
+from streameval.exact.score_keys import keys_of, scores_of
 from streameval.inputs.labels import canonical_label, distinct
 
 __all__ = ["MAX_ROWS", "Gained", "Queries", "Ranked", "check_documents", "counts_of", "runs_above"]
@@ -53,7 +53,7 @@ class _Cells:
     """The columns that add up when equal cells are joined."""
 
     def __len__(self) -> int:
-        """Give the number of cells."""
+        """Return the number of cells."""
         return len(self.query)
 
     @property
@@ -166,6 +166,12 @@ class Ranked(_Cells):
         (query, above, size, code), count = distinct_rows(columns)
         key, grade = ~above.astype(np.uint64), known[turned((code, minor[1]))[0]]
         return cls(query, count, key, None, grade, above, size)
+
+    @property
+    def relevance(self) -> Floats:
+        """The relevance of each cell; -inf for grade 0, which no measure uses."""
+        known = scores_of(np.maximum(self.grade, np.uint64(1)), "real")
+        return np.where(self.grade == 0, -np.inf, known)
 
     def begins_level(self, *, by_document: bool) -> Mask:
         """Find the cells that begin a tie level: a new query or score, or document if asked."""
@@ -284,7 +290,7 @@ class Queries:
         return cls(nothing, nothing, levels, levels, nothing, ranked, gained)
 
     def __len__(self) -> int:
-        """Give the number of queries."""
+        """Return the number of queries."""
         return len(self.rows)
 
     def joined(self, other: Self, ids: npt.NDArray[Any], mine: Ints, theirs: Ints) -> Self:

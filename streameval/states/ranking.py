@@ -40,6 +40,7 @@ _MIN_LOG = Fraction(-1152, 100)  # below the logarithm of 1e-5
 _UNDERFLOW = Fraction(1, 2**1000)  # the error of the square of a tiny value
 _MAX_GAIN = Fraction(2**430)
 _NONE = np.zeros(0, dtype=np.int64)
+_NO_VALUES = np.zeros(0, dtype=np.uint64)
 _COUNTS = ("n", "missing", "nothing", "empty")
 _SUMS = ("sums", "squares", "lows", "highs")
 
@@ -132,26 +133,19 @@ class RankingState(State):
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
         """Make a state of no query."""
-        one, nothing = FixedPoint.zeros(()), (ExactSum(),) * len(config.measures)
+        size = len(config.measures)
         return cls._of_open(
             Queries.none(config),
-            n=one,
-            missing=one,
-            nothing=one,
-            empty=FixedPoint.zeros(len(config.measures)),
-            sums=nothing,
-            squares=nothing,
-            lows=nothing,
-            highs=nothing,
-            closed=_column([]),
-            values=_column([], np.uint64),
+            **dict.fromkeys(_COUNTS, FixedPoint.zeros(())) | {"empty": FixedPoint.zeros(size)},
+            **dict.fromkeys(_SUMS, (ExactSum(),) * size),
+            closed=Column(_NONE),
+            values=Column(_NO_VALUES),
         )
 
     @classmethod
     def of_open(cls, queries: Queries, config: RankingConfig) -> Self:
         """Make a state of open queries."""
-        zero = cls.zero(config)
-        return cls._of_open(queries, **zero._closed_fields())
+        return cls._of_open(queries, **cls.zero(config)._closed_fields())
 
     @classmethod
     def of_complete(
@@ -164,7 +158,7 @@ class RankingState(State):
         if values.low is not values.value:
             lows = _sums(map(np.compress, counts, values.low))
             highs = _sums(map(np.compress, counts, values.high))
-        kept = ids if config.keeps_ids and ids is not None else np.zeros(0, dtype=np.int64)
+        kept = ids if config.keeps_ids and ids is not None else _NONE
         return attrs.evolve(
             cls.zero(config),
             n=_count(len(values.has_nothing)),
@@ -173,7 +167,7 @@ class RankingState(State):
             sums=sums,
             squares=squares,
             closed=Column(kept),
-            values=Column(_bits(values) if config.per_query else np.zeros(0, dtype=np.uint64)),
+            values=Column(_bits(values) if config.per_query else _NO_VALUES),
             lows=lows,
             highs=highs,
         )
@@ -181,7 +175,7 @@ class RankingState(State):
     @classmethod
     def of_missing(cls, ids: npt.NDArray[Any], config: RankingConfig) -> Self:
         """Count judged queries that are absent; `ids` are sorted."""
-        kept = ids if config.keeps_ids else np.zeros(0, dtype=np.int64)
+        kept = ids if config.keeps_ids else _NONE
         size = len(ids) * len(config.measures) if config.per_query else 0
         return attrs.evolve(
             cls.zero(config),
@@ -399,10 +393,6 @@ def _count(number: int | np.integer[Any]) -> FixedPoint:
     return FixedPoint(np.array(number, dtype=np.int64))
 
 
-def _column(values: list[int], dtype: type[np.generic] = np.int64) -> Column:
-    return Column(np.array(values, dtype=dtype))
-
-
 def _check(state: RankingState, config: RankingConfig) -> None:
     for name in ("n", "missing", "nothing"):
         numbers = getattr(state, name)
@@ -588,13 +578,9 @@ def _check_gained(queries: Queries, config: RankingConfig) -> None:
     require(len(gained.trimmed(config)) == len(gained), "gains that no measure asks for")
     if config.kept_gains is not None:
         return
-    own = gains_of(np.where(ranked.grade == 0, 0.0, _finite(ranked)), config)
+    relevance = ranked.relevance
+    own = gains_of(np.where(np.isfinite(relevance), relevance, 0.0), config)
     outside = queries.outside(own)
     require((outside.count >= 0).all(), "gains are not those of the cells")
     left = queries.rows - queries.n_kept
     require((outside.per_query(len(queries)) <= left).all(), "more gains than rows")
-
-
-def _finite(ranked: Ranked) -> npt.NDArray[np.float64]:
-    relevance = scores_of(np.maximum(ranked.grade, np.uint64(1)), "real")
-    return np.where(np.isfinite(relevance), relevance, 0.0)

@@ -66,7 +66,7 @@ class Documents:
         return cls(None, sizes, np.full_like(sizes, -1), relevance, score, None, None)
 
     def __len__(self) -> int:
-        """Give the number of queries."""
+        """Return the number of queries."""
         return len(self.sizes)
 
     @property

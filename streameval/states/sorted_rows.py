@@ -70,7 +70,7 @@ class SortedRows:
         return cls(parts, scale, int(np.count_nonzero(positive)))
 
     def __len__(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return sum(map(len, self.parts))
 
     @property
