@@ -111,8 +111,7 @@ def _classes(options: Options, layout: Layout) -> Any:
         return width
     if not layout.of_scores:
         return "auto"
-    named = layout.class_names(layout.prediction)
-    return (layout.width(layout.prediction) or 2) if named is None else listed_classes(named)
+    return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
