@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import streameval
 from streameval.cli import argument_values as values
@@ -204,8 +204,9 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_completion(
         _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
-    for one in (parser, *commands.choices.values()):
-        one.siblings = commands.choices
+    siblings = cast("dict[str, _Parser]", commands.choices)
+    for one in (cast("_Parser", parser), *siblings.values()):
+        one.siblings = siblings
     return parser
 
 

@@ -106,10 +106,10 @@ class ByteStream:
 
     def read(self, size: int) -> bytes:
         """Read about `size` bytes; none means the end of the file."""
-        ahead, self._ahead = self._ahead, b""
+        ahead, self._ahead = self._ahead[:size], self._ahead[size:]
         size -= len(ahead)
         if self._unpacked is None:
-            return ahead + self._counted.read(max(size, 0))
+            return ahead + self._counted.read(size)
         data = ahead if self.is_cut else ahead + self._unpack(self._unpacked, size)
         if self.is_cut and not data and not self._may_be_cut:
             raise CutShortError(f"{self.name}: {self.cut_short}.")
