@@ -410,9 +410,20 @@ class Curve(Result):
             for line in self.findings()
         )
 
-    def findings(self) -> Iterator[str]:
-        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget."""
-        return _findings(self._table)
+    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
+        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget.
+
+        Parameters
+        ----------
+        limits_only : bool
+            Whether to leave out that every number is exact.
+        """
+        if self.n:
+            yield from _about_classes(self._table)
+            yield from _about_scores(self._table)
+            yield from () if limits_only and self.exact else _about_cells(self._table)
+        else:
+            yield "Nothing has been counted yet."
 
     def plot(
         self,
@@ -563,16 +574,6 @@ class Curve(Result):
                 "needs probabilities, and ", Named("scores", '"real"'), " are none", argument=name
             )
         return self._table
-
-
-def _findings(table: CellTable) -> Iterator[str]:
-    """Yield one sentence after the other."""
-    if not len(table.lo):
-        yield "Nothing has been counted yet."
-        return
-    yield from _about_classes(table)
-    yield from _about_scores(table)
-    yield from _about_cells(table)
 
 
 def _about_classes(table: CellTable) -> Iterator[str]:
