@@ -51,9 +51,10 @@ class PRCurveSketch(
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
         logits and margins.
-    classes : int or sequence of labels, optional
+    classes : int, sequence of labels, or mapping from label to name, optional
         One curve for each class, from a score for each: an integer K means the labels 0..K-1, a
-        sequence lists the labels in the order of the score columns.
+        sequence lists the labels in the order of the score columns. A mapping names them, as for
+        `ConfusionAccumulator`.
     multilabel : bool
         Whether each of the `classes` is present or absent independently.
     pos_label : label, optional
@@ -165,7 +166,8 @@ class PRCurveSketch(
         buffered, labels = self._held, self._config.labels
         tables, skipped = tuple(self._tables(buffered)), buffered.state.skipped
         if self._config.classes is not None:
-            return ClassCurves.of(buffered.n, labels, tables, skipped)
+            names = self._config.class_names
+            return ClassCurves.of(buffered.n, labels, tables, skipped, names)
         return Curve(tables[0], skipped)
 
     def _tables(self, buffered: Buffered) -> Iterator[CellTable]:

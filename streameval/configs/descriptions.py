@@ -48,6 +48,7 @@ DESCRIPTIONS = {
             "multilabel": "Whether each of the classes is present or absent on its own.",
             "threshold": "A score of at least this is a positive prediction, for two classes and "
             "multilabel.",
+            "scores": "Whether the scores of two classes and multilabel lie in [0, 1].",
             "pos_label": "The positive one of two classes: by default 1, or the second of two "
             "listed.",
             "from_scores": "Whether y_pred holds scores.",
@@ -88,7 +89,7 @@ DESCRIPTIONS = {
             "less with many classes, since bins and classes together must leave a state below "
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
-            "sequence lists the labels (integers or strings) in the order of the columns.",
+            "sequence lists the labels (integers or strings) in the order of the columns",
         },
     ),
     "RegressionAccumulator": Description(

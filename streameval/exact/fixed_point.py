@@ -233,10 +233,30 @@ class FixedPoint:
 
     def total(self) -> FixedPoint:
         """Add up a vector; a total above 2**63 - 1 raises."""
-        if _exceeds_max(self.whole):
-            raise _overflow()
+        if _may_exceed_max(self.whole, self.whole.size):
+            _check_halves((self.whole >> 32).sum(), (self.whole & _LOW_WORD).sum())
         pieces = [self[part].sum() for part in _parts(len(self.whole))]
         return functools.reduce(operator.add, pieces) if pieces else FixedPoint.zeros(())
+
+    def totals(self) -> FixedPoint:
+        """Add up the numbers of each row, the last axis; a sum past 2**63 - 1 raises."""
+        if _may_exceed_max(self.whole, self.shape[-1]):
+            high, low = (self.whole >> 32).sum(axis=-1), (self.whole & _LOW_WORD).sum(axis=-1)
+            _check_halves(high, low)
+        return self.sum(axis=-1)
+
+    def run_totals(self, sizes: Int64Array) -> FixedPoint:
+        """Add up the runs of a vector, some of which may be empty; past 2**63 - 1 it raises."""
+        if len(sizes) == 1:
+            return self.total().reshape(1)
+        runs = np.flatnonzero(sizes)
+        starts = (np.cumsum(sizes) - sizes)[runs]
+        if not len(runs):
+            return FixedPoint.zeros(len(sizes))
+        if _may_exceed_max(self.whole, int(sizes.max())):
+            high = np.add.reduceat(self.whole >> 32, starts)
+            _check_halves(high, np.add.reduceat(self.whole & _LOW_WORD, starts))
+        return self.sum_runs(starts).scatter(runs, len(sizes))
 
     def is_positive(self) -> npt.NDArray[np.bool_]:
         """Compare each number of a non-negative array with zero."""
@@ -325,16 +345,19 @@ def _parts(n: int) -> Iterator[slice]:
     return (slice(start, start + _SAFE_ITEMS) for start in range(0, n, _SAFE_ITEMS))
 
 
-def _exceeds_max(whole: Int64Array) -> bool:
-    """Check whether non-negative numbers sum to more than 2**63 - 1.
+def _may_exceed_max(whole: Int64Array, size: int) -> bool:
+    """Check whether sums of up to `size` of some non-negative numbers may exceed 2**63 - 1.
 
-    Most are so small that their max answers this, in a tenth of the time of the sums of their
+    Most are so small that their max rules it out, in a tenth of the time of the sums of their
     halves, which need a temporary of the same size.
     """
-    if not whole.size or whole.item(whole.argmax()) <= MAX_TOTAL // whole.size:
-        return False
-    high = int((whole >> 32).sum())
-    return (high << 32) + int((whole & _LOW_WORD).sum()) > MAX_TOTAL
+    return bool(whole.size) and whole.item(whole.argmax()) > MAX_TOTAL // size
+
+
+def _check_halves(high: Any, low: Any) -> None:
+    """Refuse sums past 2**63 - 1, given by the sums of their upper and lower halves."""
+    if np.any((high + (low >> 32)) >> 31):
+        raise _overflow()
 
 
 def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:

@@ -78,6 +78,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     """
 
     TASK = "ranking"
+    MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = ("measures",)
     TERMS = (
@@ -469,6 +470,7 @@ def _of(row: MeasureRow) -> Metric:
     """Make the row of a measure."""
     return Metric(
         name=row.name,
+        aliases=row.others,
         heading=row.name,
         help=row.help,
         formula=row.formula,

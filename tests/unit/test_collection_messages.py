@@ -159,7 +159,7 @@ BATCHES = [
     ),
     update(
         "value",
-        "member 'curve': `y_score` must lie in [0, 1], got 3.5 at position 0. Pass scores=",
+        "`y_pred` must lie in [0, 1], got 3.5 at position 0. Pass scores=",
         *(CURVES, [1], [3.5]),
     ),
 ]
