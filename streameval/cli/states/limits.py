@@ -30,13 +30,13 @@ _NOTHING = "Nothing has been counted yet."
 
 
 @singledispatch
-def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every kind has them
-    """Give one sentence after the other.
+def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every function has them
+    """Yield one sentence after the other.
 
     Parameters
     ----------
     result : result
-        Of any kind.
+        Of any type.
     options : mapping
         Those of the accumulator that it comes from.
     """
