@@ -59,6 +59,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _definition: ClassVar[Definition]
     _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    _unit_array: ClassVar[str | None] = None
+    """The array of ids whose rows are one example: they belong together in an update."""
+    _depth: ClassVar[int] = 0
+    """How deep it nests: an accumulator stands within those alone that are deeper."""
     _config: ConfigT
     _held: Any
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, final
 
 from streameval.accumulators.base import Accumulator
@@ -71,6 +71,7 @@ class Collection(
 
     __slots__ = ()
 
+    _depth = 1
     _held: Members
 
     def __init__(
@@ -192,6 +193,9 @@ class Collection(
     @_state.setter
     def _state(self, state: Members) -> None:
         self._held = state
+
+    def _sum_of(self, alike: Sequence[Any]) -> Members:
+        return Members.sum_of([one._held for one in alike])
 
     def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
