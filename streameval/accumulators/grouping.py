@@ -29,6 +29,7 @@ from streameval.inputs.arrays import (
 from streameval.inputs.batches import Table
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
+from streameval.states.panes import Sealed
 
 __all__ = [
     "CODES",
@@ -41,7 +42,9 @@ __all__ = [
     "Take",
     "count_rows",
     "groups_of",
+    "live",
     "merged",
+    "outer_difference",
     "read_inner",
     "refuse_split_queries",
     "weight_of",
@@ -176,8 +179,26 @@ def _hand_over(accumulator: Any, member: Any, columns: Mapping[Key, Array]) -> N
 
 
 def merged(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators into a new one; a copy of one alone."""
-    return accumulators[0].copy() if len(accumulators) == 1 else merge(accumulators)
+    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
+    if len(accumulators) == 1:
+        return accumulators[0].copy()
+    return merge([live(accumulator) for accumulator in accumulators])
+
+
+def live(part: Any) -> Any:
+    """Give an accumulator as it is, a sealed one as a new accumulator."""
+    return part.copy() if isinstance(part, Sealed) else part
+
+
+def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
+    """Say how two configurations differ in what groups are counted with; None if they do not."""
+    mine, theirs = config.accumulator, other.accumulator
+    if mine == theirs:
+        return None
+    if mine.cls is not theirs.cls:
+        return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+    option, difference = mine.cls._difference(mine.options, theirs.options)
+    return "accumulator", f"differs: `{option}` {difference}"
 
 
 class Batch:
@@ -459,7 +480,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             inner = self._config.accumulator
             found = self._everything(held).accumulators
             if inner is not inner.leaf:
-                found = [part._all_rows(part._held) for part in found]
+                found = [part._all_rows(part._held) for part in map(live, found)]
             held.total = merged([inner.leaf.empty(), *found])
         return held.total
 
@@ -577,7 +598,11 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows if held.used else None, _fork)
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows, _fork)
-        return Held(state, held.total, held.codes)
+        return Held(self._sealed(held.state, state), held.total, held.codes)
+
+    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
+        """Put what a split has left alone into flat columns, if it is to stay as it is."""
+        return after
 
 
 def _fork(accumulator: Any) -> Any:

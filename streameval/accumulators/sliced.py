@@ -8,6 +8,7 @@ from typing import Any, Self, final
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouping import (
     CODES,
     Batch,
@@ -19,13 +20,17 @@ from streameval.accumulators.grouping import (
     count_rows,
     groups_of,
     merged,
+    outer_difference,
     read_inner,
 )
+from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.errors import require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
 from streameval.results.sliced import SlicedResult
+from streameval.states import codec
 from streameval.states.slices import Slices
 
 __all__ = ["Sliced", "counted_slices"]
@@ -195,6 +200,10 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         key = read_value(value, self._config.column, name="value")
         return key in self._config.named or key in self._everything(self._held).parts
 
+    @classmethod
+    def _usual_options(cls) -> dict[str, Any]:
+        return {"values": (), "max_values": 100}
+
     def _slice(self, state: Slices, value: Value) -> Any:
         found = state.parts.get(value)
         return self._config.accumulator.empty() if found is None else found
@@ -202,6 +211,31 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     def _values(self, state: Slices) -> list[Value]:
         named = self._config.named
         return [*self._config.values, *sorted(state.parts.keys() - named, key=_sort_key)]
+
+    def to_bytes(self) -> bytes:
+        """Write options and slices as flat columns; equal accumulators give equal bytes."""
+        config = self._config
+        inner = Inner(Sliced, config)
+        flat = FlatSlices.of_slices(inner, [self._everything(self._held)])
+        fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
+        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
+        described = parts.header["config"]
+        require(described.keys() == {"column", "values", "max_values"}, "the options of slices")
+        options = {name: codec.from_json(item) for name, item in described.items()}
+        names = ["accumulator", *FlatSlices.names(Inner(cls, None))]
+        fields = codec.decode_named(names, parts)
+        inner = decode_inner(fields["accumulator"], parts.version, {Collection.type_id: Collection})
+        config = SlicedConfig.of(accumulator=inner, **options)
+        parts.check_header(_written(config), fields)
+        flat = FlatSlices.read(Inner(cls, config), 1, fields)
+        return config, flat.slices(0)
+
+    @classmethod
+    def _difference(cls, config: SlicedConfig, other: SlicedConfig) -> tuple[str, str]:
+        return outer_difference(config, other) or super()._difference(config, other)
 
     @property
     def _key_columns(self) -> tuple[str, ...]:
@@ -252,6 +286,11 @@ def counted_slices(state: Slices, rows: GroupedRows, config: SlicedConfig, take:
         else:
             parts[value] = made
     return Slices(parts, other)
+
+
+def _written(config: SlicedConfig) -> dict[str, Any]:
+    """Give the options that stand in the header; the accumulator stands with the state."""
+    return {"column": config.column, "values": config.values, "max_values": config.max_values}
 
 
 def _weight(n: Any) -> int | float:
