@@ -36,18 +36,17 @@ __all__ = [
     "TIMES",
     "WEIGHTS",
     "Batch",
+    "Counter",
     "GroupedRows",
     "Grouping",
     "Held",
     "Take",
-    "count_rows",
     "groups_of",
     "live",
     "merged",
     "outer_difference",
     "read_inner",
     "refuse_split_queries",
-    "weight_of",
 ]
 
 Array = npt.NDArray[Any]
@@ -126,7 +125,7 @@ class GroupedRows:
 def groups_of(
     rows: GroupedRows, groups: Array, n_groups: int
 ) -> Iterator[tuple[int, GroupedRows]]:
-    """Split rows by the number of their group, and give the groups that have some.
+    """Split rows by the number of their group, and give the groups that have some, in order.
 
     The rows of all groups are brought in order at once, whatever the number of groups.
     """
@@ -144,38 +143,63 @@ def groups_of(
         start = end
 
 
-def weight_of(weights: Array | None, size: int) -> FixedPoint:
-    """Give the sum of the weights of rows; without any, each counts once."""
-    if weights is None:
-        return FixedPoint(np.array(size))
-    return FixedPoint.of_numbers(weights).total()
+class Counter:
+    """Counts the rows of groups: what each member reads of a row is found once for all groups.
+
+    Parameters
+    ----------
+    inner : Inner
+        A single accumulator, or a collection of these.
+    keys : collection of keys
+        The columns that the rows have.
+    """
+
+    __slots__ = ("_inner", "_members")
+
+    def __init__(self, inner: Inner, keys: Mapping[Key, Any]) -> None:
+        self._inner = inner
+        self._members = []
+        for member in inner.members:
+            read: dict[str, Key] = {}
+            for array, column in member.read.items():
+                own = (array, column)
+                key: Key = own if own in keys else column
+                if key in keys:
+                    read[array] = key
+            by_position = () if _is_open(member) else member.kind._arrays
+            first = tuple(read.pop(array) for array in by_position)
+            self._members.append((first, tuple(read.items()), _is_open(member)))
+
+    def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
+        """Count rows in a fork or a copy of an accumulator; in a new one if it is None."""
+        made = self._inner.empty() if accumulator is None else take(accumulator)
+        columns = rows.columns
+        if self._inner.cls is not Collection:
+            _hand_over(made, self._members[0], columns)
+            return made
+        held = made._held
+        forks = []
+        for member, read in zip(held.accumulators, self._members, strict=True):
+            fork = member._fork()
+            _hand_over(fork, read, columns)
+            forks.append(fork)
+        made._held = Members(held.names, tuple(forks))
+        return made
 
 
-def count_rows(accumulator: Any, rows: GroupedRows, inner: Inner) -> None:
-    """Count rows in a fork of a single accumulator or a collection of these."""
-    columns = rows.columns
-    if type(accumulator) is not Collection:
-        _hand_over(accumulator, inner.members[0], columns)
-        return
-    held = accumulator._held
-    forks = [member._fork() for member in held.accumulators]
-    for fork, member in zip(forks, inner.members, strict=True):
-        _hand_over(fork, member, columns)
-    accumulator._held = Members(held.names, tuple(forks))
+def _is_open(member: Any) -> bool:
+    is_open: bool = member.kind._definition.is_open
+    return is_open
 
 
-def _hand_over(accumulator: Any, member: Any, columns: Mapping[Key, Array]) -> None:
-    given = {}
-    for array, column in member.read.items():
-        found = columns.get((array, column))
-        if found is None:
-            found = columns.get(column)
-        if found is not None:
-            given[array] = found
-    if accumulator._definition.is_open:
+def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> None:
+    """Update an accumulator; the `update` of a class of others takes one batch for certain."""
+    first, rest, is_open = read
+    given = {array: columns[key] for array, key in rest}
+    if is_open:
         accumulator.update(given)
     else:
-        accumulator.update(*[given.pop(array) for array in member.kind._arrays], **given)
+        accumulator.update(*[columns[key] for key in first], **given)
 
 
 def merged(accumulators: Sequence[Any]) -> Any:

@@ -18,21 +18,20 @@ from streameval.accumulators.grouping import (
     TIMES,
     WEIGHTS,
     Batch,
+    Counter,
     GroupedRows,
     Grouping,
     Held,
     Key,
     Take,
-    count_rows,
     groups_of,
     live,
     merged,
     outer_difference,
     read_inner,
-    weight_of,
 )
 from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
-from streameval.accumulators.sliced import Sliced, counted_slices
+from streameval.accumulators.sliced import Sliced, count_in_slices
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -92,7 +91,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     tier, and of the last tier its own. So whole panes move.
 
     Times are ``datetime64``, ``datetime``, ISO 8601 text, timestamps of pandas, polars and
-    Arrow, or numbers with a `unit`. Without a zone they are UTC, and for text and ``datetime``
+    Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
     that is warned of once. They are kept as microseconds, rounded once and to even.
 
     A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
@@ -508,46 +507,47 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if state.newest is not None:
             newest = max(newest, state.newest)
         aged: Panes = state.aged(newest, self._config, merged)
-        tiers, before = [dict(tier) for tier in aged.tiers], aged.before
+        tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
-        def changed(key: PaneKey, weight: FixedPoint, part: GroupedRows | None) -> None:
-            nonlocal before
-            pane = before if key is None else tiers[key[0]].get(key[1])
-            rows_before, counted = (FixedPoint.zeros(()), None) if pane is None else (
-                pane.rows, pane.part,
-            )
-            if part is not None:
-                counted = self._counted_part(counted, part, take)
-            pane = Pane.of(rows_before + weight, counted)
-            if key is None:
-                before = pane
-            else:
-                tiers[key[0]][key[1]] = pane
+        def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
+            """Replace the panes of some keys by those with more rows, and perhaps other parts."""
+            homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
+            indices = [0 if key is None else key[1] for key in keys]
+            pairs = list(zip(homes, indices, strict=True))
+            held = [home[0] if home is before else home.get(index) for home, index in pairs]
+            parts = count_in([None if pane is None else pane.part for pane in held])
+            for at, (home, index) in enumerate(pairs):
+                pane = held[at]
+                weight = weights[at] if pane is None else pane.rows + weights[at]
+                home[index] = Pane.of(weight, parts[at])
 
         if rows is not None:
-            keys, places = self._places(rows.columns[TIMES], newest)
-            for number, part in groups_of(rows, places, len(keys)):
-                weight = weight_of(part.columns.get(WEIGHTS), part.size)
-                columns = {k: c for k, c in part.columns.items() if k not in (TIMES, WEIGHTS)}
-                changed(keys[number], weight, GroupedRows(columns, part.size, part.values))
-        for blank_times, weights in held.blank:
-            keys, places = self._places(blank_times, newest)
-            for number, key in enumerate(keys):
-                chosen = places == number
-                some = None if weights is None else weights[chosen]
-                changed(key, weight_of(some, int(np.count_nonzero(chosen))), None)
-        return attrs.evolve(aged, tiers=tuple(tiers), before=before)
+            columns = dict(rows.columns)
+            keys, places = self._places(columns.pop(TIMES), newest)
+            weights = _weights(columns.pop(WEIGHTS, None), places, len(keys))
+            left = GroupedRows(columns, rows.size, rows.values)
+            count(keys, weights, lambda parts: self._counted_parts(parts, places, left, take))
+        for times_of_blank, own in held.blank:
+            keys, places = self._places(times_of_blank, newest)
+            count(keys, _weights(own, places, len(keys)), lambda parts: parts)
+        return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
 
-    def _counted_part(self, part: Any, rows: GroupedRows, take: Take) -> Any:
-        """Count rows in the accumulator of a pane."""
+    def _counted_parts(
+        self, parts: list[Any], places: Array, rows: GroupedRows, take: Take
+    ) -> list[Any]:
+        """Count rows in the accumulators of the panes that they are of."""
         inner = self._inner
         if inner.cls is not Sliced:
-            made = inner.empty() if part is None else take(part)
-            count_rows(made, rows, inner)
-            return made
-        made = inner.empty() if part is None else part._fork()
-        made._held = Held(counted_slices(made._held.state, rows, inner.options, take))
-        return made
+            counter = Counter(inner, rows.columns)
+            for number, part in groups_of(rows, places, len(parts)):
+                parts[number] = counter.count(parts[number], part, take)
+            return parts
+        shells = [inner.empty() if part is None else part._fork() for part in parts]
+        states = [shell._held.state for shell in shells]
+        counted = count_in_slices(states, places, rows, inner.options, take)
+        for shell, state in zip(shells, counted, strict=True):
+            shell._held = Held(state)
+        return shells
 
     def _places(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
         """Find the pane of each row: the panes that have some, and the number of each row's."""
@@ -596,6 +596,15 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
         return Panes.sum_of(states, self._config, merged)
+
+
+def _weights(weights: Array | None, places: Array, size: int) -> FixedPoint:
+    """Give the weight of the rows of each pane; without weights, each row counts once."""
+    if weights is None:
+        return FixedPoint(np.bincount(places, minlength=size))
+    numbers = FixedPoint.of_numbers(weights)
+    numbers.total()
+    return numbers.scatter(places, size)
 
 
 _FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
