@@ -10,7 +10,7 @@ from streameval.errors import UnknownMetricError
 
 __all__ = ["METRIC", "MetricName", "parse_metric"]
 
-METRIC = r"(?:[^\[\]<>=]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
+METRIC = r"(?:[^\[\]<>]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
 """Of a metric, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``curve/roc_auc``."""
 
 _PARTS = re.compile(r"(.*?)(?:\[(.+)\])?")
