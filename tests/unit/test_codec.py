@@ -201,7 +201,7 @@ def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str)
 
 
 def test_accumulators_of_two_kinds_do_not_merge() -> None:
-    with pytest.raises(se.IncompatibleStateError, match="the kind differs"):
+    with pytest.raises(se.IncompatibleStateError, match="the class differs"):
         se.ConfusionAccumulator().merge(se.RegressionAccumulator())
 
 
