@@ -222,6 +222,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
+        require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
         require(described.keys() == {"column", "values", "max_values"}, "the options of slices")
         options = {name: codec.from_json(item) for name, item in described.items()}

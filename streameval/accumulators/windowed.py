@@ -339,6 +339,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+        require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
         require(described.keys() == set(_OPTIONS), "the options of panes")
         options = {name: codec.from_json(item) for name, item in described.items()}
@@ -468,7 +469,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             low, high = int(times.min()), int(times.max())
             first = low - config.offset_size
             end = newest_end(high, config)
-            if first < -_LIMIT + config.tiers[-1].width or max(end, end + config.offset_size) >= _LIMIT:
+            if (
+                first < -_LIMIT + config.tiers[-1].width
+                or max(end, end + config.offset_size) >= _LIMIT
+            ):
                 position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
                 raise InvalidInputError(
                     "must lie so that the ends of its panes fit 64 bits, got "

@@ -60,7 +60,13 @@ def test_a_value_that_loses_its_slice_goes_to_the_others() -> None:
 
 def test_named_values_come_first_and_always_exist() -> None:
     s = sliced(values=["never", "b"], max_values=3)
-    assert (list(s), len(s), s["never"].n, "b" in s, "a" in s) == (["never", "b"], 2, 0, True, False)
+    assert (list(s), len(s), s["never"].n, "b" in s, "a" in s) == (
+        ["never", "b"],
+        2,
+        0,
+        True,
+        False,
+    )
     s.update(batch(["z", "b", "a", "y"]))
     assert list(s)[:2] == ["never", "b"]
     assert len(s) == 3
