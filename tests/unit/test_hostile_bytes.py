@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from profiles import quick_cases
 from small_states import (
     EVERY,
-    GROUPED,
     FIELDS,
+    GROUPED,
     canonical,
     column_words,
     narrowed,

@@ -79,7 +79,7 @@ def test_values_are_canonical_labels() -> None:
     assert list(s) == [1, 2, "1", None]
     assert [s[value].n for value in s] == [3, 1, 1, 3]
     assert s[1.0] == s[1]
-    assert list(s.compute().as_dict())[0].startswith("country=1/")
+    assert next(iter(s.compute().as_dict())).startswith("country=1/")
     assert "country='1'/accuracy" in s.compute().as_dict()
     assert "country=(missing)/accuracy" in s.compute().as_dict()
 
@@ -176,7 +176,7 @@ def test_repr_leaves_defaults_out() -> None:
 def test_rows_of_a_query_have_one_value() -> None:
     s = se.Sliced(se.RankingAccumulator(["mrr"]), "country")
     rows = {"relevance": [0, 1, 1], "score": [0.9, 0.8, 0.7], "query": [5, 5, 9]}
-    with pytest.raises(se.InvalidInputError, match="`country` must be the same .* query"):
+    with pytest.raises(se.InvalidInputError, match=r"`country` must be the same .* query"):
         s.update(rows | {"country": ["a", "b", "a"]})
     s.update(rows | {"country": ["a", "a", "b"]}).update(rows | {"country": ["a", "a", "b"]})
     assert (s["a"].n, s["b"].n, s.n) == (2, 2, 4)
