@@ -38,6 +38,8 @@ if TYPE_CHECKING:
     from streameval.accumulators.merging import merge
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
+    from streameval.accumulators.sliced import Sliced
+    from streameval.accumulators.windowed import Windowed
     from streameval.metrics.bounded import Bounded
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
@@ -48,6 +50,7 @@ if TYPE_CHECKING:
     from streameval.results.grouped import GroupedCurves
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
+    from streameval.results.sliced import SlicedResult
 
     __version__: str
 
@@ -76,9 +79,12 @@ __all__ = [
     "RankingAccumulator",
     "Regression",
     "RegressionAccumulator",
+    "Sliced",
+    "SlicedResult",
     "StreamevalError",
     "UnknownTypeError",
     "UnsupportedVersionError",
+    "Windowed",
     "compare",
     "from_bytes",
     "load",
@@ -135,6 +141,17 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
                 import streameval.accumulators.regression as home
+            case "Sliced":
+                import streameval.accumulators.sliced as home
+            case "Windowed":
+                import streameval.accumulators.windowed as home
+            case _:
+                home = _home_of_result(name)
+        return home
+
+    def _home_of_result(name: str) -> Any:
+        """Import the module in which the class of a result is defined."""
+        match name:
             case "Calibration":
                 import streameval.results.calibration as home
             case "ClassCurves":
@@ -151,6 +168,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.grouped as home
             case "Ranking":
                 import streameval.results.ranking as home
-            case _:  # Regression, the last of them
+            case "Regression":
                 import streameval.results.regression as home
+            case _:  # SlicedResult, the last of them
+                import streameval.results.sliced as home
         return home
