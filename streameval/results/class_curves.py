@@ -13,6 +13,7 @@ from streameval.errors import CountOverflowError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
@@ -344,6 +345,14 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             raise unknown_class(of, classes, averages)
         return classes[of]._find(MetricName(name))
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of one class."""
+        self._find(metric)
+        curve = None if metric.of is None else self._by_name().get(metric.of)
+        if curve is None:
+            return self._row(metric.name).statistic(self)
+        return curve.statistic(metric.name)
+
     def _by_name(self) -> dict[str, Curve]:
         """Give the curves by the text of their label."""
         return {str(label): curve for label, curve in self.items()}
@@ -402,7 +411,13 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
-    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "averages": _AVERAGES,
+        "better": "higher",
+        "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
+    }
+    return Metric(name=name, **defaults | row)
 
 
 ClassCurves.TABLE = Table(

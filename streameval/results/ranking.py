@@ -18,6 +18,7 @@ from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Mean, Share, Statistic
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import LEAST_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -382,6 +383,13 @@ class Ranking(Result, Mapping[str, Bounded]):
             return lambda _: Reading(self._number(name), is_count=True)
         return functools.partial(self._read_measure, name)
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        name = metric.name
+        if name not in self:
+            return self._row(name).statistic(self)
+        return self._row(name).statistic(self, self._place(name))
+
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every measure, and the counts."""
         counts = {name: Reading(self._number(name), is_count=True) for name in self._count_names()}
@@ -475,6 +483,19 @@ class Ranking(Result, Mapping[str, Bounded]):
         return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
 
 
+def _draws(ranking: Ranking, place: int) -> Statistic:
+    """Take the queries as draws: hits and misses, or numbers with their squares."""
+    tally, item = ranking._tallies[place], ranking._config.parsed[place]
+    if tally.is_undefined:
+        raise InvalidInputError(
+            'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
+        )
+    low, high = float(tally.low), float(tally.high)
+    if item.kind == "hit":
+        return Share((low, tally.n - low), (high, tally.n - high))
+    return Mean(tally.n, low, high, float(tally.squares), item.most)
+
+
 def _fraction(part: ExactSum) -> Fraction:
     return part.to_fraction()
 
@@ -494,6 +515,8 @@ def _of(row: MeasureRow) -> Metric:
         certified=True,
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
+        evidence=None if row.name == "gm_map" else _draws,
+        why_no_evidence="a geometric mean is no mean of what queries count",
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

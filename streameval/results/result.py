@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from streameval.configs.names import nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.results.names import MetricName, parse_metric
@@ -72,6 +73,51 @@ class Result:
             If there is no such metric, class or average, or its argument is out of range.
         """
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
+
+    def statistic(self, metric: str | MetricName) -> Statistic:
+        """Give what a test of a metric reads that may look at any time; see `evidence`.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such metric, class or average, or no such test of it; the message
+            says why.
+        """
+        return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
+
+    def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
+        """Compute the interval that covers a metric of the source at all times at once.
+
+        However often it is looked at while the data grow, the value of the source lies in all
+        these intervals with the probability `level`, so that a limit outside one of them has been
+        broken. A sampling interval promises that of one look only, and is narrower.
+
+        Parameters
+        ----------
+        metric : str
+            A proportion, F1 or a mean of a ranking, named as for `read`.
+        level : float
+            The probability, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            Robbins' uniform mixture, which depends on counts alone.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is none; the message says why.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator()
+        >>> result = acc.update([0] * 100, [0] * 95 + [1] * 5).compute()
+        >>> [round(end, 3) for end in result.confidence_sequence("accuracy")]
+        [0.844, 0.99]
+        """
+        return self.statistic(metric).interval(level)
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError if there is no such metric; classes may still come."""
@@ -203,6 +249,10 @@ class Result:
         refuse_brackets(metric)
         row = self._row(metric.name)
         return lambda level: self._reading(row, self._number(metric.name), level)
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        return self._row(metric.name).statistic(self._source)
 
     def _reading(
         self, row: Metric, number: Any, level: float, *args: Any, **options: Any
