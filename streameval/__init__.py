@@ -36,6 +36,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.curve import PRCurveSketch
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
+    from streameval.accumulators.paired import Paired
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.metrics.bounded import Bounded
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
     from streameval.results.curve import Curve
     from streameval.results.grouped import GroupedCurves
+    from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
 
@@ -72,6 +74,8 @@ __all__ = [
     "IncompatibleStateError",
     "InvalidInputError",
     "PRCurveSketch",
+    "Paired",
+    "PairedResult",
     "Ranking",
     "RankingAccumulator",
     "Regression",
@@ -131,6 +135,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Paired":
+                import streameval.accumulators.paired as home
             case "RankingAccumulator":
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
@@ -149,6 +155,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.curve as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
+            case "PairedResult":
+                import streameval.results.paired as home
             case "Ranking":
                 import streameval.results.ranking as home
             case _:  # Regression, the last of them

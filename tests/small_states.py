@@ -238,6 +238,13 @@ def collection() -> se.Collection:
     return se.Collection(members, columns=renamed).update(batch)
 
 
+def paired() -> se.Paired:
+    """Strings, with weights that have fractions."""
+    accumulator = se.Paired(["x", "日本", "y"], ignore_label="y")
+    truth, a, b = ["日本", "x", "x", "y"], ["日本", "x", "y", "x"], ["x", "x", "x", "y"]
+    return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
+
+
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
@@ -256,6 +263,8 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "grouped": grouped,
     "coarse_groups": coarse_groups,
     "empty_grouped": se.GroupedAUC,
+    "paired": paired,
+    "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
     "open_documents": open_documents,
@@ -302,6 +311,8 @@ FIELDS = {
     "grouped": GROUPED_FIELDS,
     "coarse_groups": GROUPED_FIELDS,
     "empty_grouped": GROUPED_FIELDS,
+    "paired": ("n", "outcomes"),
+    "empty_paired": ("n", "outcomes"),
     "ranking": RANKING_FIELDS,
     "open_queries": RANKING_FIELDS,
     "open_documents": RANKING_FIELDS,
@@ -321,6 +332,7 @@ KINDS = {
     se.GroupedAUC: 5,
     se.RankingAccumulator: 6,
     se.Collection: 7,
+    se.Paired: 10,
 }
 """The numbers of the kinds, for ever."""
 

@@ -428,7 +428,7 @@ def paired_evidence(only_a: float, only_b: float) -> float:
     If they are, a row that one of them alone gets right is as likely the one's as the other's,
     whatever was before: 2**n over ``(n + 1) C(n, k)`` is a uniform mixture of likelihood ratios.
     """
-    return -math.log1p(only_a + only_b) - log_binomial(only_a, only_b, 0.5)
+    return 0.0 - math.log1p(only_a + only_b) - log_binomial(only_a, only_b, 0.5)
 
 
 def mcnemar_pvalue(only_a: int, only_b: int) -> float:
