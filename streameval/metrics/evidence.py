@@ -35,8 +35,10 @@ __all__ = [
     "Share",
     "Statistic",
     "accumulated",
+    "area_ratios",
     "log_binomial",
     "mcnemar_pvalue",
+    "mean_ratios",
     "mixed",
     "next_sums",
     "paired_evidence",
@@ -221,21 +223,16 @@ class Mean(Statistic):
         return limit.within(0.0, self.most)
 
     def log_ratios(self, limit: Limit) -> Floats:
-        """Bet on deviations and their squares (Fan, Grama and Liu, 2015).
-
-        For a number ``x >= -1`` and ``0 <= b < 1`` it is ``exp(b x + (log(1 - b) + b) x**2)``
-        that is at most ``1 + b x``, whose mean is at most 1 if that of x is at most 0.
-        """
+        """Bet on deviations; of sums that may be, on the one that speaks against an alarm."""
         value = self.checked(limit)
         reach = self.most - value if limit.is_floor else value
-        bets = -np.expm1(-TILTS)
         ends = {self.low, self.high}
         totals = []
         for total in ends:
             squares = self.squares if len(ends) == 1 else self._max_squares(total)
             deviation = limit.sign * (total - self.n * value) / reach
             spread = (squares - 2.0 * value * total + self.n * value * value) / (reach * reach)
-            totals.append(bets * deviation - (TILTS - bets) * max(spread, 0.0))
+            totals.append(mean_ratios(deviation, max(spread, 0.0)))
         return np.asarray(np.minimum.reduce(totals))
 
     def interval(self, level: float) -> Interval:
@@ -284,16 +281,10 @@ class Area(Statistic):
         return limit.within(0.0, 1.0)
 
     def log_ratios(self, limit: Limit) -> Floats:
-        """Bet on a normal area with the higher of two variances: estimated, and at the limit.
-
-        The variance at the limit is that of exponential scores (Hanley and McNeil, 1982): of
-        few examples the estimate may be 0.
-        """
-        value = self.checked(limit)
+        """Bet on the area that speaks against an alarm."""
+        self.checked(limit)
         area, variance = self.high if limit.is_floor else self.low
-        variance = max(variance, self._variance_at(value))
-        drops = _DROPS * (value if limit.is_floor else 1.0 - value)
-        return np.asarray(drops * (limit.sign * (area - value) - drops / 2.0) / variance)
+        return area_ratios(area, variance, self.n_pos, self.n_neg, limit)
 
     def interval(self, level: float) -> Interval:  # noqa: ARG002 - there is none
         """Refuse: there is none."""
@@ -301,14 +292,6 @@ class Area(Statistic):
             "has no interval that covers at all times: DeLong's variance is for one look",
             argument="roc_auc",
         )
-
-    def _variance_at(self, area: float) -> float:
-        of_two_pos, of_two_neg = area / (2.0 - area), 2.0 * area * area / (1.0 + area)
-        square = area * area
-        spread = area - square
-        spread += (self.n_pos - 1.0) * (of_two_pos - square)
-        spread += (self.n_neg - 1.0) * (of_two_neg - square)
-        return spread / (self.n_pos * self.n_neg)
 
 
 def refuse_fractions(is_whole: bool) -> None:
@@ -347,6 +330,52 @@ def share_ratios(
     of_miss = -np.log1p(share * np.expm1(tilts))
     hits, misses = np.asarray(hits)[..., None], np.asarray(misses)[..., None]
     return np.asarray(hits * (tilts + of_miss) + misses * of_miss)
+
+
+def mean_ratios(deviations: float | Floats, spreads: float | Floats) -> Floats:
+    """Compute log ratios of numbers ``x >= -1``, whose mean is at most 0 while a limit is kept.
+
+    For ``b = 1 - exp(-d)`` it is ``exp(b x - (d - b) x**2)`` that is at most ``1 + b x``, and that
+    is at most 1 on average (Fan, Grama and Liu, Exponential inequalities for martingales, 2015).
+
+    Parameters
+    ----------
+    deviations, spreads : float or array of any shape
+        The sums of x and of its squares.
+
+    Returns
+    -------
+    array of that shape, with an axis more for the tilts d
+    """
+    bets = -np.expm1(-TILTS)
+    deviations, spreads = np.asarray(deviations)[..., None], np.asarray(spreads)[..., None]
+    return np.asarray(bets * deviations - (TILTS - bets) * spreads)
+
+
+def area_ratios(
+    area: float | Floats, variance: float | Floats, n_pos: float, n_neg: float, limit: Limit
+) -> Floats:
+    """Compute log likelihood ratios of normal areas to one at the limit.
+
+    The variance is the higher of two: estimated, and that of exponential scores with an area at
+    the limit (Hanley and McNeil, 1982), since of few examples the estimate may be 0.
+
+    Parameters
+    ----------
+    area, variance : float or array of any shape
+
+    Returns
+    -------
+    array of that shape, with an axis more for the alternatives
+    """
+    value = limit.value
+    square, of_two_pos, of_two_neg = value**2, value / (2.0 - value), 2.0 * value**2 / (1.0 + value)
+    at_limit = value - square
+    at_limit += (n_pos - 1.0) * (of_two_pos - square) + (n_neg - 1.0) * (of_two_neg - square)
+    variance = np.maximum(variance, at_limit / (n_pos * n_neg))
+    drops = _DROPS * (value if limit.is_floor else 1.0 - value)
+    off = np.asarray(limit.sign * (np.asarray(area) - value))[..., None]
+    return np.asarray(drops * (off - drops / 2.0) / np.asarray(variance)[..., None])
 
 
 def next_sums(log_sums: Floats, log_ratios: Floats) -> Floats:
