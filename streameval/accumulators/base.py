@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, fields_of
+from streameval.accumulators.definition import Definition, written_options
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
+from streameval.states.fields import fields_of, written_fields
 from streameval.states.state import State
 
 __all__ = ["Accumulator"]
@@ -59,6 +60,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _definition: ClassVar[Definition]
     _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    _unit_array: ClassVar[str | None] = None
+    """The array of ids whose rows are one example: they belong together in an update."""
+    _depth: ClassVar[int] = 0
+    """How deep it nests: an accumulator stands within those alone that are deeper."""
     _config: ConfigT
     _held: Any
 
@@ -236,8 +241,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """
         state = self._state
         self._definition.check_state(state)
-        config = fields_of(self._config)
-        return codec.encode(self.type_id, self.type_name, config, fields_of(state))
+        config = written_options(self._config)
+        return codec.encode(self.type_id, self.type_name, config, written_fields(state))
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -367,7 +372,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
         config = cls._definition.read_config(parts.header["config"])
         state = cls._definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(fields_of(config), fields_of(state))
+        parts.check_header(written_options(config), fields_of(state))
         return config, state
 
     def _alike(self, other: Any) -> Any:
