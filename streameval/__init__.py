@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
+    from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
     from streameval.accumulators.paired import Paired
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
     from streameval.results.comparison import Comparison, Difference, compare
     from streameval.results.confusion import Confusion
     from streameval.results.curve import Curve
+    from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
     from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
@@ -72,6 +74,7 @@ __all__ = [
     "CountOverflowError",
     "Curve",
     "Difference",
+    "Evidence",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
@@ -90,6 +93,7 @@ __all__ = [
     "UnsupportedVersionError",
     "Windowed",
     "compare",
+    "evidence",
     "from_bytes",
     "load",
     "merge",
@@ -137,6 +141,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.confusion as home
             case "PRCurveSketch":
                 import streameval.accumulators.curve as home
+            case "evidence":
+                import streameval.accumulators.evidence as home
             case "GroupedAUC":
                 import streameval.accumulators.grouped as home
             case "Bounded":
@@ -159,6 +165,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.confusion as home
             case "Curve":
                 import streameval.results.curve as home
+            case "Evidence":
+                import streameval.results.evidence as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
             case "PairedResult":

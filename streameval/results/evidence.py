@@ -10,10 +10,11 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.errors import UnknownMetricError
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render import notebook
 from streameval.render.text import named_columns, plural
-from streameval.results.names import parse_metric
+from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
 __all__ = ["Evidence"]
@@ -77,9 +78,8 @@ class Evidence:
         values: list[float] = []
         statistics: list[Statistic] = []
         for start, end, result in panes:
-            statistic = _NOTHING if result is None else result.statistic(name)
-            is_empty = result is None or statistic.is_empty
-            values.append(math.nan if is_empty else float(result.read(name, level=0).value))
+            value, statistic = _read(result, name)
+            values.append(value)
             times.append((start, end))
             statistics.append(statistic)
         return cls(
@@ -151,7 +151,7 @@ class Evidence:
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         texts = [
-            ["pane ends", *map(str, columns["end"][shown])],
+            ["pane ends", *map(_moment, columns["end"][shown])],
             [self.metric, *(f"{value:.4f}" for value in columns["value"][shown])],
             ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])],
         ]
@@ -172,7 +172,7 @@ class Evidence:
 
     @property
     def _told(self) -> str:
-        return f"alarm at {self.fired_at}" if self.firing else "no alarm"
+        return f"alarm at {_moment(self.fired_at)}" if self.firing else "no alarm"
 
     def __repr__(self) -> str:
         """Show what was asked and what came out on one line."""
@@ -188,3 +188,20 @@ class Evidence:
 
     def _repr_html_(self) -> str:
         return notebook.preformatted(self.report())
+
+
+def _moment(time: Any) -> str:
+    """Write a time or a step, without a fraction of a second if there is none."""
+    return str(time).removesuffix(".000000")
+
+
+def _read(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
+    """Read a pane; one in which a class has not come says nothing of it."""
+    if result is None:
+        return math.nan, _NOTHING
+    try:
+        statistic = result.statistic(metric)
+    except UnknownMetricError:
+        return math.nan, _NOTHING
+    value = math.nan if statistic.is_empty else float(result.read(metric, level=0).value)
+    return value, statistic

@@ -115,7 +115,7 @@ class Result:
         >>> acc = se.ConfusionAccumulator()
         >>> result = acc.update([0] * 100, [0] * 95 + [1] * 5).compute()
         >>> [round(end, 3) for end in result.confidence_sequence("accuracy")]
-        [0.844, 0.99]
+        [0.84, 0.993]
         """
         return self.statistic(metric).interval(level)
 
