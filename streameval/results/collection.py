@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
 from streameval.render.text import printable
@@ -140,8 +141,9 @@ class CollectionResult(Result, Mapping[str, Any]):
 
     def _statistic(self, metric: MetricName) -> Statistic:
         inner, own = self._found(metric)
-        if not isinstance(inner, Result):
-            raise unknown(metric, self._names())
+        if not isinstance(inner, Result):  # of a class of one's own
+            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
+            raise InvalidInputError("has a result without a table of metrics", argument=name)
         return inner.statistic(own)
 
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
