@@ -176,6 +176,7 @@ def test_a_merge_with_itself_is_refused_where_ids_are_kept(case: Case) -> None:
         assert accumulator.merge(accumulator).n == 2 * n
 
 
+@pytest.mark.slow
 def test_most_open_cases_are_past_the_rows_that_are_kept() -> None:
     over: list[bool] = []
 
@@ -191,6 +192,7 @@ def test_most_open_cases_are_past_the_rows_that_are_kept() -> None:
     assert sum(over) >= len(over) / 2
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("sizes", SIZES)
 @pytest.mark.parametrize("close", [False, True], ids=["block", "open"])
 def test_blocks_of_any_size_give_the_same_bytes(

@@ -116,6 +116,7 @@ def test_hostile_size_is_refused_in_little_memory(claim: str) -> None:
     assert _peak_while_refused(data) <= 2 * len(data) + 65_536
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", LONG_HEADERS)
 def test_long_header_is_refused_in_linear_memory(claim: str) -> None:
     data = LONG_HEADERS[claim]()

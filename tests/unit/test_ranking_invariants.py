@@ -499,6 +499,7 @@ def items_of(name: str) -> dict[str, list[Any]]:
     return {field: getattr(state, field).values.tolist() for field in columns}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().type_id == 6])
 @given(data=st.data())
 @fuzzed
