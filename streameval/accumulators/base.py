@@ -292,7 +292,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         usual = self._usual_options()
         options = [
             f"{name}={value!r}"
-            for name, value in fields_of(self._config).items()
+            for name, value in self.options.items()
             if value is not None and (name not in usual or value != usual[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"

@@ -29,22 +29,24 @@ from streameval.inputs.arrays import (
 from streameval.inputs.batches import Table
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
+from streameval.states.panes import Sealed
 
 __all__ = [
     "CODES",
     "TIMES",
     "WEIGHTS",
     "Batch",
+    "Counter",
     "GroupedRows",
     "Grouping",
     "Held",
     "Take",
-    "count_rows",
     "groups_of",
+    "live",
     "merged",
+    "outer_difference",
     "read_inner",
     "refuse_split_queries",
-    "weight_of",
 ]
 
 Array = npt.NDArray[Any]
@@ -123,7 +125,7 @@ class GroupedRows:
 def groups_of(
     rows: GroupedRows, groups: Array, n_groups: int
 ) -> Iterator[tuple[int, GroupedRows]]:
-    """Split rows by the number of their group, and give the groups that have some.
+    """Split rows by the number of their group, and give the groups that have some, in order.
 
     The rows of all groups are brought in order at once, whatever the number of groups.
     """
@@ -141,43 +143,86 @@ def groups_of(
         start = end
 
 
-def weight_of(weights: Array | None, size: int) -> FixedPoint:
-    """Give the sum of the weights of rows; without any, each counts once."""
-    if weights is None:
-        return FixedPoint(np.array(size))
-    return FixedPoint.of_numbers(weights).total()
+class Counter:
+    """Counts the rows of groups: what each member reads of a row is found once for all groups.
+
+    Parameters
+    ----------
+    inner : Inner
+        A single accumulator, or a collection of these.
+    keys : collection of keys
+        The columns that the rows have.
+    """
+
+    __slots__ = ("_inner", "_members")
+
+    def __init__(self, inner: Inner, keys: Mapping[Key, Any]) -> None:
+        self._inner = inner
+        self._members = []
+        for member in inner.members:
+            read: dict[str, Key] = {}
+            for array, column in member.read.items():
+                own = (array, column)
+                key: Key = own if own in keys else column
+                if key in keys:
+                    read[array] = key
+            by_position = () if _is_open(member) else member.kind._arrays
+            first = tuple(read.pop(array) for array in by_position)
+            self._members.append((first, tuple(read.items()), _is_open(member)))
+
+    def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
+        """Count rows in a fork or a copy of an accumulator; in a new one if it is None."""
+        made = self._inner.empty() if accumulator is None else take(accumulator)
+        columns = rows.columns
+        if self._inner.cls is not Collection:
+            _hand_over(made, self._members[0], columns)
+            return made
+        held = made._held
+        forks = []
+        for member, read in zip(held.accumulators, self._members, strict=True):
+            fork = member._fork()
+            _hand_over(fork, read, columns)
+            forks.append(fork)
+        made._held = Members(held.names, tuple(forks))
+        return made
 
 
-def count_rows(accumulator: Any, rows: GroupedRows, inner: Inner) -> None:
-    """Count rows in a fork of a single accumulator or a collection of these."""
-    columns = rows.columns
-    if type(accumulator) is not Collection:
-        _hand_over(accumulator, inner.members[0], columns)
-        return
-    held = accumulator._held
-    forks = [member._fork() for member in held.accumulators]
-    for fork, member in zip(forks, inner.members, strict=True):
-        _hand_over(fork, member, columns)
-    accumulator._held = Members(held.names, tuple(forks))
+def _is_open(member: Any) -> bool:
+    is_open: bool = member.kind._definition.is_open
+    return is_open
 
 
-def _hand_over(accumulator: Any, member: Any, columns: Mapping[Key, Array]) -> None:
-    given = {}
-    for array, column in member.read.items():
-        found = columns.get((array, column))
-        if found is None:
-            found = columns.get(column)
-        if found is not None:
-            given[array] = found
-    if accumulator._definition.is_open:
+def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> None:
+    """Update an accumulator; the `update` of a class of others takes one batch for certain."""
+    first, rest, is_open = read
+    given = {array: columns[key] for array, key in rest}
+    if is_open:
         accumulator.update(given)
     else:
-        accumulator.update(*[given.pop(array) for array in member.kind._arrays], **given)
+        accumulator.update(*[columns[key] for key in first], **given)
 
 
 def merged(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators into a new one; a copy of one alone."""
-    return accumulators[0].copy() if len(accumulators) == 1 else merge(accumulators)
+    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
+    if len(accumulators) == 1:
+        return accumulators[0].copy()
+    return merge([live(accumulator) for accumulator in accumulators])
+
+
+def live(part: Any) -> Any:
+    """Give an accumulator as it is, a sealed one as a new accumulator."""
+    return part.copy() if isinstance(part, Sealed) else part
+
+
+def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
+    """Say how two configurations differ in what groups are counted with; None if they do not."""
+    mine, theirs = config.accumulator, other.accumulator
+    if mine == theirs:
+        return None
+    if mine.cls is not theirs.cls:
+        return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+    option, difference = mine.cls._difference(mine.options, theirs.options)
+    return "accumulator", f"differs: `{option}` {difference}"
 
 
 class Batch:
@@ -459,7 +504,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             inner = self._config.accumulator
             found = self._everything(held).accumulators
             if inner is not inner.leaf:
-                found = [part._all_rows(part._held) for part in found]
+                found = [part._all_rows(part._held) for part in map(live, found)]
             held.total = merged([inner.leaf.empty(), *found])
         return held.total
 
@@ -577,7 +622,11 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows if held.used else None, _fork)
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows, _fork)
-        return Held(state, held.total, held.codes)
+        return Held(self._sealed(held.state, state), held.total, held.codes)
+
+    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
+        """Put what a split has left alone into flat columns, if it is to stay as it is."""
+        return after
 
 
 def _fork(accumulator: Any) -> Any:

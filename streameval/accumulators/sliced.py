@@ -2,33 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from typing import Any, Self, final
 
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouping import (
     CODES,
     Batch,
+    Counter,
     GroupedRows,
     Grouping,
     Held,
     Key,
     Take,
-    count_rows,
     groups_of,
     merged,
+    outer_difference,
     read_inner,
 )
+from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.errors import require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
 from streameval.results.sliced import SlicedResult
+from streameval.states import codec
 from streameval.states.slices import Slices
 
-__all__ = ["Sliced", "counted_slices"]
+__all__ = ["Sliced", "count_in_slices"]
 
 
 @final
@@ -195,6 +200,10 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         key = read_value(value, self._config.column, name="value")
         return key in self._config.named or key in self._everything(self._held).parts
 
+    @classmethod
+    def _usual_options(cls) -> dict[str, Any]:
+        return {"values": (), "max_values": 100}
+
     def _slice(self, state: Slices, value: Value) -> Any:
         found = state.parts.get(value)
         return self._config.accumulator.empty() if found is None else found
@@ -202,6 +211,31 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     def _values(self, state: Slices) -> list[Value]:
         named = self._config.named
         return [*self._config.values, *sorted(state.parts.keys() - named, key=_sort_key)]
+
+    def to_bytes(self) -> bytes:
+        """Write options and slices as flat columns; equal accumulators give equal bytes."""
+        config = self._config
+        inner = Inner(Sliced, config)
+        flat = FlatSlices.of_slices(inner, [self._everything(self._held)])
+        fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
+        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
+        described = parts.header["config"]
+        require(described.keys() == {"column", "values", "max_values"}, "the options of slices")
+        options = {name: codec.from_json(item) for name, item in described.items()}
+        names = ["accumulator", *FlatSlices.names(Inner(cls, None))]
+        fields = codec.decode_named(names, parts)
+        inner = decode_inner(fields["accumulator"], parts.version, {Collection.type_id: Collection})
+        config = SlicedConfig.of(accumulator=inner, **options)
+        parts.check_header(_written(config), fields)
+        flat = FlatSlices.read(Inner(cls, config), 1, fields)
+        return config, flat.slices(0)
+
+    @classmethod
+    def _difference(cls, config: SlicedConfig, other: SlicedConfig) -> tuple[str, str]:
+        return outer_difference(config, other) or super()._difference(config, other)
 
     @property
     def _key_columns(self) -> tuple[str, ...]:
@@ -214,44 +248,102 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         columns = self._config.column
         return {CODES: held.codes.encode([batch.table.column(c) for c in columns], columns)}
 
-    def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:  # noqa: ARG002
-        return state if rows is None else counted_slices(state, rows, self._config, take)
+    def _split(self, state: Any, held: Held, rows: Any, take: Take) -> Any:  # noqa: ARG002
+        owners = np.zeros(rows.size, dtype=np.int64)
+        return count_in_slices([state], owners, rows, self._config, take)[0]
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
         return Slices.sum_of(states, self._config.kept, merged)
 
 
-def counted_slices(state: Slices, rows: GroupedRows, config: SlicedConfig, take: Take) -> Slices:
-    """Count rows in the slices of their values.
+def count_in_slices(
+    states: Sequence[Slices],
+    owners: Any,
+    rows: GroupedRows,
+    config: SlicedConfig,
+    take: Take,
+) -> list[Slices]:
+    """Count rows in the slices of their values, of several `Sliced` at once.
 
     Values that are turned away are known before anything is made for them.
+
+    Parameters
+    ----------
+    states : sequence of Slices
+        Before.
+    owners : int array, shape (n,)
+        Of which of them each row is.
+    rows : GroupedRows
+        With `CODES`.
     """
     columns = dict(rows.columns)
-    present, local = distinct(columns.pop(CODES), name="codes")
-    values = [rows.values[code] for code in present.tolist()]
-    parts, other = dict(state.parts), state.other
-    new = [value for value in values if value not in parts]
-    if new:
-        kept = config.kept([*parts, *new])
-        evicted = [parts.pop(value) for value in state.parts if value not in kept]
-        if evicted:
-            other = merged([*([] if other is None else [other]), *evicted])
-        numbers = [at if value in kept else len(values) for at, value in enumerate(values)]
-        local = np.array(numbers)[local]
+    size = len(rows.values)
+    found, local = distinct(owners * size + columns.pop(CODES), name="codes")
+    met: list[list[Value]] = [[] for _ in states]
+    owner_of, code_of = np.divmod(found, size)
+    for owner, code in zip(owner_of.tolist(), code_of.tolist(), strict=True):
+        met[owner].append(rows.values[code])
 
-    inner: Inner = config.accumulator
-    for number, part in groups_of(
-        GroupedRows(columns, rows.size, rows.values), local, len(values) + 1
-    ):
-        value = None if number == len(values) else values[number]
-        before = other if number == len(values) else parts.get(value)
-        made = inner.empty() if before is None else take(before)
-        count_rows(made, part, inner)
-        if number == len(values):
-            other = made
+    parts = [dict(state.parts) for state in states]
+    others = [state.other for state in states]
+    targets: list[tuple[int, Any]] = []
+    numbers: list[int] = []
+    for owner, values in enumerate(met):
+        kept = _make_way(parts, others, owner, values, config)
+        first = len(targets)
+        targets += [(owner, value) for value in values if value in kept]
+        numbers += [first + at for at in _ranks(values, kept, len(targets) - first)]
+        targets.append((owner, _Other))
+
+    left = GroupedRows(columns, rows.size, rows.values)
+    counter = Counter(config.accumulator, columns)
+    for number, part in groups_of(left, np.array(numbers)[local], len(targets)):
+        owner, value = targets[number]
+        if value is _Other:
+            others[owner] = counter.count(others[owner], part, take)
         else:
-            parts[value] = made
-    return Slices(parts, other)
+            parts[owner][value] = counter.count(parts[owner].get(value), part, take)
+    return [Slices(*pair) for pair in zip(parts, others, strict=True)]
+
+
+class _Other:
+    """The rows whose value has no slice."""
+
+
+def _make_way(
+    parts: list[dict[Value, Any]],
+    others: list[Any],
+    owner: int,
+    values: list[Value],
+    config: SlicedConfig,
+) -> Container[Value]:
+    """Find which values have a slice; those that lose theirs are merged with the other rows."""
+    held = parts[owner]
+    new = [value for value in values if value not in held]
+    if not new:
+        return held
+    kept = config.kept([*held, *new])
+    evicted = [held.pop(value) for value in list(held) if value not in kept]
+    if evicted:
+        other = others[owner]
+        others[owner] = merged([*([] if other is None else [other]), *evicted])
+    return kept
+
+
+def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[int]:
+    """Number the values that have a slice; the rest have the number of the other rows."""
+    number = 0
+    for value in values:
+        if value in kept:
+            yield number
+            number += 1
+        else:
+            yield other
+
+
+def _written(config: SlicedConfig) -> dict[str, Any]:
+    """Give the options that stand in the header; the accumulator stands with the state."""
+    return {"column": config.column, "values": config.values, "max_values": config.max_values}
 
 
 def _weight(n: Any) -> int | float:

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import NoneType
 from typing import Any, Self, final
 
 import attrs
@@ -10,29 +12,36 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouping import (
     CODES,
     TIMES,
     WEIGHTS,
     Batch,
+    Counter,
     GroupedRows,
     Grouping,
     Held,
     Key,
     Take,
-    count_rows,
     groups_of,
+    live,
     merged,
+    outer_difference,
     read_inner,
-    weight_of,
 )
-from streameval.accumulators.sliced import Sliced, counted_slices
-from streameval.configs.windowed import Length, WindowedConfig
-from streameval.errors import InvalidInputError
+from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
+from streameval.accumulators.sliced import Sliced, count_in_slices
+from streameval.configs.inner import Inner
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import distinct
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
-from streameval.states.panes import Pane, Panes, Span, newest_end
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
+from streameval.states.state import check_numbers
 
 __all__ = ["Windowed"]
 
@@ -41,6 +50,7 @@ PaneKey = tuple[int, int] | None
 """The tier and the number of a pane; None for what is before all of them."""
 
 _LIMIT = 2**63
+_OPEN_PANES = 2
 
 
 @final
@@ -81,7 +91,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     tier, and of the last tier its own. So whole panes move.
 
     Times are ``datetime64``, ``datetime``, ISO 8601 text, timestamps of pandas, polars and
-    Arrow, or numbers with a `unit`. Without a zone they are UTC, and for text and ``datetime``
+    Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
     that is warned of once. They are kept as microseconds, rounded once and to even.
 
     A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
@@ -307,9 +317,53 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         """The options by name; `accumulator` is one that has counted nothing."""
         return super().options | {"accumulator": self._inner.empty()}
 
+    def to_bytes(self) -> bytes:
+        """Write options and panes as flat columns; equal accumulators give equal bytes."""
+        config, inner = self._config, self._inner
+        state = self._everything(self._held)
+        panes = [pane for tier in state.tiers for _, pane in sorted(tier.items())]
+        panes += [] if state.before is None else [state.before]
+        numbers = [number for tier in state.tiers for number in sorted(tier)]
+        parts = [live(pane.part) for pane in panes if pane.part is not None]
+        zeros = FixedPoint.zeros(0)
+        times = [] if state.newest is None else [state.newest]
+        fields = {
+            "accumulator": encode_inner(inner),
+            "newest": Column(np.array(times, dtype=np.int64)),
+            "tiers": Column(np.array([len(tier) for tier in state.tiers], dtype=np.uint64)),
+            "panes": Column(np.array(numbers, dtype=np.int64)),
+            "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
+            "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
+        } | _flat_type(inner).of(inner, parts).fields()
+        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+        described = parts.header["config"]
+        require(described.keys() == set(_OPTIONS), "the options of panes")
+        options = {name: codec.from_json(item) for name, item in described.items()}
+        is_sliced = "values" in parts.header["state"]
+        flat_type: Any = FlatSlices if is_sliced else FlatLeaves
+        names = [*_FIELDS, *flat_type.names(Inner(cls, None))]
+        fields = codec.decode_named(names, parts)
+        outer = {Sliced.type_id: Sliced} if is_sliced else {Collection.type_id: Collection}
+        inner = decode_inner(fields["accumulator"], parts.version, outer)
+        require((inner.cls is Sliced) is is_sliced, "the fields are not those of its panes")
+        config = WindowedConfig.of(accumulator=inner, **options)
+        parts.check_header(_written(config), fields)
+        return config, _read_panes(config, fields)
+
+    @classmethod
+    def _difference(cls, config: WindowedConfig, other: WindowedConfig) -> tuple[str, str]:
+        return outer_difference(config, other) or super()._difference(config, other)
+
     @property
     def _inner(self) -> Any:
         return self._config.accumulator
+
+    @classmethod
+    def _usual_options(cls) -> dict[str, Any]:
+        return {"time": "time", "rollups": (), "offset": 0}
 
     def _part(self, pane: Pane | None) -> Any:
         if pane is None or pane.part is None:
@@ -453,46 +507,47 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if state.newest is not None:
             newest = max(newest, state.newest)
         aged: Panes = state.aged(newest, self._config, merged)
-        tiers, before = [dict(tier) for tier in aged.tiers], aged.before
+        tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
-        def changed(key: PaneKey, weight: FixedPoint, part: GroupedRows | None) -> None:
-            nonlocal before
-            pane = before if key is None else tiers[key[0]].get(key[1])
-            rows_before, counted = (FixedPoint.zeros(()), None) if pane is None else (
-                pane.rows, pane.part,
-            )
-            if part is not None:
-                counted = self._counted_part(counted, part, take)
-            pane = Pane(rows_before + weight, counted)
-            if key is None:
-                before = pane
-            else:
-                tiers[key[0]][key[1]] = pane
+        def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
+            """Replace the panes of some keys by those with more rows, and perhaps other parts."""
+            homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
+            indices = [0 if key is None else key[1] for key in keys]
+            pairs = list(zip(homes, indices, strict=True))
+            held = [home[0] if home is before else home.get(index) for home, index in pairs]
+            parts = count_in([None if pane is None else pane.part for pane in held])
+            for at, (home, index) in enumerate(pairs):
+                pane = held[at]
+                weight = weights[at] if pane is None else pane.rows + weights[at]
+                home[index] = Pane.of(weight, parts[at])
 
         if rows is not None:
-            keys, places = self._places(rows.columns[TIMES], newest)
-            for number, part in groups_of(rows, places, len(keys)):
-                weight = weight_of(part.columns.get(WEIGHTS), part.size)
-                columns = {k: c for k, c in part.columns.items() if k not in (TIMES, WEIGHTS)}
-                changed(keys[number], weight, GroupedRows(columns, part.size, part.values))
-        for blank_times, weights in held.blank:
-            keys, places = self._places(blank_times, newest)
-            for number, key in enumerate(keys):
-                chosen = places == number
-                some = None if weights is None else weights[chosen]
-                changed(key, weight_of(some, int(np.count_nonzero(chosen))), None)
-        return attrs.evolve(aged, tiers=tuple(tiers), before=before)
+            columns = dict(rows.columns)
+            keys, places = self._places(columns.pop(TIMES), newest)
+            weights = _weights(columns.pop(WEIGHTS, None), places, len(keys))
+            left = GroupedRows(columns, rows.size, rows.values)
+            count(keys, weights, lambda parts: self._counted_parts(parts, places, left, take))
+        for times_of_blank, own in held.blank:
+            keys, places = self._places(times_of_blank, newest)
+            count(keys, _weights(own, places, len(keys)), lambda parts: parts)
+        return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
 
-    def _counted_part(self, part: Any, rows: GroupedRows, take: Take) -> Any:
-        """Count rows in the accumulator of a pane."""
+    def _counted_parts(
+        self, parts: list[Any], places: Array, rows: GroupedRows, take: Take
+    ) -> list[Any]:
+        """Count rows in the accumulators of the panes that they are of."""
         inner = self._inner
         if inner.cls is not Sliced:
-            made = inner.empty() if part is None else take(part)
-            count_rows(made, rows, inner)
-            return made
-        made = inner.empty() if part is None else part._fork()
-        made._held = Held(counted_slices(made._held.state, rows, inner.options, take))
-        return made
+            counter = Counter(inner, rows.columns)
+            for number, part in groups_of(rows, places, len(parts)):
+                parts[number] = counter.count(parts[number], part, take)
+            return parts
+        shells = [inner.empty() if part is None else part._fork() for part in parts]
+        states = [shell._held.state for shell in shells]
+        counted = count_in_slices(states, places, rows, inner.options, take)
+        for shell, state in zip(shells, counted, strict=True):
+            shell._held = Held(state)
+        return shells
 
     def _places(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
         """Find the pane of each row: the panes that have some, and the number of each row's."""
@@ -519,8 +574,112 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         places[rest] = len(keys)
         return [*keys, None], places
 
+    def _sealed(self, before: Any, after: Any) -> Any:
+        """Seal all panes but the newest, and those older ones in which a late row came."""
+        open_from = newest_end(after.newest, self._config) // self._config.width - _OPEN_PANES
+        chosen = [
+            (number, index, pane)
+            for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
+            for index, pane in tier.items()
+            if (number or index < open_from)
+            and old.get(index) is pane
+            and not isinstance(pane.part, (Sealed, NoneType))
+        ]
+        if not chosen:
+            return after
+        inner = self._inner
+        columns = _flat_type(inner).of(inner, [pane.part for _, _, pane in chosen])
+        tiers = [dict(tier) for tier in after.tiers]
+        for at, (number, index, pane) in enumerate(chosen):
+            tiers[number][index] = Pane(pane.rows, Sealed(columns, at))
+        return attrs.evolve(after, tiers=tuple(tiers))
+
     def _merge_states(self, states: Sequence[Any]) -> Any:
         return Panes.sum_of(states, self._config, merged)
+
+
+def _weights(weights: Array | None, places: Array, size: int) -> FixedPoint:
+    """Give the weight of the rows of each pane; without weights, each row counts once."""
+    if weights is None:
+        return FixedPoint(np.bincount(places, minlength=size))
+    numbers = FixedPoint.of_numbers(weights)
+    numbers.total()
+    return numbers.scatter(places, size)
+
+
+_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
+_OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")
+
+
+def _written(config: WindowedConfig) -> dict[str, Any]:
+    """Give the options that stand in the header; the accumulator stands with the state."""
+    return {name: getattr(config, name) for name in _OPTIONS}
+
+
+def _flat_type(inner: Inner) -> Any:
+    return FlatSlices if inner.cls is Sliced else FlatLeaves
+
+
+def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
+    """Make and check the panes that bytes hold."""
+    for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
+        column = fields[name]
+        require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
+    newest, tiers, numbers, labelled = (
+        fields[name].values.tolist() for name in ("newest", "tiers", "panes", "labelled")
+    )
+    require(isinstance(fields["rows"], FixedPoint) and len(fields["rows"].shape) == 1, "rows")
+    rows: FixedPoint = fields["rows"]
+    check_numbers(rows, rows.shape, "rows")
+    require(bool(rows.is_positive().all()), "a pane without rows")
+    require(rows.is_whole or bool(rows.fraction.any()), "fractions that no row has")
+    rows.total()
+    size = rows.shape[0]
+    require(len(newest) == min(size, 1), "newest")
+    require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
+    require(0 <= size - len(numbers) <= 1 and len(labelled) == size, "panes")
+    require(set(labelled) <= {0, 1}, "labelled")
+
+    inner = config.accumulator
+    flat = _flat_type(inner).read(inner, sum(labelled), fields)
+    made, index = [], 0
+    for position, has_part in enumerate(labelled):
+        made.append(Pane.of(rows[position], None))
+        if has_part:
+            made[-1] = Pane(made[-1].rows, Sealed(flat, index))
+            index += 1
+    held: list[dict[int, Pane]] = []
+    start = 0
+    for length in tiers:
+        own = numbers[start : start + length]
+        require(all(a < b for a, b in pairwise(own)), "panes are out of order")
+        held.append(dict(zip(own, made[start : start + length], strict=True)))
+        start += length
+    before = made[-1] if size > len(numbers) else None
+    state = Panes(newest[0] if newest else None, tuple(held), before)
+    _check_tiers(state, config)
+    return state
+
+
+def _check_tiers(state: Panes, config: WindowedConfig) -> None:
+    """Check that each pane is where its time and the newest put it."""
+    if state.newest is None:
+        return
+    require(-_LIMIT < state.newest - config.offset_size, "newest")
+    end = newest_end(state.newest, config)
+    require(end + config.offset_size < _LIMIT, "newest")
+    newest = end // config.width - 1
+    require(newest in state.tiers[0] and max(state.tiers[0]) == newest, "newest has no pane")
+    upper: int | None = None
+    for tier, panes in zip(config.tiers, state.tiers, strict=True):
+        edge = tier.edge(end)
+        for number in panes:
+            is_old = upper is None or (number + 1) * tier.width <= upper
+            is_new = edge is None or number * tier.width >= edge
+            fits = -_LIMIT < number * tier.width + config.offset_size
+            require(is_old and is_new and fits, "a pane that is not where its time puts it")
+        upper = edge
+    require(state.before is None or upper is not None, "rows before panes that are kept")
 
 
 class _TwoStacks:

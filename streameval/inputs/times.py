@@ -34,7 +34,7 @@ _MANTISSA_SPLIT = 2.0**27 + 1.0
 
 
 class _Naive:
-    """Whether it has been said that text without an offset is read as UTC."""
+    """Whether it has been said that text without an offset is UTC."""
 
     is_said = False
 
@@ -47,7 +47,7 @@ def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
     value : array of shape (n,)
         ``datetime64`` of any unit, columns of pandas, polars and Arrow with or without a time
         zone, `datetime` objects, ISO 8601 text; or numbers since 1970 if there is a unit.
-        What has no zone is UTC; of text and `datetime` objects that is warned of, once.
+        What has no zone is UTC; of text that is warned of, once.
     unit : {"s", "ms", "us", "ns"} or None
         That of numbers; it is never guessed.
     name : str
@@ -194,6 +194,8 @@ def _of_text(text: str, name: str, position: int) -> int:
         raise InvalidInputError(
             f"must hold ISO 8601 times, got {text!r}", argument=name, position=position
         ) from None
+    if moment.tzinfo is None:
+        _say_naive()
     time = _of_moment(moment)
     if extra is None:
         return time
@@ -202,7 +204,6 @@ def _of_text(text: str, name: str, position: int) -> int:
 
 def _of_moment(moment: datetime) -> int:
     if moment.tzinfo is None:
-        _say_naive()
         moment = moment.replace(tzinfo=UTC)
     passed = moment - _EPOCH
     return (passed.days * 86_400 + passed.seconds) * 10**6 + passed.microseconds
@@ -218,7 +219,7 @@ def _say_naive() -> None:
     if not _Naive.is_said:
         _Naive.is_said = True
         warnings.warn(
-            "times without a zone or an offset are read as UTC", UserWarning, stacklevel=2
+            "times as text without an offset are read as UTC", UserWarning, stacklevel=2
         )
 
 

@@ -6,12 +6,43 @@ from collections.abc import Callable, Sequence
 from typing import Any, Self
 
 import attrs
+import numpy as np
 
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["Pane", "Panes", "Span", "newest_end"]
+__all__ = ["Pane", "Panes", "Sealed", "Span", "newest_end"]
 
 Merge = Callable[[Sequence[Any]], Any]
+
+
+@attrs.frozen(eq=False)
+class Sealed:
+    """An accumulator that is held in flat columns, with many others.
+
+    Parameters
+    ----------
+    columns : object
+        Its `part` makes the accumulator at an index.
+    index : int
+    """
+
+    columns: Any
+    index: int
+
+    def copy(self) -> Any:
+        """Make the accumulator."""
+        return self.columns.part(self.index)
+
+    _fork = copy
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the accumulators are equal."""
+        if isinstance(other, Sealed):
+            is_same = self.columns is other.columns and self.index == other.index
+            return is_same or self.copy() == other.copy()
+        return bool(self.copy() == other)
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 @attrs.frozen
@@ -22,7 +53,7 @@ class Pane:
     ----------
     rows : FixedPoint, shape ()
         The weight of all rows, those without a label too.
-    part : accumulator or None
+    part : accumulator, Sealed or None
         None while no row had a label.
     """
 
@@ -34,7 +65,12 @@ class Pane:
         """Merge panes, one at least."""
         parts = [pane.part for pane in panes if pane.part is not None]
         rows = FixedPoint.total_of([pane.rows for pane in panes])
-        return cls(rows, merge(parts) if parts else None)
+        return cls.of(rows, merge(parts) if parts else None)
+
+    @classmethod
+    def of(cls, rows: FixedPoint, part: Any) -> Pane:
+        """Make a pane; that weights had fractions is forgotten where these add up."""
+        return cls(FixedPoint(rows.whole) if not np.any(rows.fraction) else rows, part)
 
 
 @attrs.frozen
@@ -110,7 +146,7 @@ class Panes:
 
     def detached(self) -> Self:
         """Copy the accumulators, so that later updates reach one of the two only."""
-        return self.mapped(lambda part: part.copy())
+        return self.mapped(lambda part: part if isinstance(part, Sealed) else part.copy())
 
     def aged(self, newest: int, config: Any, merge: Merge) -> Self:
         """Move on what is too old for its tier, once the newest row has a time."""
