@@ -1,7 +1,7 @@
 """Simulate false alarms and delays of `evidence` and of the usual rules; print the docs' tables.
 
-Run ``python docs/evidence_delays.py``; it takes two minutes. Everything is counts of panes, so that
-2,000 days of a pane a minute go by in seconds.
+Run ``python docs/evidence_delays.py``; it takes seven minutes. Panes are drawn as counts, so that
+2,000 days of a pane a minute take seconds each.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Iterator
 from statistics import NormalDist
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -179,11 +180,16 @@ def dependent(random: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
         went = yield np.where(went < 0, 0.0, 0.03 / (1 + np.exp(-drawn))), np.where(went < 0, 5, 1)
 
 
+def share_of(worth: int, level: Any) -> Any:
+    """Give the share of hits with which a metric is at a level, if a hit counts so often."""
+    return level / (worth - (worth - 1) * level)
+
+
 def shares(worth: int) -> Callable[..., tuple[Floats, ...]]:
     """Draw hits among draws for a share of hits, such that the metric is at a level."""
 
     def draw(random: np.random.Generator, level: Floats, n: Floats) -> tuple[Floats, ...]:
-        hits = random.binomial(n.astype(np.int64), level / (worth - (worth - 1) * level))
+        hits = random.binomial(n.astype(np.int64), share_of(worth, level))
         return hits.astype(np.float64), n
 
     return draw
@@ -206,7 +212,7 @@ def reciprocals(random: np.random.Generator, level: Floats, n: Floats) -> tuple[
 
 def of_share(worth: int) -> Callable[..., Floats]:
     """Bet on a metric in which a hit counts so often."""
-    floor = FLOOR / (worth - (worth - 1) * FLOOR)
+    floor = share_of(worth, FLOOR)
     return lambda hits, n: share_ratios(hits, n - hits, floor, is_floor=True)
 
 
@@ -234,6 +240,7 @@ METRICS = {
 def dependent_alarms(name: str, *, is_dependent: bool, days: int = DAYS) -> int:
     """Count the alarms of an exact metric that never goes below its floor, given the past."""
     usual, draw, ratios = METRICS[name]
+    floor = share_of(2 if name == "F1" else 1, FLOOR)
     random, rule = np.random.default_rng(SEED), detector(ratios)()
     levels = dependent(random)
     above, more = next(levels)
@@ -243,7 +250,7 @@ def dependent_alarms(name: str, *, is_dependent: bool, days: int = DAYS) -> int:
         n = 1.0 + random.poisson(usual * more if is_dependent else usual, SERIES)
         counts = draw(random, np.broadcast_to(level, SERIES), n)
         count += np.count_nonzero(rule(*counts))
-        above, more = levels.send(counts[0] - FLOOR * n)
+        above, more = levels.send(counts[0] - floor * n)
     return count
 
 

@@ -145,8 +145,9 @@ class StreamevalError(Exception):
         """Make the same error with an argument called by another name wherever it is mentioned."""
 
         def changed(piece: object) -> object:
-            is_meant = isinstance(piece, Named) and piece.name == old
-            return Named(new, piece.value) if is_meant else piece
+            if isinstance(piece, Named) and piece.name == old:
+                return Named(new, piece.value)
+            return piece
 
         pieces = tuple(map(changed, self._pieces))
         parts = self._parts | {

@@ -58,7 +58,6 @@ _DROPS: Floats = 2.0 ** np.linspace(-10.0, 0.0, len(TILTS))
 _SERIES_FROM = 16.0  # from here on the series of Stirling's error has all digits
 _MAX_SUMMED = 2**40  # discordant pairs, of which a tail is summed up in a second at most
 _CHUNK = 2**16
-_STEPS = 200  # of a bisection, which ends before at neighbouring floats
 
 
 @attrs.frozen
@@ -519,9 +518,6 @@ def _last(is_rejected: Callable[[float], bool], outer: float, inner: float) -> f
     """Find the rejected number next to an inner one that is not; `outer` if it is not either."""
     if not is_rejected(outer):
         return outer
-    for _ in range(_STEPS):
-        middle = (outer + inner) / 2.0
-        if middle in (outer, inner):
-            break
+    while (middle := (outer + inner) / 2.0) not in (outer, inner):
         outer, inner = (middle, inner) if is_rejected(middle) else (outer, middle)
     return outer

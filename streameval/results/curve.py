@@ -847,8 +847,8 @@ def _draws(
     """Take hits and misses at a threshold, which may divide a cell."""
     table = _whole_table(curve)
     n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, _threshold_value(threshold))
-    low, high = (tuple(map(float, counts(*ends, n_pos))) for ends in (outcome.low, outcome.high))
-    return Share(low, high, worth)
+    low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
+    return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
 
 
 def _whole_table(curve: Curve) -> CellTable:

@@ -75,6 +75,11 @@ def test_empty_panes_change_nothing() -> None:
     assert list(accumulated([Share.of(0, 0)], FLOOR)) == [-math.inf]
 
 
+def test_mean_of_no_query_is_empty() -> None:
+    assert Mean(0, 0.0, 0.0, 0.0, 1.0).is_empty
+    assert not Mean(1, 0.0, 0.0, 0.0, 1.0).is_empty
+
+
 def test_evidence_begun_later_is_never_more() -> None:
     random = np.random.default_rng(2)
     panes = [Share.of(*random.multinomial(50, [0.88, 0.12]).tolist()) for _ in range(40)]

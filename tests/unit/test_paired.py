@@ -33,6 +33,7 @@ def counted(result: se.PairedResult) -> tuple[float, ...]:
             {"classes": "auto", "ignore_label": 9},
             ([7, 1, 9, 7, 1], [7, 1, 9, 1, 7], [7, 7, 9, 7, 7]),
         ),
+        ({"classes": 3, "ignore_label": 2}, ([1, 2, 0, 1], [1, 0, 0, 0], [1, 0, 1, 1])),
         (
             {"multilabel": True},
             (
@@ -52,7 +53,13 @@ def counted(result: se.PairedResult) -> tuple[float, ...]:
     ],
     ids=[
         *("labels and scores", "a threshold", "a positive 0", "classes", "a score a class"),
-        *("observed texts", "an ignored label", "several labels", "ignored entries"),
+        *(
+            "observed texts",
+            "an ignored label",
+            "an ignored class",
+            "several labels",
+            "ignored entries",
+        ),
     ],
 )
 def test_rows_are_read_as_a_confusion_matrix_reads_them(
@@ -86,8 +93,8 @@ def test_rows_are_read_as_a_confusion_matrix_reads_them(
             ([0, 1], [[0.5, 1], [1, 0]], [0, 1]),
             {},
             (
-                "`y_pred_a` must have shape (n,) for two classes, got (2, 2). Pass y_pred[:, 1] for "
-                "probabilities, or y_pred.argmax(axis=1) for the higher score."
+                "`y_pred_a` must have shape (n,) for two classes, got (2, 2). Pass y_pred[:, 1] "
+                "for probabilities, or y_pred.argmax(axis=1) for the higher score."
             ),
         ),
     ],
