@@ -120,6 +120,11 @@ class Statistic(ABC):
     def is_empty(self) -> bool:
         """Whether there is nothing to read."""
 
+    @property
+    @abstractmethod
+    def value(self) -> float:
+        """The value of the metric, the middle where it is open; there must be something."""
+
     @abstractmethod
     def checked(self, limit: Limit) -> float:
         """Give the value of a limit, which must be one that the metric can pass."""
@@ -159,6 +164,12 @@ class Share(Statistic):
     def is_empty(self) -> bool:
         """Whether nothing was drawn."""
         return not any((*self.low, *self.high))
+
+    @property
+    def value(self) -> float:
+        """The value of the metric, half a hit for one that is open."""
+        hits, misses = (math.fsum(ends) / 2.0 for ends in zip(self.low, self.high, strict=True))
+        return self._value(hits / (hits + misses))
 
     def checked(self, limit: Limit) -> float:
         """Give a limit between 0 and 1."""
@@ -211,6 +222,11 @@ class Mean(Statistic):
     def is_empty(self) -> bool:
         """Whether nothing was drawn."""
         return not self.n
+
+    @property
+    def value(self) -> float:
+        """The mean."""
+        return (self.low + self.high) / 2.0 / self.n
 
     def checked(self, limit: Limit) -> float:
         """Give a limit between 0 and what a draw is at most; a floor needs that to be finite."""
@@ -274,6 +290,11 @@ class Area(Statistic):
     def is_empty(self) -> bool:
         """Whether a class has fewer than two examples, which leaves the variance open."""
         return self.n_pos < 2 or self.n_neg < 2
+
+    @property
+    def value(self) -> float:
+        """The area."""
+        return (self.low[0] + self.high[0]) / 2.0
 
     def checked(self, limit: Limit) -> float:
         """Give a limit between 0 and 1."""

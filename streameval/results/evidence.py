@@ -130,7 +130,8 @@ class Evidence:
         -------
         dict of lists
             ``start`` and ``end`` of each pane, ``value`` of the metric in it (nan where it says
-            nothing of the metric), and ``log_evidence`` after it.
+            nothing of the metric; the middle where cells leave it open), and ``log_evidence``
+            after it.
         """
         starts, ends = zip(*self._panes, strict=True) if self._panes else ((), ())
         return {
@@ -203,5 +204,4 @@ def _read(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
         statistic = result.statistic(metric)
     except UnknownMetricError:
         return math.nan, _NOTHING
-    value = math.nan if statistic.is_empty else float(result.read(metric, level=0).value)
-    return value, statistic
+    return math.nan if statistic.is_empty else statistic.value, statistic

@@ -234,6 +234,7 @@ def test_share_is_of_the_draws_that_the_metric_is_about(metric: str) -> None:
     assert share.is_exact
     value = share.worth * hits / (share.worth * hits + misses)
     assert value == pytest.approx(float(result.read(metric).value), rel=1e-14)
+    assert share.value == pytest.approx(value, rel=1e-14)
     low, high = result.confidence_sequence(metric)
     assert low < value < high
 
@@ -270,7 +271,8 @@ def test_area_past_its_budget_has_the_ends_of_the_certified_interval() -> None:
     result = scored(8)
     area = result.statistic("roc_auc")
     assert (area.low[0], area.high[0]) == pytest.approx((result.roc_auc.low, result.roc_auc.high))
-    assert area.low[0] < area.high[0]
+    assert area.low[0] < area.value < area.high[0]
+    assert area.value == pytest.approx(float(result.roc_auc))
 
 
 @pytest.mark.parametrize("metric", ["precision_at", "recall_at", "f_at"])
@@ -295,6 +297,7 @@ def test_mean_of_a_ranking_has_the_sums_of_its_queries(metric: str) -> None:
     values, mean = result.per_query()[next(iter(result))], result.statistic(metric)
     expected = (len(values), values.sum(), values.sum(), (values**2).sum())
     assert (mean.n, mean.low, mean.high, mean.squares) == pytest.approx(expected)
+    assert mean.value == pytest.approx(float(result[metric]))
     assert mean.most == (math.inf if metric == "dcg@3" else 1.0)
 
 
