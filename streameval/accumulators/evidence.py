@@ -104,17 +104,17 @@ def evidence(
     False
     """
     if not isinstance(windowed, Windowed):
-        kind = type(windowed).__name__
-        raise InvalidInputError(f"must be a Windowed, got {kind}", argument="windowed")
+        got = type(windowed).__name__
+        raise InvalidInputError(f"must be a Windowed, got {got}", argument="windowed")
     config = windowed._config
     limit = Limit.of(at_least, at_most)
     n_series = positive_integer(n_series, name="n_series")
     mean_panes = _mean_panes(false_alarms, config)
     total = windowed._all_rows(windowed._held).compute()
     if not isinstance(total, Result):
-        kind = type(total).__name__
+        got = type(total).__name__
         raise InvalidInputError(
-            f"must count something with a table of metrics, got a result that is a {kind}",
+            f"must count something with a table of metrics, got a result that is a {got}",
             argument="windowed",
         )
     panes = _panes(windowed, slice, since)

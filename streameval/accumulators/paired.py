@@ -123,18 +123,14 @@ class Paired(
         """
         given = self._named(y_true, y_pred_a, y_pred_b, optional=(sample_weight,))
         weights = given.pop("sample_weight")
-        truth, *models = (as_labels_or_scores(item, name=name) for name, item in given.items())
-        if are_empty(truth, *models):
+        truth, a, b = (as_labels_or_scores(item, name=name) for name, item in given.items())
+        if are_empty(truth, a, b):
             read_weights(weights, rows=0)
             return self
-        code = np.zeros(0, dtype=np.uint8)
-        for name, prediction in zip(("y_pred_a", "y_pred_b"), models, strict=True):
-            try:
-                right, kept = self._is_right(truth, prediction, weights)
-            except InvalidInputError as error:
-                raise error.renamed("y_pred", name) from None
-            code = right.astype(np.uint8) if name == "y_pred_a" else 2 * code + right
-        return self._append(Rows((code,), kept))
+        right_a, kept_weights = self._read("y_pred_a", truth, a, weights)
+        right_b, _ = self._read("y_pred_b", truth, b, weights)
+        codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
+        return self._append(Rows((codes,), kept_weights))
 
     def compute(self) -> PairedResult:
         """Compute the accuracies and tests.
@@ -145,6 +141,15 @@ class Paired(
             Frozen: later updates do not change it.
         """
         return PairedResult(self._state)
+
+    def _read(
+        self, name: str, truth: Array, prediction: Array, sample_weight: Any
+    ) -> tuple[Mask, Array | None]:
+        """Tell which rows a model gets right; an error names its array."""
+        try:
+            return self._is_right(truth, prediction, sample_weight)
+        except InvalidInputError as error:
+            raise error.renamed("y_pred", name) from None
 
     def _is_right(
         self, truth: Array, prediction: Array, sample_weight: Any

@@ -357,10 +357,10 @@ def _draws_of_top_k(counts: LabelCounts) -> Share:
     return Share.of(hits, counts.n - hits)
 
 
-def _draws_of_class(counts: LabelCounts, ratio: Ratio, place: int) -> Share:
+def _draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
     """Take the examples that a ratio of one class is about, as hits and misses."""
     refuse_fractions(counts.has_whole_weights)
-    above, below = ratio.parts(counts.outcomes.to_floats()[:, place].tolist())
+    above, below = ratio.parts(counts.outcomes.to_floats()[:, position].tolist())
     worth = int(max(ratio.numerator))
     return Share.of(above / worth, below - above, worth)
 
@@ -412,8 +412,8 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return _of_ratio(counts, *chosen(args, options), z)
 
-    def draws(counts: LabelCounts, place: int) -> Share:
-        return _draws_of_class(counts, usual, place)  # type: ignore[arg-type] # a Ratio
+    def draws(counts: LabelCounts, position: int) -> Share:
+        return _draws_of_class(counts, usual, position)  # type: ignore[arg-type] # a Ratio
 
     if isinstance(usual, Ratio):
         row["evidence"] = draws

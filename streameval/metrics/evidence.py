@@ -208,7 +208,7 @@ class Mean(Statistic):
         What the sum is at least and at most.
     squares : float
         The sum of squares; not read where the sum is not known exactly.
-    most : float
+    upper : float
         What a draw is at most; may be infinite.
     """
 
@@ -216,7 +216,7 @@ class Mean(Statistic):
     low: float
     high: float
     squares: float
-    most: float
+    upper: float
 
     @property
     def is_empty(self) -> bool:
@@ -230,17 +230,17 @@ class Mean(Statistic):
 
     def checked(self, limit: Limit) -> float:
         """Give a limit between 0 and what a draw is at most; a floor needs that to be finite."""
-        if limit.is_floor and math.isinf(self.most):
+        if limit.is_floor and math.isinf(self.upper):
             raise InvalidInputError(
                 "needs a metric with an upper bound: without one, few draws can hold up any mean",
                 argument=limit.name,
             )
-        return limit.within(0.0, self.most)
+        return limit.within(0.0, self.upper)
 
     def log_ratios(self, limit: Limit) -> Floats:
         """Bet on deviations; of sums that may be, on the one that speaks against an alarm."""
         value = self.checked(limit)
-        reach = self.most - value if limit.is_floor else value
+        reach = self.upper - value if limit.is_floor else value
         ends = {self.low, self.high}
         totals = []
         for total in ends:
@@ -252,18 +252,18 @@ class Mean(Statistic):
 
     def interval(self, level: float) -> Interval:
         """Compute the interval of a share: a draw in [0, 1] is a part of a hit and of a miss."""
-        if math.isinf(self.most):
+        if math.isinf(self.upper):
             raise InvalidInputError(
                 "there is no interval that covers the mean of numbers without an upper bound at "
                 "all times"
             )
-        ends = ((total / self.most, self.n - total / self.most) for total in (self.low, self.high))
+        ends = ((total / self.upper, self.n - total / self.upper) for total in (self.low, self.high))
         low, high = (share_interval(hits, max(misses, 0.0), level) for hits, misses in ends)
-        return low[0] * self.most, high[1] * self.most
+        return low[0] * self.upper, high[1] * self.upper
 
     def _max_squares(self, total: float) -> float:
         """Bound the sum of squares by the sum."""
-        return self.most * total if math.isfinite(self.most) else math.inf
+        return self.upper * total if math.isfinite(self.upper) else math.inf
 
 
 @final

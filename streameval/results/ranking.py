@@ -483,9 +483,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
 
 
-def _draws(ranking: Ranking, place: int) -> Statistic:
+def _draws(ranking: Ranking, position: int) -> Statistic:
     """Take the queries as draws: hits and misses, or numbers with their squares."""
-    tally, item = ranking._tallies[place], ranking._config.parsed[place]
+    tally, item = ranking._tallies[position], ranking._config.parsed[position]
     if tally.is_undefined:
         raise InvalidInputError(
             'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name

@@ -88,9 +88,9 @@ class Result:
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
 
-        However often it is looked at while the data grow, the value of the source lies in all
-        these intervals with the probability `level`, so that a limit outside one of them has been
-        broken. A sampling interval promises that of one look only, and is narrower.
+        However often it is looked at while the data grow, the value of a source that stays the
+        same lies in all these intervals with the probability `level`. A sampling interval promises
+        that of one look only, and is narrower.
 
         Parameters
         ----------

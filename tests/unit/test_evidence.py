@@ -45,7 +45,7 @@ DROP = [5, 9, 7, 6, 8, 35, 31, 33, 30]
 def test_evidence_fires_at_the_end_of_the_pane_that_reached_the_threshold() -> None:
     found = ask(counted(DROP))
     series = list(accumulated([Share.of(100 - e, e) for e in DROP[:-1]], Limit(0.9, is_floor=True)))
-    first = next(place for place, log in enumerate(series) if log >= math.log(10_000))
+    first = next(at for at, log in enumerate(series) if log >= math.log(10_000))
     assert (found.firing, found.fired_at) == (True, 10 * (first + 1))
     assert found.per_pane()["log_evidence"] == pytest.approx(series)
     assert found.log_evidence == found.per_pane()["log_evidence"][-1]
@@ -298,7 +298,7 @@ def test_mean_of_a_ranking_has_the_sums_of_its_queries(metric: str) -> None:
     expected = (len(values), values.sum(), values.sum(), (values**2).sum())
     assert (mean.n, mean.low, mean.high, mean.squares) == pytest.approx(expected)
     assert mean.value == pytest.approx(float(result[metric]))
-    assert mean.most == (math.inf if metric == "dcg@3" else 1.0)
+    assert mean.upper == (math.inf if metric == "dcg@3" else 1.0)
 
 
 def test_confidence_sequence_of_a_ranking_is_that_of_parts_of_hits() -> None:
