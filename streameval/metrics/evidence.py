@@ -257,8 +257,8 @@ class Mean(Statistic):
                 "there is no interval that covers the mean of numbers without an upper bound at "
                 "all times"
             )
-        ends = ((total / self.upper, self.n - total / self.upper) for total in (self.low, self.high))
-        low, high = (share_interval(hits, max(misses, 0.0), level) for hits, misses in ends)
+        ends = (total / self.upper for total in (self.low, self.high))
+        low, high = (share_interval(hits, max(self.n - hits, 0.0), level) for hits in ends)
         return low[0] * self.upper, high[1] * self.upper
 
     def _max_squares(self, total: float) -> float:
