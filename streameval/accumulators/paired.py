@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self, final
+from typing import Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.decisions import FastReader, code_dtypes, read_decided, read_observed
+from streameval.accumulators.decisions import (
+    FastReader,
+    code_dtypes,
+    flattened,
+    read_decided,
+    read_observed,
+)
 from streameval.accumulators.pending import Rows
 from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError
@@ -46,6 +52,9 @@ class Paired(
         Whether each of the `classes` is present or absent on its own; a row is right if all are.
     threshold : float
         A score of at least this is a positive prediction, for two classes and multilabel.
+    scores : {"probability", "real"}, optional
+        Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
+        number, such as logits. By default they do while ``0 < threshold <= 1``.
     pos_label : label, optional
         The positive one of two classes: by default 1, or the second of two listed.
     from_scores : bool, optional
@@ -79,6 +88,7 @@ class Paired(
         *,
         multilabel: bool = False,
         threshold: float = 0.5,
+        scores: Literal["probability", "real"] | None = None,
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         ignore_label: Label | None = None,
@@ -88,6 +98,7 @@ class Paired(
                 classes=classes,
                 multilabel=multilabel,
                 threshold=threshold,
+                scores=scores,
                 pos_label=pos_label,
                 from_scores=from_scores,
                 ignore_label=ignore_label,
@@ -156,6 +167,8 @@ class Paired(
     ) -> tuple[Mask, Array | None]:
         """Tell which rows a prediction gets right, and their weights, but for ignored ones."""
         config = self._config.labels
+        if not config.multilabel:
+            truth, prediction = flattened(truth, prediction) or (truth, prediction)
         reader = FastReader.under(config)
         if reader is not None and reader.fits(truth, prediction):
             shape = (len(truth), *reader.columns)

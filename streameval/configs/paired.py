@@ -8,6 +8,7 @@ from typing import Any, Self
 import attrs
 
 from streameval.configs.confusion import ConfusionConfig
+from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
 
 __all__ = ["PairedConfig"]
@@ -23,6 +24,7 @@ class PairedConfig:
     classes: Classes
     multilabel: bool
     threshold: float
+    scores: Scale | None
     pos_label: Label | None
     from_scores: bool | None
     ignore_label: Label | None

@@ -255,7 +255,7 @@ def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
     The fraction is multiplied apart from the rest; where its product lies in the middle, what
     float64 has lost of it (Dekker's product) says which way it goes.
     """
-    whole = np.floor(numbers)
+    whole = np.trunc(numbers)
     fraction = numbers - whole
     product = fraction * factor
     high = fraction * _MANTISSA_SPLIT

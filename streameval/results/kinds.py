@@ -12,6 +12,7 @@ from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.result import Result
+from streameval.results.sliced import SlicedResult
 
 __all__ = ["RESULTS"]
 
@@ -25,4 +26,5 @@ RESULTS: tuple[type[Result], ...] = (
     Regression,
     PairedResult,
     CollectionResult,
+    SlicedResult,
 )

@@ -345,7 +345,7 @@ def test_binary_states_merge_and_show(call, evaluate):
             ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
             "`y_score,id` holds 2 values a row, and which is of 'malignant' is not said; name the",
         ),
-        (["--score", "y_scor"], "no column 'y_scor' in the first row: did you mean 'y_score'?"),
+        (["--score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -358,7 +358,7 @@ def test_binary_says_what_does_not_fit(options, message, evaluate):
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_micro'? There are n, n_averaged"),
+        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_macro'? There are n, n_averaged"),
         ("roc_auc[7]>1", "no class '7': there are 0, 1, 2, macro, micro, weighted."),
         ("ks[macro]>1", "no metric 'ks': there are roc_auc, average_precision."),
         ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? There are n, n_pos"),

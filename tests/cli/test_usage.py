@@ -22,13 +22,13 @@ def error_of(done):
 @pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
-        "no column 'y_ture' in the first row: did you mean 'y_true'? There are id, y_true, y_pred."
+        "no column 'y_ture' in the first rows: did you mean 'y_true'? There are id, y_true, y_pred."
     )
 
 
 def test_eval_lists_the_columns_when_none_is_near(call, labels):
     assert error_of(call("eval", labels, "--label", "zzz")) == (
-        "no column 'zzz' in the first row: there are id, y_true, y_pred."
+        "no column 'zzz' in the first rows: there are id, y_true, y_pred."
     )
 
 
@@ -84,12 +84,17 @@ def test_eval_asks_for_predictions(call, write):
         (
             ONE,
             ["--pred", "y_true", "--threshold", "1"],
-            "--threshold decides by scores, and `y_true` holds labels.",
+            "--threshold is for scores, and `y_true` holds labels.",
+        ),
+        (
+            ONE,
+            ["--pred", "y_true", "--scores", "real"],
+            "--scores is for scores, and `y_true` holds labels.",
         ),
         (
             ONE,
             ["--pred", "y_true", "--top-k", "2"],
-            "--top-k decides by scores, and `y_true` holds labels.",
+            "--top-k is for scores, and `y_true` holds labels.",
         ),
         (ONE, ["--pos-label", "x"], "--pos-label must be an integer as the labels are, got 'x'."),
         (
@@ -207,7 +212,7 @@ OPTIONS = {
 TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
-        *("--threshold", "--pos-label", "--top-k", "--ignore-label"),
+        *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label"),
     },
     "regression": {"--label", "--weight", "--pred"},
     "binary": {

@@ -322,7 +322,7 @@ REFUSED = [
     ("matthews_corrcoef", labelled(2), "no proportion of examples"),
     ("balanced_accuracy", labelled(2), "a mean over classes is no proportion"),
     ("fowlkes_mallows", labelled(2), "no proportion of examples"),
-    ("recall", labelled(3), r"mean over classes here.* Name a class, as in recall\[2\]"),
+    ("recall", labelled(3), r"mean over classes here.* Name a class, as in recall\[0\]"),
     ("recall[macro]", labelled(2), "mean over classes here"),
     ("recall[7]", labelled(2), "no class '7'"),
     ("recal", labelled(2), "did you mean 'recall'"),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import attrs
 import inspect
 import re
 import subprocess
@@ -50,6 +51,13 @@ def test_row_says_what_the_metric_is(kind: type, row: Metric) -> None:
     assert row.better in ("higher", "lower", "")
 
 
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_alias_is_no_name_of_the_same_table(kind: type) -> None:
+    aliases = [alias for row in kind.TABLE.values() for alias in row.aliases]
+    assert not kind.TABLE.keys() & set(aliases)
+    assert all(alias == alias.casefold() for alias in aliases)
+
+
 @every_row
 def test_help_of_a_row_agrees_with_the_docstring(kind: type, row: Metric) -> None:
     name = "best_f" if row.name == "best_f_threshold" else row.name
@@ -73,7 +81,9 @@ def test_description_of_an_accumulator_agrees_with_its_docstring(name: str) -> N
 
 @pytest.mark.parametrize("name", [name for name in DESCRIPTIONS if name != "Collection"])
 def test_every_option_of_an_accumulator_is_described(name: str) -> None:
-    assert list(DESCRIPTIONS[name].options) == list(getattr(se, name)().options)
+    kind = getattr(se, name)
+    options = [field.name for field in attrs.fields(kind._definition.config)]
+    assert list(DESCRIPTIONS[name].options) == options
 
 
 def test_measures_are_listed_in_the_description_of_their_option() -> None:

@@ -11,6 +11,7 @@ from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     given,
+    has_column,
     label_kind,
     lay_out,
     listed_classes,
@@ -39,11 +40,11 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
-    prediction, of_scores = _prediction(options, rows[0])
+    prediction, of_scores = _prediction(options, rows)
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
     _check_options(options, layout)
     classes = _classes(options, layout)
@@ -62,20 +63,25 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
 
 
-def _prediction(options: Options, first: Row) -> tuple[tuple[str, ...], bool]:
+def _prediction(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
     """Choose the columns of the predictions, and tell whether they are scores."""
     if options.score is not None:
         return options.score, True
-    if options.pred is None and "y_pred" not in first and "y_score" in first:
+    if options.pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
         return ("y_score",), True
     return options.pred or ("y_pred",), False
 
 
 def _check_options(options: Options, layout: Layout) -> None:
     """Refuse options that would be ignored."""
-    if not layout.of_scores and (options.threshold is not None or options.top_k is not None):
-        option = "--threshold" if options.threshold is not None else "--top-k"
-        raise UsageError(f"{option} decides by scores, and `{layout.prediction[0]}` holds labels.")
+    of_scores = {
+        "--threshold": options.threshold,
+        "--scores": options.scores,
+        "--top-k": options.top_k,
+    }
+    option = next((name for name, value in of_scores.items() if value is not None), None)
+    if not layout.of_scores and option is not None:
+        raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
         check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
 
@@ -108,7 +114,9 @@ def _classes(options: Options, layout: Layout) -> Any:
             name = layout.label[0]
             raise UsageError(f"--multilabel needs a list of 0 and 1, or columns, in `{name}`.")
         return width
-    return (layout.width(layout.prediction) or 2) if layout.of_scores else "auto"
+    if not layout.of_scores:
+        return "auto"
+    return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
@@ -117,10 +125,11 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     `from_scores` too: the readers give scores as floats and labels as none, so that the state
     merges with those that a program makes.
     """
-    integers = layout.multilabel or has_integer_labels(classes, layout.row[layout.label[0]])
+    integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     return given(
         multilabel=options.multilabel,
         threshold=options.threshold,
+        scores=options.scores,
         pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
         top_k=options.top_k,
         ignore_label=read_label(options.ignore_label, "--ignore-label", integers=integers),
