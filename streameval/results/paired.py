@@ -35,6 +35,8 @@ class PairedResult(Result):
     """
 
     TASK = "paired"
+    IS_TASK = False
+    MADE_BY = "Paired"
 
     _state: PairedCounts
 

@@ -37,6 +37,8 @@ class Result:
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
     """What the command line calls results of this kind."""
+    IS_TASK: ClassVar[bool] = True
+    """Whether the command line counts files into such results."""
     MADE_BY: ClassVar[str] = ""
     """The class of the accumulators that compute results of this kind."""
     SIZE: ClassVar[str] = "n"
@@ -329,6 +331,7 @@ def _owners(name: str) -> list[str]:
     exact = [(kind, row) for kind, row in pairs if row.name == name.casefold()]
     owners: dict[str, str] = {}
     for kind, row in exact or pairs:
-        said = f"{row.typed} is a metric of --task {kind.TASK} ({kind.MADE_BY})"
+        of = f"--task {kind.TASK} ({kind.MADE_BY})" if kind.IS_TASK else kind.MADE_BY
+        said = f"{row.typed} is a metric of {of}"
         owners.setdefault(kind.TASK, said)
     return list(owners.values())

@@ -171,6 +171,11 @@ def test_result_is_shown_on_a_line_in_a_table_and_in_a_notebook() -> None:
     assert result.described(0.95).rows["difference"].heading == "Difference, A minus B"
 
 
+def test_metric_asked_of_another_result_is_said_to_be_of_paired() -> None:
+    with pytest.raises(se.InvalidInputError, match="accuracy_a is a metric of Paired"):
+        se.RegressionAccumulator().compute().read("accuracy_a")
+
+
 def test_large_batches_and_small_ones_are_counted_alike() -> None:
     random = np.random.default_rng(5)
     rows = random.integers(0, 2, (3, 40_000))
