@@ -145,6 +145,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.evidence as home
             case "GroupedAUC":
                 import streameval.accumulators.grouped as home
+            case "Bounded":
+                import streameval.metrics.bounded as home
             case "Paired":
                 import streameval.accumulators.paired as home
             case "RankingAccumulator":
@@ -160,10 +162,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
         return home
 
     def _home_of_result(name: str) -> Any:
-        """Import the module in which a result, or a number in one, is defined."""
+        """Import the module in which the class of a result is defined."""
         match name:
-            case "Bounded":
-                import streameval.metrics.bounded as home
             case "Calibration":
                 import streameval.results.calibration as home
             case "ClassCurves":

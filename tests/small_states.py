@@ -377,7 +377,11 @@ def sliced() -> se.Sliced:
 
 def windowed() -> se.Windowed:
     """Panes of two widths, one of them without labels, and what is before them."""
-    batch = {"y_true": [1, 2, 3, 4, None], "y_pred": [2, 2, 5, 1, 0], "time": [199, 121, 95, 7, 155]}
+    batch = {
+        "y_true": [1, 2, 3, 4, None],
+        "y_pred": [2, 2, 5, 1, 0],
+        "time": [199, 121, 95, 7, 155],
+    }
     fit = se.RegressionAccumulator()
     return se.Windowed(fit, pane=10, keep=50, rollups=[(40, 110)], offset=3).update(batch)
 
@@ -429,6 +433,9 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "windowed_slices": windowed_slices,
     "empty_windowed": lambda: se.Windowed(se.RegressionAccumulator(), pane=1),
 }
+
+GROUPED = ("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed")
+"""States of groups, which version 1 does not have."""
 
 ONCE = ("open_documents", "tracked_queries", "query_values")
 """States that are not merged with themselves: a query or a document would be counted twice."""

@@ -13,7 +13,7 @@ from streameval.errors import require
 from streameval.results.collection import CollectionResult
 from streameval.states import codec
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "heaviest"]
 
 
 @final
@@ -250,6 +250,14 @@ def _member_difference(mine: Member, theirs: Member) -> str:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
     option, difference = mine.kind._difference(mine.options, theirs.options)
     return f"`{option}` {difference}"
+
+
+def heaviest(n: Any) -> int | float:
+    """Give the weight that an `n` says; of a collection, that of the member that counted most."""
+    if not isinstance(n, dict):
+        weight: int | float = n
+        return weight
+    return max(map(heaviest, n.values()))
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:

@@ -122,9 +122,7 @@ class GroupedRows:
         return GroupedRows(part, end - start, self.values)
 
 
-def groups_of(
-    rows: GroupedRows, groups: Array, n_groups: int
-) -> Iterator[tuple[int, GroupedRows]]:
+def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple[int, GroupedRows]]:
     """Split rows by the number of their group, and give the groups that have some, in order.
 
     The rows of all groups are brought in order at once, whatever the number of groups.
@@ -557,7 +555,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         if not batch.size:
             return GroupedRows({}, 0, held.codes.values)
         columns = batch.arrays() | keys
-        self._number_queries(columns, keys, batch, held)
+        self._number_queries(columns, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes.values)
         weights = batch.weights()
         if weights is None:
@@ -573,7 +571,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Name the column of a key."""
 
     def _number_queries(
-        self, columns: dict[Key, Array], keys: dict[Key, Array], batch: Batch, held: Held
+        self, columns: dict[Key, Array], keys: dict[Key, Array], held: Held
     ) -> None:
         """Refuse queries in two groups; where ids are not kept, tell those of batches apart."""
         for column, keeps_ids in self._config.accumulator.queries:
@@ -612,7 +610,9 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _capacity(self, rows: GroupedRows) -> int:
         """Choose how many rows like these may be pending."""
-        width = sum(part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values())
+        width = sum(
+            part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values()
+        )
         return max(2, min(CAPACITY, _MAX_BYTES // max(width, 1)))
 
     def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:

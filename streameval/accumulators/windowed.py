@@ -339,6 +339,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+        require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
         require(described.keys() == set(_OPTIONS), "the options of panes")
         options = {name: codec.from_json(item) for name, item in described.items()}
@@ -371,8 +372,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return pane.part.copy()
 
     def _newest_end(self, state: Panes) -> int:
-        assert state.newest is not None
-        return newest_end(state.newest, self._config) + self._config.offset_size
+        return state.end(self._config) + self._config.offset_size
 
     def _edge(self, value: Any, *, name: str) -> int:
         """Read a time that is the edge of a pane."""
@@ -416,12 +416,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _oldest_edge(self, state: Panes) -> int:
         """Give the time before which rows are counted together, if there are some."""
-        last = self._config.tiers[-1]
-        if last.keep is None or state.newest is None:
-            return -_LIMIT
-        edge = last.edge(newest_end(state.newest, self._config))
-        assert edge is not None
-        return edge + self._config.offset_size
+        edge = self._config.tiers[-1].edge(state.end(self._config))
+        return -_LIMIT if edge is None else edge + self._config.offset_size
 
     def _window_ends(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
@@ -468,7 +464,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             low, high = int(times.min()), int(times.max())
             first = low - config.offset_size
             end = newest_end(high, config)
-            if first < -_LIMIT + config.tiers[-1].width or max(end, end + config.offset_size) >= _LIMIT:
+            if (
+                first < -_LIMIT + config.tiers[-1].width
+                or max(end, end + config.offset_size) >= _LIMIT
+            ):
                 position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
                 raise InvalidInputError(
                     "must lie so that the ends of its panes fit 64 bits, got "
@@ -576,7 +575,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _sealed(self, before: Any, after: Any) -> Any:
         """Seal all panes but the newest, and those older ones in which a late row came."""
-        open_from = newest_end(after.newest, self._config) // self._config.width - _OPEN_PANES
+        open_from = after.end(self._config) // self._config.width - _OPEN_PANES
         chosen = [
             (number, index, pane)
             for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
@@ -665,7 +664,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
     """Check that each pane is where its time and the newest put it."""
     if state.newest is None:
         return
-    require(-_LIMIT < state.newest - config.offset_size, "newest")
+    require(state.newest - config.offset_size > -_LIMIT, "newest")
     end = newest_end(state.newest, config)
     require(end + config.offset_size < _LIMIT, "newest")
     newest = end // config.width - 1
@@ -676,7 +675,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
         for number in panes:
             is_old = upper is None or (number + 1) * tier.width <= upper
             is_new = edge is None or number * tier.width >= edge
-            fits = -_LIMIT < number * tier.width + config.offset_size
+            fits = number * tier.width + config.offset_size > -_LIMIT
             require(is_old and is_new and fits, "a pane that is not where its time puts it")
         upper = edge
     require(state.before is None or upper is not None, "rows before panes that are kept")

@@ -124,6 +124,11 @@ class Panes:
         """The accumulators of all panes."""
         return [pane.part for pane in self.panes if pane.part is not None]
 
+    def end(self, config: Any) -> int:
+        """Give the end of the newest pane, without the offset; there is one."""
+        newest: Any = self.newest
+        return newest_end(newest, config)
+
     def spans(self, config: Any) -> list[Span]:
         """Give all panes but what is before them, in order of time."""
         shift = config.offset_size
@@ -154,9 +159,7 @@ class Panes:
         tiers: list[dict[int, Pane]] = []
         coming: dict[int, list[Pane]] = {}
         rules = config.tiers
-        for tier, rule, following in zip(
-            self.tiers, rules, [*rules[1:], None], strict=True
-        ):
+        for tier, rule, following in zip(self.tiers, rules, [*rules[1:], None], strict=True):
             held = _joined(tier, coming, merge) if coming else tier
             edge = rule.edge(end)
             coming = {}
@@ -205,9 +208,7 @@ def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
     return listed
 
 
-def _joined(
-    tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge
-) -> dict[int, Pane]:
+def _joined(tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge) -> dict[int, Pane]:
     joined = dict(tier)
     for index, panes in coming.items():
         held = joined.get(index)

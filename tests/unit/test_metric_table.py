@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import attrs
 import inspect
 import re
 import subprocess
@@ -10,6 +9,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 import streameval as se

@@ -60,7 +60,13 @@ def test_a_value_that_loses_its_slice_goes_to_the_others() -> None:
 
 def test_named_values_come_first_and_always_exist() -> None:
     s = sliced(values=["never", "b"], max_values=3)
-    assert (list(s), len(s), s["never"].n, "b" in s, "a" in s) == (["never", "b"], 2, 0, True, False)
+    assert (list(s), len(s), s["never"].n, "b" in s, "a" in s) == (
+        ["never", "b"],
+        2,
+        0,
+        True,
+        False,
+    )
     s.update(batch(["z", "b", "a", "y"]))
     assert list(s)[:2] == ["never", "b"]
     assert len(s) == 3
@@ -73,7 +79,7 @@ def test_values_are_canonical_labels() -> None:
     assert list(s) == [1, 2, "1", None]
     assert [s[value].n for value in s] == [3, 1, 1, 3]
     assert s[1.0] == s[1]
-    assert list(s.compute().as_dict())[0].startswith("country=1/")
+    assert next(iter(s.compute().as_dict())).startswith("country=1/")
     assert "country='1'/accuracy" in s.compute().as_dict()
     assert "country=(missing)/accuracy" in s.compute().as_dict()
 
@@ -170,7 +176,7 @@ def test_repr_leaves_defaults_out() -> None:
 def test_rows_of_a_query_have_one_value() -> None:
     s = se.Sliced(se.RankingAccumulator(["mrr"]), "country")
     rows = {"relevance": [0, 1, 1], "score": [0.9, 0.8, 0.7], "query": [5, 5, 9]}
-    with pytest.raises(se.InvalidInputError, match="`country` must be the same .* query"):
+    with pytest.raises(se.InvalidInputError, match=r"`country` must be the same .* query"):
         s.update(rows | {"country": ["a", "b", "a"]})
     s.update(rows | {"country": ["a", "a", "b"]}).update(rows | {"country": ["a", "a", "b"]})
     assert (s["a"].n, s["b"].n, s.n) == (2, 2, 4)

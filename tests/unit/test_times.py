@@ -135,7 +135,11 @@ BAD: dict[str, tuple[Any, str | None, str]] = {
     "NaT": (np.array([TEXT, "NaT"], dtype="M8[us]"), None, "missing times at position 1"),
     "NaT among objects": ([MOMENT, pd.NaT], None, "missing times at position 1"),
     "None": ([MOMENT, None], None, "missing times at position 1"),
-    "text that is no time": (["2026-03-29T01:30Z", "noon"], None, "ISO 8601 .*'noon' at position 1"),
+    "text that is no time": (
+        ["2026-03-29T01:30Z", "noon"],
+        None,
+        "ISO 8601 .*'noon' at position 1",
+    ),
     "another object": ([MOMENT, {}], None, "must hold times, got {} at position 1"),
     "a year too far": (np.array([10**6], dtype="M8[Y]"), None, "290,000 years"),
     "a time of nanoseconds too far": (np.array([2**62], dtype="M8[4000ns]"), None, "290,000 years"),
@@ -202,5 +206,9 @@ def test_what_is_no_duration_is_refused(value: Any) -> None:
 
 
 def test_an_offset_may_be_nothing_or_negative() -> None:
-    assert [read_offset(value, name="offset") for value in (0, "0s", "-1h")] == [0, 0, -3_600_000_000]
+    assert [read_offset(value, name="offset") for value in (0, "0s", "-1h")] == [
+        0,
+        0,
+        -3_600_000_000,
+    ]
     assert duration_text(0) == "0s"

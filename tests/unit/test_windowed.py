@@ -124,11 +124,11 @@ def test_windows_that_cut_rolled_up_panes_are_left_out() -> None:
 
 def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
     w = windowed(keep=20, rollups=[(50, 150)]).update(batch([5, 60, 110, 195]))
-    with pytest.raises(se.InvalidInputError, match="`start` must be .* got 80; .* 50 and 100"):
+    with pytest.raises(se.InvalidInputError, match=r"`start` must be .* got 80; .* 50 and 100"):
         w.window(120)
-    with pytest.raises(se.InvalidInputError, match="`end` must be .* got 120; .* 100 and 150"):
+    with pytest.raises(se.InvalidInputError, match=r"`end` must be .* got 120; .* 100 and 150"):
         w.window(20, end=120)
-    with pytest.raises(se.InvalidInputError, match="must not lie before 50: .* got 0"):
+    with pytest.raises(se.InvalidInputError, match=r"must not lie before 50: .* got 0"):
         w.window(200)
     with pytest.raises(se.InvalidInputError, match="got 195; the nearest are 190 and 200"):
         w.n_rows(195)
@@ -175,7 +175,7 @@ def test_rows_without_a_label_count_as_rows_alone() -> None:
     [
         lambda labels: np.array([1.0, np.nan, 0.0]),
         lambda labels: pd.Series([1, None, 0], dtype="Int64"),
-        lambda labels: pa.array(labels),
+        pa.array,
         tuple,
     ],
     ids=["floats", "pandas", "arrow", "tuple"],
@@ -325,5 +325,5 @@ def test_merging_names_what_differs_within() -> None:
     with pytest.raises(se.IncompatibleStateError, match="`accumulator` differs: `threshold` diff"):
         windowed().merge(other)
     sketch = se.Windowed(se.PRCurveSketch(), pane=10)
-    with pytest.raises(se.IncompatibleStateError, match="differs .ConfusionAccumulator and PRC"):
+    with pytest.raises(se.IncompatibleStateError, match=r"differs .ConfusionAccumulator and PRC"):
         windowed().merge(sketch)
