@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
+    from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
+    from streameval.accumulators.paired import Paired
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.accumulators.sliced import Sliced
@@ -47,7 +49,9 @@ if TYPE_CHECKING:
     from streameval.results.comparison import Comparison, Difference, compare
     from streameval.results.confusion import Confusion
     from streameval.results.curve import Curve
+    from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
+    from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
     from streameval.results.sliced import SlicedResult
@@ -70,11 +74,14 @@ __all__ = [
     "CountOverflowError",
     "Curve",
     "Difference",
+    "Evidence",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
     "PRCurveSketch",
+    "Paired",
+    "PairedResult",
     "Ranking",
     "RankingAccumulator",
     "Regression",
@@ -86,6 +93,7 @@ __all__ = [
     "UnsupportedVersionError",
     "Windowed",
     "compare",
+    "evidence",
     "from_bytes",
     "load",
     "merge",
@@ -133,10 +141,14 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.confusion as home
             case "PRCurveSketch":
                 import streameval.accumulators.curve as home
+            case "evidence":
+                import streameval.accumulators.evidence as home
             case "GroupedAUC":
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Paired":
+                import streameval.accumulators.paired as home
             case "RankingAccumulator":
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
@@ -164,8 +176,12 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.confusion as home
             case "Curve":
                 import streameval.results.curve as home
+            case "Evidence":
+                import streameval.results.evidence as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
+            case "PairedResult":
+                import streameval.results.paired as home
             case "Ranking":
                 import streameval.results.ranking as home
             case "Regression":

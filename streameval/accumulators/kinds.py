@@ -7,6 +7,7 @@ from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.confusion import ConfusionAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
+from streameval.accumulators.paired import Paired
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.accumulators.registry import open_class
 from streameval.accumulators.regression import RegressionAccumulator
@@ -25,6 +26,7 @@ SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
         CalibrationAccumulator,
         GroupedAUC,
         RankingAccumulator,
+        Paired,
     )
 }
 

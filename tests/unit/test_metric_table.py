@@ -33,6 +33,7 @@ RESULT_OF: dict[str, Any] = {
     "Calibration": se.CalibrationAccumulator().update([0, 1], [0.1, 0.6]),
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
+    "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 
