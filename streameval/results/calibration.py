@@ -19,7 +19,7 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.text import Column, lines_of, on_the_point, shorten
-from streameval.results.result import Result
+from streameval.results.result import Result, labels_beside
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -53,6 +53,7 @@ class Calibration(Result):
     """
 
     TASK = "calibration"
+    MADE_BY = "CalibrationAccumulator"
     PICTURES = ("reliability",)
 
     _config: CalibrationConfig
@@ -68,6 +69,11 @@ class Calibration(Result):
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the K classes are shown by: the names that were given, else the labels."""
+        return self._config.class_names
 
     @property
     def n_clipped(self) -> int | float:
@@ -129,7 +135,7 @@ class Calibration(Result):
     def mean_label(self) -> PerClass:
         """The share of positives, or of each class in the truth, in [0, 1]."""
         _, labels = self._totals()
-        return self._of_classes([metrics.share(label, self._state.n) for label in labels])
+        return self._of_classes([metrics.mean(label, self._state.n) for label in labels])
 
     def reliability_curve(self) -> ReliabilityCurve:
         """Compare predictions with what happened, bin by bin.
@@ -206,12 +212,12 @@ class Calibration(Result):
                 columns=[row.heading for row in rows],
                 rows={
                     label: list(map(Reading, values))
-                    for label, *values in zip(self.labels, *columns, strict=True)
+                    for label, *values in zip(self.class_names, *columns, strict=True)
                 },
             ),
             beside=[diagram],
             form=bool(self.labels),
-            classes=self.labels,
+            classes=self.class_names,
         )
 
     def __repr__(self) -> str:
@@ -250,7 +256,7 @@ class Calibration(Result):
         """Write the numbers of the first classes, after their label, below a heading."""
         names = [row.name for row in self.TABLE.by_class]
         columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
-        rows = zip(self.labels[:_MAX_CLASSES], *columns, strict=True)
+        rows = zip(self.class_names[:_MAX_CLASSES], *columns, strict=True)
         texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
         return [("class", *names), *texts]
 
@@ -267,8 +273,9 @@ class Calibration(Result):
         names = [row.name for row in self.TABLE.by_class]
         columns = [list(getattr(self, name)) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.labels), rows, strict=True))
-        return details | {"classes": list(self.labels), "per_class": per_class}
+        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        labels = labels_beside(self.class_names, self.labels)
+        return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """Give the sums of predictions and of labels: of the positive class, or of each."""
@@ -296,6 +303,7 @@ Calibration.TABLE = Table(
     EXAMPLES,
     _metric(
         "log_loss",
+        aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
@@ -306,6 +314,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "brier",
+        aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
         notes="For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of "
@@ -316,6 +325,7 @@ Calibration.TABLE = Table(
     ),
     _metric(
         "ece",
+        aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
         notes="The sum over bins of |labels - predictions|, by n: the gap between mean label and "
@@ -327,6 +337,7 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "pcopc",
+        aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
         help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
         notes="1 is unbiased, above 1 the model predicts too much; nan without a positive.",

@@ -14,7 +14,7 @@ from streameval.configs.collection import SEPARATOR
 from streameval.metrics.table import Reading
 from streameval.render.text import printable
 from streameval.results.names import MetricName
-from streameval.results.result import Result, unknown
+from streameval.results.result import Result
 
 __all__ = ["CollectionResult"]
 
@@ -30,6 +30,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     """
 
     TASK = "collection"
+    MADE_BY = "Collection"
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
@@ -126,11 +127,20 @@ class CollectionResult(Result, Mapping[str, Any]):
         return f"<div>{''.join(parts)}</div>"
 
     def _names(self) -> list[str]:
+        return self._of_members(lambda inner: inner._names())
+
+    def _of_members(self, names: Callable[[Any], list[str]]) -> list[str]:
         return [
             f"{member}{SEPARATOR}{name}"
             for member, inner in self.leaves().items()
-            for name in inner._names()
+            for name in names(inner)
         ]
+
+    def _known(self) -> list[str]:
+        return self._of_members(lambda inner: inner._known())
+
+    def _meant(self, name: str) -> list[str]:
+        return self._of_members(lambda inner: inner._meant(name))
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         inner, own = self._found(metric)
@@ -141,7 +151,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Find the result of the member that a metric names, and the metric in it."""
         leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
         if match is None or match[1] not in leaves:
-            raise unknown(metric, self._names())
+            raise self._unknown(metric.name)
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
 

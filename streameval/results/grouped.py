@@ -44,6 +44,7 @@ class GroupedCurves(Result):
     """
 
     TASK = "grouped"
+    MADE_BY = "GroupedAUC"
     PICTURES = ("groups",)
 
     _state: GroupTables
@@ -210,6 +211,7 @@ GroupedCurves.TABLE = Table(
     count_row("cells", "Cells", "The number of cells of all groups."),
     Metric(
         name="gauc",
+        aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
         heading="Mean AUC (GAUC), by",
         help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
         notes="Weighted by their examples, or as group_weight says.",

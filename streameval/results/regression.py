@@ -27,6 +27,7 @@ class Regression(Result):
     """
 
     TASK = "regression"
+    MADE_BY = "RegressionAccumulator"
 
     _state: RegressionSums
 
@@ -101,6 +102,7 @@ Regression.TABLE = Table(
     EXAMPLES,
     _metric(
         "rmse",
+        aliases=("root_mean_squared_error",),
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
         formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
@@ -109,6 +111,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mse",
+        aliases=("mean_squared_error",),
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
@@ -116,6 +119,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mae",
+        aliases=("mean_absolute_error",),
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
@@ -124,6 +128,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "r2",
+        aliases=("r2_score", "r_squared", "rsquared"),
         heading="R²",
         help="1 - SSE / SST, at most 1; nan when the truth is constant.",
         notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
@@ -133,6 +138,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "bias",
+        aliases=("mean_error",),
         heading="Bias, prediction over truth",
         help="The mean of prediction - truth: above 0 the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",

@@ -358,7 +358,7 @@ def test_binary_says_what_does_not_fit(options, message, evaluate):
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_micro'? There are n, n_averaged"),
+        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_macro'? There are n, n_averaged"),
         ("roc_auc[7]>1", "no class '7': there are 0, 1, 2, macro, micro, weighted."),
         ("ks[macro]>1", "no metric 'ks': there are roc_auc, average_precision."),
         ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? There are n, n_pos"),
