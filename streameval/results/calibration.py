@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,6 +21,7 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.text import Column, lines_of, on_the_point, shorten
 from streameval.results.result import Result, labels_beside
+from streameval.results.tables import Row as TableRow
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -270,12 +272,18 @@ class Calibration(Result):
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
             return details
-        names = [row.name for row in self.TABLE.by_class]
-        columns = [list(getattr(self, name)) for name in names]
-        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        per_class = {str(name): row for name, row in self._per_class().items()}
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows} if self.labels else {}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
+        names = [row.name for row in self.TABLE.by_class]
+        columns = [getattr(self, name).tolist() for name in names] if self.labels else []
+        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """Give the sums of predictions and of labels: of the positive class, or of each."""

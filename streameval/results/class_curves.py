@@ -28,6 +28,7 @@ from streameval.render.text import (
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, unknown_class
+from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -371,6 +372,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             }
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, Any]]:
+        return {name: curve._numbers() for name, curve in self._by_class_name().items()}
 
     def _average(self, name: str, average: Any) -> Any:
         if average is not None:

@@ -22,6 +22,7 @@ from streameval.render.text import Column, chance_title, check_count, lines_of, 
 from streameval.results.metric_values import ClassMetric, FScore, MetricValue
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
+from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -421,10 +422,13 @@ class Confusion(Result):
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
-            "per_class": self._per_class(),
+            "per_class": {str(name): row for name, row in self._per_class().items()},
         }
 
-    def _per_class(self) -> dict[str, dict[str, float]]:
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
         columns = {
             row.name: row.value(self._counts, average=None).tolist() for row in self.TABLE.by_class
         }
@@ -433,7 +437,7 @@ class Confusion(Result):
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
         ]
-        return dict(zip(map(str, self.class_names), rows, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
 
     def _class_weights(self) -> list[float]:
         """Give the weight of each class in the truth, of two as well."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,6 +19,7 @@ from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import interval_text, number
 from streameval.results.result import Number, Result
+from streameval.results.tables import Row as TableRow
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -185,6 +187,18 @@ class GroupedCurves(Result):
     @cached_property
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"group": self._group_rows}
+
+    def _group_rows(self, bounds: bool) -> list[TableRow]:
+        ends = ("roc_auc_low", "roc_auc_high")
+        columns = {
+            name: column.tolist()
+            for name, column in self.per_group().items()
+            if bounds or name not in ends
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def _largest(self) -> dict[object, list[Reading]]:
         """Read the groups with most examples."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.names import closest, listed, nearest
@@ -13,6 +13,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.results.names import MetricName, parse_metric
+from streameval.results.tables import Columns, Row, flat, in_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -91,14 +92,68 @@ class Result:
         """Say what a metric means."""
         return self._row(name).meaning
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are bounds."""
-        flat: dict[str, int | float] = {}
+    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
+        """Flatten to plain numbers for a logger.
+
+        Parameters
+        ----------
+        per_class : bool
+            Whether the numbers of each class follow, as ``recall[cat]``, where there are classes.
+        bounds : bool
+            Whether the ends of certified intervals stand beside the values, as ``roc_auc_low`` and
+            ``roc_auc_high``.
+        """
+        named: dict[str, int | float] = {}
         for name, number in self._numbers().items():
-            flat[name] = float(number) if isinstance(number, Bounded) else number
-            if isinstance(number, Bounded):
-                flat |= {f"{name}_low": number.low, f"{name}_high": number.high}
-        return flat
+            named |= flat(name, number, bounds=bounds)
+        for of, numbers in self._per_class().items() if per_class else ():
+            for name, number in numbers.items():
+                named |= flat(name, number, bounds=bounds, of=f"[{of}]")
+        return named
+
+    def table(self, per: str | None = None, *, bounds: bool = False) -> Columns:
+        """Lay the numbers out as columns, for ``pandas.DataFrame`` and the like.
+
+        Parameters
+        ----------
+        per : {"class", "group", "query"}, optional
+            What has a row: each class; each group of `GroupedCurves`; each query of a `Ranking`
+            with ``per_query=True``. By default each metric.
+        bounds : bool
+            Whether the ends of certified intervals stand beside the values.
+
+        Returns
+        -------
+        dict of lists
+            The columns. In one of classes `class` holds what they are shown by, and `label` the
+            labels where these have names.
+        """
+        return in_columns(self.rows(per, bounds))
+
+    def to_pandas(self, per: str | None = None, *, bounds: bool = False) -> Any:
+        """Give `table` as a ``pandas.DataFrame``; pandas is imported here."""
+        import pandas as pd  # noqa: PLC0415 (on request)
+
+        return pd.DataFrame(self.table(per, bounds=bounds))
+
+    def to_polars(self, per: str | None = None, *, bounds: bool = False) -> Any:
+        """Give `table` as a ``polars.DataFrame``; polars is imported here."""
+        import polars as pl  # noqa: PLC0415 (on request)
+
+        return pl.DataFrame(self.table(per, bounds=bounds))
+
+    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+        """Give the rows of `table`."""
+        if per is None:
+            return [
+                {"metric": name, **_value(number, bounds=bounds)}
+                for name, number in self._numbers().items()
+            ]
+        parts = self._parts()
+        if per not in parts:
+            known = " or ".join(map(repr, [*parts, None]))
+            raise InvalidInputError(f"must be {known}, got {per!r}", argument="per")
+        return parts[per](bounds)
 
     def entries(self, level: float) -> dict[str, Any]:
         """Give what the JSON object says of the result."""
@@ -173,6 +228,26 @@ class Result:
 
         method.__name__, method.__doc__ = name, row.meaning
         return method
+
+    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
+        """Name what may have a row in a table, and what lists the rows with bounds or without."""
+        return {}
+
+    def _per_class(self) -> Mapping[Label, Mapping[str, Any]]:
+        """Give the numbers of each class, by what it is shown by."""
+        return {}
+
+    def _class_rows(self, bounds: bool) -> list[Row]:
+        """List the classes; their labels too, where they have names."""
+        counted: Any = self  # only results of classes have rows of them
+        labels = counted.labels if counted.labels != counted.class_names else None
+        rows = []
+        for place, (of, numbers) in enumerate(self._per_class().items()):
+            row = {"class": of} if labels is None else {"class": of, "label": labels[place]}
+            for name, number in numbers.items():
+                row |= flat(name, number, bounds=bounds)
+            rows.append(row)
+        return rows
 
     def _names(self) -> list[str]:
         """List the metrics that say something of this result and need no argument."""
@@ -253,6 +328,12 @@ class Result:
         except InvalidInputError:  # weights had fractions
             return None
         return None if math.isnan(low) else (low, high)
+
+
+def _value(number: Any, *, bounds: bool) -> Row:
+    """Give a number as a float, and the ends between which it lies."""
+    low, high = Reading(number).certified
+    return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 
 
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
