@@ -102,7 +102,7 @@ class CalibrationAccumulator(
         super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
 
     def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------

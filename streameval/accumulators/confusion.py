@@ -143,15 +143,16 @@ class ConfusionAccumulator(
         )
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, then the prediction, as in scikit-learn.
+
+        torchmetrics takes them the other way round. Integer labels in its order cannot be told
+        from these: they exchange precision and recall without a word.
 
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels come first, as in scikit-learn; torchmetrics takes them second, and
-            labels in its order exchange precision and recall. Alone, a batch: a tuple or list
-            of the arrays in this order, or a mapping, data frame or Arrow table with columns of
-            these names.
+            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
+            a mapping, data frame or Arrow table with columns of these names.
         y_pred : array of shape (n,) or (n, K)
             Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
             for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
