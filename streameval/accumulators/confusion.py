@@ -18,7 +18,7 @@ from streameval.accumulators.decisions import (
     is_ignored,
     read_decided,
 )
-from streameval.accumulators.pending import Block, Held, Rows, max_total
+from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
@@ -47,6 +47,8 @@ from streameval.states.confusion import (
 )
 
 __all__ = ["ConfusionAccumulator"]
+
+Buffered = BufferedState[ConfusionCounts]
 
 Array = npt.NDArray[Any]
 
@@ -210,8 +212,8 @@ class ConfusionAccumulator(
         return Confusion(LabelCounts.of(self._config, self._state))
 
     def _written(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch behind the rows in use by the fast path; None if that cannot be."""
         block, used, spare = held.block, held.used, held.spare
         if type(block) is not CodeBlock:
@@ -225,11 +227,11 @@ class ConfusionAccumulator(
             return None
         if weights is not None or block.weights is not None:
             block.put_weights(used, end, weights)
-        return Held(held.state, block, end, spare - needed)
+        return BufferedState(held.state, block, end, spare - needed)
 
     def _next_written(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch into an empty block, or count a large one; None if it is unusual."""
         block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
@@ -241,21 +243,21 @@ class ConfusionAccumulator(
         has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
             return None
-        empty: Held[ConfusionCounts] = Held.of(self._counted(held), CodeBlock.of(reader))
+        empty: Buffered = BufferedState.of(self._counted(held), CodeBlock.of(reader))
         return self._written(empty, y_true, y_pred, sample_weight)
 
     def _counted_large(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, reader: FastReader
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, reader: FastReader
+    ) -> Buffered | None:
         """Count a large batch beside the pending rows; None if it is unusual."""
         if type(held.block) is not CodeBlock:
-            held = Held.of(self._counted(held), CodeBlock.of(reader))
+            held = BufferedState.of(self._counted(held), CodeBlock.of(reader))
         block, rows = cast("CodeBlock", held.block), len(y_true)
         tally = block.tally(y_true, y_pred) if rows <= held.spare else None
         if tally is None:
             return None
         state = cast("MatrixCounts | MultilabelCounts", held.state).with_tally(tally, rows)
-        return Held(state, block, held.used, held.spare - rows)
+        return BufferedState(state, block, held.used, held.spare - rows)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         if are_empty(y_true, y_pred):
@@ -296,7 +298,7 @@ class ConfusionAccumulator(
             if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._held = Held.of(self._counted(held))
+        self._held = BufferedState.of(self._counted(held))
         observed, codes = meet(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)

@@ -2,31 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
-from typing import Any, get_origin
+from typing import Any
 
 import attrs
 
 from streameval.accumulators.registry import check_type
-from streameval.errors import InvalidInputError, StreamevalError, require
-from streameval.exact.fixed_point import FixedPoint
+from streameval.errors import InvalidInputError, require
 from streameval.states import codec
-from streameval.states.column import Column
-from streameval.states.state import State, check_numbers
+from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.flat import FlatStates
+from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
 __all__ = [
     "Definition",
     "NoOptions",
-    "fields_of",
     "written_options",
 ]
 
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
-_OWN_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
-_COLUMN_KINDS = ("int64", "uint64", "text")
 
 
 @attrs.frozen(kw_only=True)
@@ -80,7 +76,7 @@ class Definition:
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """What reading bytes may raise of what is in them; the code of others, anything."""
-        return (Exception,) if self.is_open else _OWN_ERRORS
+        return (Exception,) if self.is_open else READ_ERRORS
 
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
@@ -92,8 +88,8 @@ class Definition:
             return
         for name, value in fields_of(config).items():
             try:
-                header = json.loads(codec.encode_header(self.type_id, self.name, {name: value}, {}))
-                is_same = codec.from_json(header["config"][name]) == value
+                written = codec.canonical_json(codec.to_json(value))
+                is_same = codec.from_json(json.loads(written)) == value
             except (TypeError, ValueError):
                 is_same = False
             if not is_same:
@@ -107,7 +103,7 @@ class Definition:
         if not self.is_open:
             return
         expected: Any = self.state
-        types = _field_types(expected)
+        types = field_types(expected)
         if type(state) is not expected:
             got = type(state).__name__
             raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
@@ -117,7 +113,7 @@ class Definition:
                 raise TypeError(
                     f"`{name}` of a {type(state).__name__} must be {types[name]}, got {kind}."
                 )
-        _check_values(fields_of(state))
+        check_values(fields_of(state))
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
@@ -130,18 +126,22 @@ class Definition:
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
-        types = _field_types(state_type)
+        types = field_types(state_type)
         described = parts.header["state"]
         require(described.keys() == types.keys(), "the fields are not those of this version")
         ordered = {name: described[name] for name in types}
-        fields = codec.decode_fields(ordered, parts.payload)
+        fields = codec.decode_fields(ordered, parts.payload, parts.version, above=bases(state_type))
         for name, value in fields.items():
             require(type(value).__name__ == types[name], f"field {name}")
         if self.is_open:
-            _check_values(fields)
-        state = state_type(**fields)
+            check_values(fields)
+        state = make_state(state_type, fields)
         state.check(config)
         return state
+
+    def read_states(self, state_type: Any, config: Any, data: bytes | memoryview) -> FlatStates:
+        """Read the states of many groups, and check each of them."""
+        return FlatStates.decode(state_type, config, data, self.errors)
 
     def _check_config(self) -> None:
         if not _is_frozen(self.config):
@@ -162,16 +162,11 @@ class Definition:
                 "`state` must be a frozen attrs class under streameval.states.State, "
                 f"got {state!r}."
             )
-        for name, kind in _field_types(state).items():
+        for name, kind in field_types(state).items():
             if kind not in _FIELD_TYPES:
                 raise TypeError(
                     f"`state` must have fields of {', '.join(_FIELD_TYPES)}, got {kind} for {name}."
                 )
-
-
-def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give the fields of a configuration or a state by name."""
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
 
 
 def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
@@ -211,27 +206,3 @@ def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Si
 def _is_frozen(cls: Any) -> bool:
     """Tell whether a class is itself one of attrs, whose fields do not change."""
     return isinstance(cls, type) and "__attrs_attrs__" in vars(cls) and cls.__hash__ is not None
-
-
-@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
-def _field_types(state_type: type[Any]) -> dict[str, str]:
-    """Name the type of each field, however its annotation is written."""
-    return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
-
-
-def _type_name(annotation: Any) -> str:
-    if isinstance(annotation, str):
-        return annotation.partition("[")[0].rpartition(".")[2]
-    return getattr(get_origin(annotation) or annotation, "__name__", str(annotation))
-
-
-def _check_values(fields: dict[str, Any]) -> None:
-    """Raise `CorruptStateError` unless numbers and columns are what these types can hold."""
-    check_numbers(fields["n"], (), "n")
-    for name, value in fields.items():
-        if isinstance(value, FixedPoint):
-            check_numbers(value, value.shape, name)
-        elif isinstance(value, Column):
-            require(value.kind in _COLUMN_KINDS, f"{name} is a column of {value.kind}")
-        elif isinstance(value, float):
-            require(value == value, f"{name} is nan")  # noqa: PLR0124

@@ -20,7 +20,7 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.eval import evaluate
-from streameval.cli.options import Options, Reporting, option_words
+from streameval.cli.options import By, Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
@@ -77,7 +77,8 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     reporting = Reporting(**{name: arguments.pop(name) for name in names})
     if command == "show":
         return show(arguments["state"], reporting)
-    return evaluate(Options(reporting=reporting, **arguments))
+    by = By.every(arguments.pop("by"))
+    return evaluate(Options(reporting=reporting, by=by, **arguments))
 
 
 _COMMANDS: dict[str, Callable[..., Outcome]] = {

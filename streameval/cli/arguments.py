@@ -147,22 +147,6 @@ class _Parser(argparse.ArgumentParser):
         self.exit(USAGE, f"streameval: error: {printable(message)}; see {self.prog} --help.\n")
 
 
-class _Once(argparse.Action):
-    """Store a value, and refuse a second one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Store it."""
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"argument {option_string}: given twice")
-        setattr(namespace, self.dest, values)
-
-
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
     parser: argparse.ArgumentParser = make(
         *names,
@@ -194,13 +178,32 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add(
         files,
         ("--format", FORMATS, None, "default: by name or content"),
-        ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
+        (
+            *("--delimiter", values.delimiter, "CHARACTER"),
+            "between the cells of CSV, default a comma; tab is one too",
+        ),
+        (
+            *("--header", values.header, "A,B,C|none"),
+            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
+        ),
+        (
+            *("--max-bad", values.count_or_share, "N|P%"),
+            "bad rows to leave out, or which share of all, default 0",
+        ),
         (
             *("--partial-last-line", ("count", "skip"), None),
             "one without a newline counts (default), or is left for next time",
         ),
         ("--jobs", values.positive, "N", "processes, default 1"),
         ("--task", tuple(TASKS), "TASK", tasks),
+    )
+    files.add_argument(
+        "--where",
+        action="append",
+        type=values.condition,
+        default=[],
+        metavar="CONDITION",
+        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
     )
     parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
@@ -232,10 +235,12 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
     group.add_argument(
         "--by",
-        action=_Once,
+        action="append",
         type=values.by,
+        default=[],
         metavar="COLUMN[=A,B]",
-        help="one result for each of its most frequent values, or for those named, and the rest",
+        help="one result for each of its most frequent values, or for those named, and the rest; "
+        "repeatable, for the combinations of several columns",
     )
     _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 

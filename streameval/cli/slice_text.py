@@ -41,7 +41,8 @@ def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
         names.append("(other)")
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     sizes = [result.SIZE, *(f"{getattr(held, result.SIZE):,}" for held in results)]
-    first = [[slices.column, *names], sizes]
+    title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
+    first = [[title, *names], sizes]
     groups = (_columns(metric, results, reporting.level) for metric in chosen)
     return "\n\n".join(filter(None, [side_by_side(first, groups), result.scope_of(chosen)]))
 
@@ -79,5 +80,7 @@ def _interval(reading: Reading, sampled: bool) -> str:
     return short_interval(reading.certified) if reading.is_open else ""
 
 
-def _name(value: str | None) -> str:
+def _name(value: str | tuple[str | None, ...] | None) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_name, value))
     return _MISSING if value is None else value

@@ -5,13 +5,15 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.cli.errors import UsageError
-from streameval.errors import BadDataError, CorruptStateError, InvalidInputError
-from streameval.io import STANDARD_INPUT
+from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
+from streameval.io import STANDARD_INPUT, size_of
+from streameval.io.recognition import log_type_of
 from streameval.results.collection import CollectionResult
 from streameval.results.result import Result
 from streameval.states.codec import MAGIC
@@ -153,7 +155,22 @@ def load_state(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
+        found = _log_type(path)
+        if found is not None:
+            raise BadDataError(
+                f"{path}: is {found}, not a state; `streameval eval` reads it."
+            ) from None
         raise error.within(path) from None
+
+
+def _log_type(path: str) -> str | None:
+    """Say which type of log was given in place of a state, if it is one."""
+    if size_of(path) is None:
+        return None  # what has been read of a pipe is gone
+    try:
+        return log_type_of(path)
+    except StreamevalError:
+        return None
 
 
 def computed(accumulator: Any) -> Result:
@@ -178,14 +195,19 @@ def computed(accumulator: Any) -> Result:
     return found
 
 
-def _slice_name(column: str, value: str | None) -> str:
+def _slice_name(column: str | tuple[str, ...], value: Any) -> str:
     """Name the file of a value; what may mean something to a file system is written in hex."""
-    name = _IN_A_NAME.sub(_escaped, column)
-    whole = f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
+    pairs = [(column, value)] if isinstance(column, str) else zip(column, value, strict=True)
+    whole = ",".join(starmap(_pair_name, pairs))
     if len(whole.encode()) <= _LONGEST_NAME:
         return whole
     mark = hashlib.sha256(whole.encode()).hexdigest()[:16]  # two long values may begin alike
     return f"{whole[:_BEGINNING]}~{mark}"
+
+
+def _pair_name(column: str, value: str | None) -> str:
+    name = _IN_A_NAME.sub(_escaped, column)
+    return f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from streameval.io.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "Column",
@@ -24,13 +24,16 @@ __all__ = [
     "Labels",
     "Lists",
     "Numbers",
+    "ScoresByClass",
     "Texts",
     "Values",
     "Vectors",
     "as_text",
+    "class_number",
     "integer_or_text",
     "number_or_text",
     "objects",
+    "scores_by_class",
     "what_is_wrong",
 ]
 
@@ -38,11 +41,13 @@ Array = npt.NDArray[Any]
 
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
+_UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
 # What files of types hold beside numbers and text; a time zone makes a time no other type.
 _DATES = (date, time)
+_LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -111,12 +116,14 @@ class Numbers:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
-        return _array_of(values, self._types, np.float64)
+        array = _array_of(values, self._types, np.float64)
+        if array is not None:
+            return array
+        return _array_of(_read(values, number_or_text), self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept integers, floats and decimals; true and false are no numbers."""
-        fits = type(value) in self._types and self.whole([value]) is not None
-        return None if fits else "a number"
+        """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
+        return None if self.whole([value]) is not None else "a number"
 
 
 @attrs.frozen
@@ -151,8 +158,7 @@ class Labels:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into integers where they are meant to be."""
-        keep_text = self.listed and not self.integers
-        read = _text if keep_text else integer_or_text
+        read = class_number if self.integers else _text if self.listed else integer_or_text
         values = {cell: read(cell) for cell in set(cells)}
         return [values[cell] for cell in cells]
 
@@ -160,7 +166,7 @@ class Labels:
         """Make an int64 array, or an object array of text, if every value is such a label."""
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
-            return integers if integers is not None else self._from_floats(values)
+            return integers if integers is not None else self._from_others(values)
         are_usual = set(map(type, values)) <= self._text_types
         if not are_usual and any(map(self.fault, values)):
             return None
@@ -168,17 +174,19 @@ class Labels:
         # Objects: an array of str would be as wide as its longest item.
         return objects(texts) if all(map(self._fits, set(texts))) else None
 
-    def _from_floats(self, values: Sequence[Any]) -> Array | None:
-        """Take 3.0 for 3 here too."""
-        if any(map(self.fault, values)):
+    def _from_others(self, values: Sequence[Any]) -> Array | None:
+        """Take 3.0 and the text "3" for 3 here too."""
+        numbers = _read(values, class_number)
+        if any(map(self.fault, numbers)):
             return None
-        return np.array([int(value) for value in values], dtype=np.int64)
+        return np.array([int(number) for number in numbers], dtype=np.int64)
 
     def fault(self, value: Any) -> str | None:
         """Accept a label of the right type."""
         if self.integers:
-            fits = type(value) in (int, bool, float, Decimal) and _is_int64(value)
-            size = " of 64 bits" if type(value) is int else ""
+            number: Any = class_number(value) if type(value) is str else value
+            fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
+            size = " of 64 bits" if type(number) is int else ""
             return None if fits else f"an integer{size}{self.hint}"
         if type(value) not in self._text_types and not isinstance(value, _DATES):
             return "text" + self.hint
@@ -246,15 +254,14 @@ class Flags:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a bool array if every value is true or false."""
-        numbers = _array_of(values, {bool, int, float}, np.float64)
+        numbers = _array_of(_read(values, number_or_text), {bool, int, float}, np.float64)
         if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
             return None
         return numbers.astype(bool)
 
     def fault(self, value: Any) -> str | None:
         """Accept true, false, 1 and 0."""
-        fits = type(value) in (bool, int, float) and value in (0, 1)
-        return None if fits else "true or false, or 1 or 0"
+        return None if self.whole([value]) is not None else "true or false, or 1 or 0"
 
 
 @attrs.frozen
@@ -315,8 +322,8 @@ class Vectors:
         """Make an array of shape ``(n, width)`` if every value is a list of that length."""
         if not set(map(type, values)) <= {list} or not set(map(len, values)) <= {self.width}:
             return None
-        types, dtype = ({int, bool}, np.int64) if self.integers else ({int, float}, np.float64)
-        flat = _array_of(list(chain.from_iterable(values)), types, dtype)
+        items = Labels(integers=True) if self.integers else Numbers()
+        flat = items.whole(list(chain.from_iterable(values)))
         return None if flat is None else flat.reshape(len(values), self.width)
 
     def fault(self, value: Any) -> str | None:
@@ -326,10 +333,79 @@ class Vectors:
         return None if fits else f"a list of {self.width} {items}"
 
 
+@attrs.frozen
+class ScoresByClass:
+    """A score for each class in every row, by its name: ``{"cat": 0.7, "dog": 0.3}``.
+
+    A list of objects with `label` and `score`, as pipelines of Hugging Face return, is taken for
+    such an object.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The names, in the order of the array's columns.
+    """
+
+    classes: tuple[str, ...]
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells: a cell of a text table holds no object."""
+        return [_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an array of shape ``(n, K)`` if every value has a score for each class."""
+        rows = list(map(self._row, values))
+        if None in rows:
+            return None
+        flat = Numbers().whole(list(chain.from_iterable(filter(None, rows))))
+        return None if flat is None else flat.reshape(len(values), len(self.classes))
+
+    def fault(self, value: Any) -> str | None:
+        """Accept an object with a number for each class and nothing else."""
+        if self.whole([value]) is not None:
+            return None
+        names = ", ".join(map(shown, self.classes[:_LISTED]))
+        more = ", ..." if len(self.classes) > _LISTED else ""
+        return f"an object with a number for each of {names}{more}"
+
+    def _row(self, value: Any) -> list[Any] | None:
+        """Put the scores of one row in order."""
+        scores = scores_by_class(value)
+        if scores is None or len(scores) != len(self.classes):
+            return None
+        return [scores.get(name) for name in self.classes]
+
+
+def scores_by_class(value: Any) -> dict[str, Any] | None:
+    """Read an object of scores, or a list of labels beside scores; None if a value is neither.
+
+    >>> scores_by_class([{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.3}])
+    {'cat': 0.7, 'dog': 0.3}
+    """
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(isinstance(item, dict) and item.keys() >= {"label", "score"} for item in value):
+        return None
+    scores = {as_text(item["label"]) or "": item["score"] for item in value}
+    return scores if len(scores) == len(value) else None
+
+
 def integer_or_text(cell: str) -> int | str | None:
     """Read a cell as an integer if it looks like one; an empty cell is missing."""
     match = _INTEGER.fullmatch(cell)
     return _text(cell) if match is None else int(match[1])
+
+
+def class_number(cell: str) -> int | str | None:
+    """Read a label as an integer, also as Hugging Face calls classes without names.
+
+    >>> class_number("3"), class_number("LABEL_3"), class_number("cat")
+    (3, 3, 'cat')
+    """
+    match = _UNNAMED_CLASS.fullmatch(cell)
+    return integer_or_text(cell) if match is None else int(match[1])
 
 
 def number_or_text(cell: str) -> float | str | None:
@@ -338,6 +414,14 @@ def number_or_text(cell: str) -> float | str | None:
         return float(cell) if "_" not in cell else cell
     except ValueError:
         return _text(cell)
+
+
+def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
+    """Read the texts among values, each different one once."""
+    if str not in set(map(type, values)):
+        return values
+    known = {text: read(text) for text in {value for value in values if type(value) is str}}
+    return [known[value] if type(value) is str else value for value in values]
 
 
 def _text(cell: str) -> str | None:

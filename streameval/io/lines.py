@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from streameval.errors import BadDataError
-from streameval.io.streams import CUT_SHORT
+from streameval.io.recognition import check_is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -30,7 +30,6 @@ __all__ = [
 PIECE_BYTES = 2**20
 LONGEST_LINE = 2**26
 BYTE_ORDER_MARK = codecs.BOM_UTF8
-_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -106,14 +105,14 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     Raises
     ------
     BadDataError
-        If a line is longer than 64 MiB, the stream cannot be read, or it is UTF-16, as some
-        shells and spreadsheets write it.
+        If a line is longer than 64 MiB, or the stream cannot be read or begins like a file of
+        another type.
     """
     line, taken = 1, 0
     waiting: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
-        if line == 1 and not waiting and chunk.startswith(_UTF_16_MARKS):
-            raise BadDataError(f"{stream.name}: is UTF-16; save it as UTF-8.")
+        if line == 1 and not waiting:
+            check_is_text(chunk, stream.name)
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*waiting, chunk[:cut]])
@@ -126,7 +125,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
             raise BadDataError(f"{stream.name}, line {line}: {limit}.")
     rest = b"".join(waiting)
     if rest or stream.is_cut:
-        unended = _unended(rest, ends, is_cut=stream.is_cut)
+        unended = stream.cut_short if stream.is_cut else _unended(rest, ends)
         yield Piece(line, _unmarked(rest, line), stream.taken - taken, unended)
 
 
@@ -140,10 +139,8 @@ def is_text(text: str) -> bool:
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
 
 
-def _unended(rest: bytes, ends: Ends, *, is_cut: bool) -> str:
+def _unended(rest: bytes, ends: Ends) -> str:
     """Say what the last line lacks; blanks are none."""
-    if is_cut:
-        return CUT_SHORT
     if not rest.strip():
         return ""
     return (

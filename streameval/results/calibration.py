@@ -137,7 +137,7 @@ class Calibration(Result):
     def mean_label(self) -> PerClass:
         """The share of positives, or of each class in the truth, in [0, 1]."""
         _, labels = self._totals()
-        return self._of_classes([metrics.share(label, self._state.n) for label in labels])
+        return self._of_classes([metrics.mean(label, self._state.n) for label in labels])
 
     def reliability_curve(self) -> ReliabilityCurve:
         """Compare predictions with what happened, bin by bin.

@@ -345,7 +345,7 @@ def test_binary_states_merge_and_show(call, evaluate):
             ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
             "`y_score,id` holds 2 values a row, and which is of 'malignant' is not said; name the",
         ),
-        (["--score", "y_scor"], "no column 'y_scor' in the first row: did you mean 'y_score'?"),
+        (["--score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -83,7 +83,7 @@ def test_calibration_reads_the_probability(row, options, expected, call, write):
 def test_calibration_asks_for_the_usual_column(call, write):
     done = call("eval", write("a.csv", [{"y_true": 1, "p": 1}]), *CALIBRATION)
     assert done.code == 2
-    assert "no column 'y_prob' in the first row" in done.err
+    assert "no column 'y_prob' in the first rows" in done.err
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.parquet"])

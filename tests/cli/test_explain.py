@@ -446,6 +446,7 @@ def test_limits_of_anything_else_are_none():
     assert list(limits(object(), {})) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["collection", "coarse", "ranking"])
 def test_explain_needs_no_docstrings(kind, explained, folder):
     text = explained(KINDS[kind]())

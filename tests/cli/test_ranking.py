@@ -88,7 +88,7 @@ def scattered(lines):
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_of_scattered_queries_is_that_of_the_sorted_run(
     jobs, rows, call, run, folder, monkeypatch
 ):

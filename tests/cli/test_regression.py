@@ -129,7 +129,7 @@ def test_regression_count_is_its_own_interval(evaluate):
         (["--pred", "y_true,y_pred"], "--pred takes one column."),
         (
             ["--pred", "y_prde"],
-            "no column 'y_prde' in the first row: did you mean 'y_pred'? There are id, y_true, ",
+            "no column 'y_prde' in the first rows: did you mean 'y_pred'? There are id, y_true, ",
         ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

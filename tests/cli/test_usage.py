@@ -22,13 +22,13 @@ def error_of(done):
 @pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
-        "no column 'y_ture' in the first row: did you mean 'y_true'? There are id, y_true, y_pred."
+        "no column 'y_ture' in the first rows: did you mean 'y_true'? There are id, y_true, y_pred."
     )
 
 
 def test_eval_lists_the_columns_when_none_is_near(call, labels):
     assert error_of(call("eval", labels, "--label", "zzz")) == (
-        "no column 'zzz' in the first row: there are id, y_true, y_pred."
+        "no column 'zzz' in the first rows: there are id, y_true, y_pred."
     )
 
 

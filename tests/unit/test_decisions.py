@@ -336,6 +336,7 @@ def test_a_label_that_is_no_class_is_named_by_the_general_path(truth: list[Any])
     assert accumulator.n == 2
 
 
+@pytest.mark.slow
 def test_labels_of_a_failed_update_are_no_labels_observed() -> None:
     accumulator = se.ConfusionAccumulator("auto").update(["a"], ["b"])
     many = [str(number) for number in range(4095)]

@@ -748,7 +748,7 @@ MERGES = [
     Case(
         "merge-kind",
         lambda: se.ConfusionAccumulator().merge(se.RegressionAccumulator()),  # type: ignore[arg-type]
-        "cannot merge: the kind differs (ConfusionAccumulator and RegressionAccumulator).",
+        "cannot merge: the class differs (ConfusionAccumulator and RegressionAccumulator).",
         se.IncompatibleStateError,
     ),
     Case(

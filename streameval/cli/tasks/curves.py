@@ -13,6 +13,7 @@ from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     given,
+    has_column,
     label_kind,
     lay_out,
     note_of_classes,
@@ -41,7 +42,7 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -65,7 +66,7 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or no group was named.
+        If a column is not in the first rows, or no group was named.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -95,12 +96,13 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
     check_one_column(options, "label")
-    usual = ("y_score",) if "y_prob" not in rows[0] and "y_score" in rows[0] else ("y_prob",)
+    has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
+    usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
     make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
@@ -130,15 +132,23 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     """Take the score of the positive one of two classes, by default the second."""
     names = layout.prediction
     truth = _truth_kind(options, layout)
-    positive = 1 if options.pos_label is None else options.pos_label
-    if str(positive) not in ("0", "1"):
+    named = layout.named_classes(names)
+    classes = (0, 1) if named is None else named
+    positive = "1" if options.pos_label is None else options.pos_label
+    labels = tuple(map(str, classes))
+    if positive not in labels and named is not None:
+        raise UsageError(
+            f"`{names[0]}` holds scores of {' and '.join(labels)}; name the positive one with "
+            "--pos-label."
+        )
+    if positive not in labels:
         raise UsageError(
             f"`{','.join(names)}` holds 2 values a row, and which is of {positive!r} is not said; "
             "name the column of its score, or list the classes of both with --classes."
         )
-    place = int(positive)
-    score = Column("y_score", names, vector_kind(layout, names, 2, integers=False), place)
-    note = f"took the score of class {place} of the two in `{','.join(names)}`."
+    index = labels.index(positive)
+    score = Column("y_score", names, vector_kind(layout, names, classes, integers=False), index)
+    note = f"took the score of class {positive} of the two in `{','.join(names)}`."
     return _plan(options, layout, truth, score, (note,))
 
 

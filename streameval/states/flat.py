@@ -1,0 +1,400 @@
+"""The states of many groups with one configuration, as flat columns."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+import operator
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import CorruptStateError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.narrow import narrowed
+from streameval.states.stack import Stack, StackableState, form_of
+from streameval.states.state import READ_ERRORS, State, as_corrupt
+
+__all__ = ["FlatStates"]
+
+Integers = npt.NDArray[np.integer[Any]]
+
+_ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
+_CHUNK = 2**16  # items checked at once: more would take memory, and leave the cache
+_LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
+
+
+@attrs.frozen(eq=False)
+class _Field:
+    """One field of all states.
+
+    Parameters
+    ----------
+    name, type_name : str
+        Of the field.
+    forms : tuple
+        What the field is but for its items: shape and presence of fractions of numbers, type
+        and length of a column, or a value that has no items. Each once, in the order of their
+        JSON.
+    codes : array of unsigned integers, shape (S,)
+        The index among the forms of each state.
+    arrays : mapping of arrays
+        The items of all states, one after the other, as narrow as they can be.
+    """
+
+    name: str
+    type_name: str
+    forms: tuple[Any, ...]
+    codes: Integers
+    arrays: Mapping[str, npt.NDArray[Any]]
+    _ends: dict[str, Integers] = attrs.field(factory=dict, init=False)
+
+    @property
+    def nbytes(self) -> int:
+        """The memory of the arrays."""
+        arrays = (self.codes, *self.arrays.values(), *self._ends.values())
+        return sum(array.nbytes for array in arrays)
+
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Count the items of the column of each state."""
+        return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
+
+    def value(self, index: int, base: Any) -> Any:
+        """Make the field of one state; `base` is the column that it stands above."""
+        form = self.forms[self.codes[index]]
+        if not self.arrays:
+            return form
+        items = self._items(form, index, index + 1, base)
+        return items.reshape(*form[1]) if self.type_name == "FixedPoint" else Column(items)
+
+    def stack(self, first: int, last: int, base: Stack | None) -> Stack:
+        """Take the field of some states; a column has to be of one type in all of them."""
+        used, codes = np.unique(self.codes[first:last], return_inverse=True)
+        forms = tuple(self.forms[code] for code in used)
+        if not self.arrays:
+            return Stack(forms, codes, None)
+        start = None if base is None else Column(base.items)
+        if self.type_name == "Column":
+            return Stack(forms, codes, self._items(forms[0], first, last, start))
+        widest = max(forms, key=operator.itemgetter(0))
+        numbers = self._items(widest, first, last, None)
+        stack = Stack(forms, codes, numbers)
+        if not widest[0] or all(form[0] for form in forms):
+            return stack
+        sizes = np.array([math.prod(form[1]) for form in forms])[codes]
+        has_fraction = np.repeat(stack.has_fraction, sizes)
+        fraction = np.zeros(len(has_fraction), dtype=np.int64)
+        fraction[has_fraction] = numbers.fraction
+        return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
+
+    def _items(self, form: Any, first: int, last: int, base: Column | None) -> Any:
+        """Take what some states hold, in the arrays of a form."""
+        arrays = [self.arrays[name][self._slice(name, first, last)] for name in _names(form)]
+        if self.type_name == "FixedPoint":
+            return FixedPoint(*(array.astype(np.int64) for array in arrays))
+        (values,) = arrays
+        if form[0] == "text":
+            return values
+        wide = values.astype(form[0])
+        return wide if base is None else wide + base.values
+
+    def _slice(self, array: str, first: int, last: int) -> slice:
+        """Find the items of some states."""
+        if len(self.forms) == 1:
+            size = _sizes(self.type_name, self.forms[0]).get(array, 0)
+            return slice(first * size, last * size)
+        if array not in self._ends:
+            sizes = [_sizes(self.type_name, form).get(array, 0) for form in self.forms]
+            ends = np.cumsum(np.array(sizes, dtype=np.int64)[self.codes])
+            self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
+        edges = self._ends[array]
+        return slice(int(edges[first]), int(edges[last]))
+
+
+@attrs.frozen(eq=False)
+class FlatStates:
+    """States of one class and one configuration, field after field.
+
+    It takes the memory of the numbers alone, each as narrow as the widest of its field.
+
+    Parameters
+    ----------
+    state_type : type
+        The class of the states.
+    config : object
+        Their configuration.
+    """
+
+    state_type: type[State]
+    config: Any
+    _fields: tuple[_Field, ...]
+
+    @classmethod
+    def of(
+        cls, config: Any, states: Sequence[State], state_type: type[State] | None = None
+    ) -> Self:
+        """Hold states, in their order; only if there are none must their class be named."""
+        state_type = type(states[0]) if state_type is None else state_type
+        made = []
+        base = bases(state_type)
+        for name, type_name in field_types(state_type).items():
+            values = [getattr(state, name) for state in states]
+            starts = None if name not in base else [getattr(one, base[name]) for one in states]
+            made.append(_flattened(name, type_name, values, starts))
+        return cls(state_type, config, tuple(made))
+
+    def __len__(self) -> int:
+        """Give the number of states."""
+        return len(self._fields[0].codes)
+
+    def __iter__(self) -> Iterator[State]:
+        """Make one state after the other."""
+        return map(self.state, range(len(self)))
+
+    def state(self, index: int) -> State:
+        """Make the state at an index, equal to the one that was put in."""
+        base = bases(self.state_type)
+        values: dict[str, Any] = {}
+        for field in self._fields:
+            start = values[base[field.name]] if field.name in base else None
+            values[field.name] = field.value(index, start)
+        made: State = make_state(self.state_type, values)
+        return made
+
+    def totals(self) -> FixedPoint:
+        """Give `n` of each state: a vector."""
+        if not len(self):
+            return FixedPoint.zeros(0)
+        totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
+        return totals
+
+    @property
+    def nbytes(self) -> int:
+        """The memory that the columns take, but for what texts take beside."""
+        return sum(field.nbytes for field in self._fields)
+
+    def fields(self) -> dict[str, Any]:
+        """Give what `codec.encode` writes: the columns of each field, by names of their own."""
+        written: dict[str, Any] = {}
+        for field in self._fields:
+            texts = np.array([*map(_text, field.forms), None], dtype=object)[:-1]
+            several = len(field.forms) > 1
+            written[f"{field.name}.forms"] = Column(texts)
+            written[f"{field.name}.codes"] = Column(field.codes if several else field.codes[:0])
+            for array, values in field.arrays.items():
+                written[f"{field.name}.{array}"] = Column(values)
+        return written
+
+    def encode(self) -> bytes:
+        """Write the states but for their configuration; equal states give equal bytes."""
+        return codec.encode_block(self.fields())
+
+    @classmethod
+    def decode(
+        cls,
+        state_type: type[State],
+        config: Any,
+        data: bytes | memoryview,
+        errors: tuple[type[Exception], ...] = READ_ERRORS,
+    ) -> Self:
+        """Read what `encode` wrote, and check every state, as `read` does."""
+        written = codec.decode_block(cls.names(state_type), data)
+        return cls.read(state_type, config, written, errors)
+
+    @classmethod
+    def names(cls, state_type: type[State]) -> list[str]:
+        """List the names of `fields`, in their order."""
+        return [
+            f"{name}.{part}"
+            for name, type_name in field_types(state_type).items()
+            for part in ("forms", "codes", *_ARRAYS.get(type_name, ()))
+        ]
+
+    @classmethod
+    def read(
+        cls,
+        state_type: type[State],
+        config: Any,
+        written: Mapping[str, Any],
+        errors: tuple[type[Exception], ...] = READ_ERRORS,
+    ) -> Self:
+        """Make states of `fields` that were read from bytes, and check each of them.
+
+        Parameters
+        ----------
+        state_type, config : type and object
+            The class of the states, and their configuration.
+        written : mapping
+            Their `fields`.
+        errors : tuple of exceptions
+            What the check of a state may raise of what is in it; of a class of others, anything.
+
+        Raises
+        ------
+        CorruptStateError
+            When examples could not have built a state; the message says which.
+        """
+        size: int | None = None
+        made: dict[str, _Field] = {}
+        base = bases(state_type)
+        for name, type_name in field_types(state_type).items():
+            field = _read_field(name, type_name, written, size)
+            size = len(field.codes)
+            if name in base:
+                start = made[base[name]]
+                is_key = all(form[0] == "uint64" for form in (*field.forms, *start.forms))
+                fits = is_key and np.array_equal(field.lengths(), start.lengths())
+                require(fits, f"{name} stands above a column of another length")
+            made[name] = field
+        read = cls(state_type, config, tuple(made.values()))
+        read._check(errors)
+        return read
+
+    def _check(self, errors: tuple[type[Exception], ...]) -> None:
+        """Check every state, many at once where their class can."""
+        items = sum(len(array) for field in self._fields for array in field.arrays.values())
+        step = max(1, _CHUNK * len(self) // max(1, items))
+        for first in range(0, len(self), step):
+            chunk = range(first, min(first + step, len(self)))
+            if not issubclass(self.state_type, StackableState):
+                self._check_each(chunk, errors)
+                continue
+            try:
+                self.state_type.check_all(self.config, self._stacks(chunk))
+            except errors:
+                self._check_each(chunk, errors)  # which says where
+                raise
+
+    def _check_each(self, chunk: range, errors: tuple[type[Exception], ...]) -> None:
+        for index in chunk:
+            try:
+                state = self.state(index)
+                check_values(fields_of(state))
+                state.check(self.config)
+            except errors as error:
+                raise as_corrupt(error).within(f"state {index}") from error
+
+    def _stacks(self, chunk: range) -> dict[str, Stack]:
+        base = bases(self.state_type)
+        stacks: dict[str, Stack] = {}
+        for field in self._fields:
+            start = stacks[base[field.name]] if field.name in base else None
+            stacks[field.name] = field.stack(chunk.start, chunk.stop, start)
+        return stacks
+
+
+def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) -> _Field:
+    forms = [form_of(value) for value in values]
+    # the text tells 1 from True, and 0.0 from -0.0
+    keys = forms if type_name in _ARRAYS else [_text(form) for form in forms]
+    form_by_key = dict(zip(keys, forms, strict=True))
+    ordered = sorted(form_by_key, key=lambda key: _text(form_by_key[key]))
+    code_by_key = {key: code for code, key in enumerate(ordered)}
+    codes = np.fromiter((code_by_key[key] for key in keys), dtype=np.uint64, count=len(keys))
+    items: dict[str, list[Any]] = {array: [] for array in _ARRAYS.get(type_name, ())}
+    for index, (value, form) in enumerate(zip(values, forms, strict=True)):
+        if type_name == "FixedPoint":
+            items["whole"].append(value.whole.ravel())
+            if value.fraction is not None:
+                items["fraction"].append(value.fraction.ravel())
+        elif type_name == "Column":
+            own = value.values if starts is None else value.values - starts[index].values
+            items[form[0]].append(own)
+    arrays = {array: _joined(array, parts) for array, parts in items.items()}
+    different = tuple(form_by_key[key] for key in ordered)
+    return _Field(name, type_name, different, narrowed(codes), arrays)
+
+
+def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
+    if array == "text":
+        return np.concatenate([np.zeros(0, dtype=object), *parts])
+    letter = _LETTERS[array]
+    joined = np.concatenate([np.zeros(0, dtype="i8"), *parts]) if letter == "i" else None
+    if joined is None:
+        own = [part.view(np.uint64) for part in parts]
+        joined = np.concatenate([np.zeros(0, dtype="u8"), *own])
+    return narrowed(joined)
+
+
+def _names(form: Any) -> tuple[str, ...]:
+    """Name the arrays that a value of a form has items in."""
+    if isinstance(form[0], str):
+        return (form[0],)
+    return ("whole", "fraction") if form[0] else ("whole",)
+
+
+def _text(form: Any) -> str:
+    return codec.canonical_json(codec.to_json(form))
+
+
+def _sizes(type_name: str, form: Any) -> dict[str, int]:
+    """Count the items of a value of a form in each array."""
+    if type_name not in _ARRAYS:
+        return {}
+    size = form[1] if type_name == "Column" else math.prod(form[1])
+    return dict.fromkeys(_names(form), size)
+
+
+def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
+    """Check that columns hold what forms and codes say, and no more."""
+    parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
+    columns = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
+    is_column = all(isinstance(part, Column) for part in (*parts.values(), *columns.values()))
+    require(is_column and parts["forms"].kind == "text", name)
+    texts, codes = parts["forms"].values.tolist(), parts["codes"].values
+    require(codes.dtype.kind == "u", name)
+    require(all(a < b for a, b in itertools.pairwise(texts)), f"{name}: forms are out of order")
+    arrays = {}
+    for array, column in columns.items():
+        is_text = column.values.dtype == object
+        fits = is_text if array == "text" else column.values.dtype.kind == _LETTERS[array]
+        require(fits, f"{name}: {array}")
+        arrays[array] = column.values if is_text else narrowed(column.values)
+    forms = tuple(_read_form(text, name, type_name, arrays) for text in texts)
+    if size is None:  # the first field is n, a number for each state
+        require(all(type_name == "FixedPoint" and form[1] == () for form in forms), name)
+        size = len(arrays["whole"])
+    if len(forms) <= 1:
+        require(len(codes) == 0 and len(forms) == min(size, 1), name)
+        codes = np.zeros(size, dtype=np.uint8)
+    require(len(codes) == size, f"{name}: codes")
+    require(not len(codes) or int(codes.max()) < len(forms), f"{name}: codes")
+    counts = np.bincount(codes.astype(np.intp), minlength=len(forms)).tolist()
+    require(all(counts), f"{name}: a form that no state has")
+    sizes = [_sizes(type_name, form) for form in forms]
+    for array, values in arrays.items():
+        total = sum(count * one.get(array, 0) for count, one in zip(counts, sizes, strict=True))
+        require(total == len(values), f"{name} declares other than there is")
+    return _Field(name, type_name, forms, narrowed(codes), arrays)
+
+
+def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) -> Any:
+    try:
+        form = codec.from_json(json.loads(text))
+    except (ValueError, RecursionError):
+        raise CorruptStateError(f"state is corrupt: {name} is not JSON.") from None
+    require(_text(form) == text, f"{name} is not in canonical form")
+    if type_name not in _ARRAYS:
+        require(type(form).__name__ == type_name, f"field {name}")
+        return form
+    require(isinstance(form, tuple) and len(form) == 2, f"form of {name}")
+    most = max(map(len, arrays.values()))
+    if type_name == "Column":
+        is_form = isinstance(form[0], str) and form[0] in arrays and _is_size(form[1], most)
+    else:
+        is_form = type(form[0]) is bool and isinstance(form[1], tuple)
+        is_form = is_form and len(form[1]) <= codec.MAX_DIMENSIONS
+        is_form = is_form and all(_is_size(one, most) for one in form[1])
+    require(is_form, f"form of {name}")
+    return form
+
+
+def _is_size(value: Any, most: int) -> bool:
+    return type(value) is int and 0 <= value <= most
