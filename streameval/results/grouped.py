@@ -18,7 +18,8 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import interval_text, number
-from streameval.results.result import Number, Result
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
 from streameval.states.grouped import GroupTables
 
@@ -38,7 +39,7 @@ _SHARES = {
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class GroupedCurves(Result):
+class GroupedCurves(SumsResult):
     """The AUC within each group, and their mean.
 
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
@@ -51,12 +52,6 @@ class GroupedCurves(Result):
 
     _state: GroupTables
     _config: GroupedConfig
-
-    @property
-    def n(self) -> Number:
-        """The sum of the weights of all examples."""
-        total: Number = self._state.n.to_numbers().item()
-        return total
 
     @property
     def n_groups(self) -> int:
@@ -87,9 +82,9 @@ class GroupedCurves(Result):
         return gauc(self._areas, self._config.group_weight, is_exact=self.exact)
 
     @property
-    def coverage(self) -> float:
+    def coverage(self) -> MetricValue:
         """The share of the examples in groups with both classes, in [0, 1]; nan of nothing."""
-        return coverage(self._areas)
+        return MetricValue(coverage(self._areas))
 
     def per_group(self) -> dict[str, npt.NDArray[Any]]:
         """List the groups in order, as columns that a data frame takes.

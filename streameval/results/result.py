@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from streameval.render.blocks import Description
 
-__all__ = ["Number", "Result"]
+__all__ = ["Number", "Result", "SumsResult"]
 
 Number = int | float
 
@@ -336,6 +336,27 @@ def _value(number: Any, *, bounds: bool) -> Row:
     return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 
 
+class SumsResult(Result):
+    """The base of results that read a state of sums as it is."""
+
+    __slots__ = ()
+
+    _state: Any
+
+    @property
+    def n(self) -> Number:
+        """The sum of the weights of all examples."""
+        number: Number = self._state.n.to_numbers().item()
+        return number
+
+    def _texts(self) -> dict[str, str]:
+        """Write counts in full, and metrics with six digits."""
+        return {
+            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
+            for name, number in self._numbers().items()
+        }
+
+
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
     """Give the labels in JSON, where classes are shown by names of their own."""
     return {} if names == labels else {"labels": list(labels)}
@@ -354,7 +375,7 @@ def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> U
 
 def _owners(name: str) -> list[str]:
     """Say which results have a metric of that name."""
-    from streameval.results.kinds import RESULTS  # noqa: PLC0415 (all of them, for a message)
+    from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
 
     pairs = [(kind, row) for kind in RESULTS for row in kind.TABLE.called(name)]
     exact = [(kind, row) for kind, row in pairs if row.name == name.casefold()]
