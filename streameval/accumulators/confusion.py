@@ -35,7 +35,7 @@ from streameval.inputs.labels import (
     Classes,
     Label,
     distinct,
-    meet,
+    observe,
 )
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
@@ -289,7 +289,7 @@ class ConfusionAccumulator(
             raise InvalidInputError(
                 "and ",
                 Named("y_pred"),
-                " must hold labels of the type met before: all numbers or all strings",
+                " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
         labels = np.concatenate([truth, prediction])
@@ -299,7 +299,7 @@ class ConfusionAccumulator(
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted(held))
-        observed, codes = meet(labels)
+        observed, codes = observe(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
         return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
@@ -309,8 +309,8 @@ class ConfusionAccumulator(
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
         if weights is None:
-            kind = self._fixed_state_type()
-            return kind.of_tally(kind.tally(truth, prediction, config), rows.size, config)
+            counts = self._fixed_state_type()
+            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             marks = truth.view(np.bool_), prediction.view(np.bool_)
             return MultilabelCounts.of(*marks, None, weights, config)

@@ -274,12 +274,12 @@ class Calibration(SumsResult):
         return dict(zip(self.class_names, rows, strict=True))
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """Give the sums of predictions and of labels: of the positive class, or of each."""
+        """List the sums of predictions and of labels: of the positive class, or of each."""
         state = self._state
         if not self.labels:
             return [metrics.total(state.prediction)], [state.hits.total()]
-        places = range(len(self.labels))
-        return list(state.class_prediction), [state.class_weight[place] for place in places]
+        labels = [state.class_weight[k] for k in range(len(self.labels))]
+        return list(state.class_prediction), labels
 
     def _of_classes(self, values: list[float]) -> PerClass:
         return np.array(values) if self.labels else MetricValue(values[0])

@@ -38,7 +38,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     _results: tuple[Any, ...]
 
     def __getitem__(self, name: str) -> Any:
-        """Give the result of a member."""
+        """Look up the result of a member."""
         if name in self._members:
             return self._results[self._members.index(name)]
         start = f"{name}{SEPARATOR}"
@@ -57,11 +57,11 @@ class CollectionResult(Result, Mapping[str, Any]):
         return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._members))
 
     def __len__(self) -> int:
-        """Give the number of members."""
+        """Count the members."""
         return sum(1 for _ in self)
 
     def leaves(self) -> dict[str, Any]:
-        """Give the results of the members that are no collections, by full name."""
+        """Map full names to the results of the members that are no collections."""
         return dict(zip(self._members, self._results, strict=True))
 
     def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
@@ -84,7 +84,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return flat
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
-        """Give the rows of `table`, each after the name of its member."""
+        """List the rows of `table`, each after the name of its member."""
         if per is not None:
             return super().rows(per, bounds)
         rows: list[Row] = []
@@ -94,7 +94,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return rows
 
     def titled(self) -> Iterator[tuple[str, Any]]:
-        """Give each result once, after the names of the members that share it."""
+        """Yield each result once, after the names of the members that share it."""
         names: dict[int, list[str]] = {}
         for name, result in self.leaves().items():
             names.setdefault(id(result), []).append(name)
@@ -122,7 +122,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         }
 
     def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result: the members one by one."""
+        """Build the JSON object of the result: the members one by one."""
         members = {name: inner.entries(level) for name, inner in self.leaves().items()}
         return {"metrics": self.as_dict(bounds=True), "level": level, "members": members}
 

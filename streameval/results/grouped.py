@@ -200,14 +200,14 @@ class GroupedCurves(SumsResult):
         columns = self.per_group()
         sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
         largest = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
-        return {columns["group"][place]: _group(columns, place) for place in largest}
+        return {columns["group"][index]: _group(columns, index) for index in largest}
 
 
-def _group(columns: dict[str, Any], place: int) -> list[Reading]:
+def _group(columns: dict[str, Any], index: int) -> list[Reading]:
     value, low, high = (
-        float(columns[name][place]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
+        float(columns[name][index]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
     )
-    counts = (Reading(columns[name][place].item(), is_count=True) for name in ("n_pos", "n_neg"))
+    counts = (Reading(columns[name][index].item(), is_count=True) for name in ("n_pos", "n_neg"))
     return [*counts, Reading(Bounded(value, low, high))]
 
 

@@ -27,7 +27,7 @@ class MetricValue(float):
     __slots__ = ()
 
     def __call__(self) -> float:
-        """Give the value."""
+        """Return the value."""
         return float(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
@@ -37,7 +37,7 @@ class MetricValue(float):
 class ClassMetric(float):
     """A metric of each class: a `float`, its usual average, that may be called and asked further.
 
-    Of two listed classes it is that of the positive class, else the mean over the classes that
+    Of two listed classes it is the value of the positive class, else the mean over the classes that
     occur.
 
     Examples

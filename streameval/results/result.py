@@ -36,9 +36,9 @@ class Result:
 
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
-    """What the command line calls results of this kind."""
+    """The task of the command line that gives such results."""
     MADE_BY: ClassVar[str] = ""
-    """The class of the accumulators that compute results of this kind."""
+    """The class of the accumulators that compute such results."""
     SIZE: ClassVar[str] = "n"
     """The attribute that says how many were counted."""
     PICTURES: ClassVar[tuple[str, ...]] = ()
@@ -68,7 +68,7 @@ class Result:
             As on the command line: ``"accuracy"``, ``"recall[macro]"``, ``"recall_at(0.5)"``,
             ``"member/roc_auc"``.
         level : float
-            That of the sampling interval, in [0, 1); 0 leaves it out.
+            The level of the sampling interval, in [0, 1); 0 leaves it out.
 
         Raises
         ------
@@ -131,19 +131,19 @@ class Result:
         return in_columns(self.rows(per, bounds))
 
     def to_pandas(self, per: str | None = None, *, bounds: bool = False) -> Any:
-        """Give `table` as a ``pandas.DataFrame``; pandas is imported here."""
+        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
         import pandas as pd  # noqa: PLC0415 (on request)
 
         return pd.DataFrame(self.table(per, bounds=bounds))
 
     def to_polars(self, per: str | None = None, *, bounds: bool = False) -> Any:
-        """Give `table` as a ``polars.DataFrame``; polars is imported here."""
+        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
         import polars as pl  # noqa: PLC0415 (on request)
 
         return pl.DataFrame(self.table(per, bounds=bounds))
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
-        """Give the rows of `table`."""
+        """List the rows of `table`."""
         if per is None:
             return [
                 {"metric": name, **_value(number, bounds=bounds)}
@@ -156,7 +156,7 @@ class Result:
         return parts[per](bounds)
 
     def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result."""
+        """Build the JSON object of the result."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
@@ -218,7 +218,7 @@ class Result:
         return sorted({*super().__dir__(), *self.TABLE})
 
     def _attribute(self, name: str) -> Any:
-        """Give what an attribute is: a method where the metric takes arguments, else its value."""
+        """Make an attribute: a method where the metric takes arguments, else its value."""
         row = self.TABLE[name]
         if not (row.arguments or row.averages):
             return self.value(name)
@@ -234,7 +234,7 @@ class Result:
         return {}
 
     def _per_class(self) -> Mapping[Label, Mapping[str, Any]]:
-        """Give the numbers of each class, by what it is shown by."""
+        """List the numbers of each class, by what it is shown by."""
         return {}
 
     def _class_rows(self, bounds: bool) -> list[Row]:
@@ -242,8 +242,8 @@ class Result:
         counted: Any = self  # only results of classes have rows of them
         labels = counted.labels if counted.labels != counted.class_names else None
         rows = []
-        for place, (of, numbers) in enumerate(self._per_class().items()):
-            row = {"class": of} if labels is None else {"class": of, "label": labels[place]}
+        for position, (of, numbers) in enumerate(self._per_class().items()):
+            row = {"class": of} if labels is None else {"class": of, "label": labels[position]}
             for name, number in numbers.items():
                 row |= flat(name, number, bounds=bounds)
             rows.append(row)
@@ -262,11 +262,11 @@ class Result:
         return {name: self._number(name) for name in self._names()}
 
     def _row(self, name: str) -> Metric:
-        """Give the row of one of these."""
+        """Look up the row of one of these."""
         return self.TABLE[name]
 
     def _bounds(self, readings: dict[str, Reading]) -> dict[str, Any]:
-        """Give the certified intervals in JSON, if results of this kind have some."""
+        """Build the certified intervals of the JSON object, if there are some."""
         bounds = {
             name: reading.certified
             for name, reading in readings.items()
@@ -275,7 +275,7 @@ class Result:
         return {"bounds": bounds, "exact": getattr(self, "exact", True)} if bounds else {}
 
     def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - of classes
-        """Give what else is in JSON."""
+        """Build what else is in the JSON object."""
         return {}
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -319,7 +319,7 @@ class Result:
         return Reading(number, self._sampling(row, level, *args, **options), row.why_none)
 
     def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
-        """Give the sampling interval, None if there is none."""
+        """Compute the sampling interval, None if there is none."""
         if row.sampling is None:
             return None
         sampled: Any = self  # results of which no metric has an interval have no such method
@@ -331,7 +331,7 @@ class Result:
 
 
 def _value(number: Any, *, bounds: bool) -> Row:
-    """Give a number as a float, and the ends between which it lies."""
+    """Name a number as a float, and the ends between which it lies."""
     low, high = Reading(number).certified
     return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 
@@ -358,7 +358,7 @@ class SumsResult(Result):
 
 
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
-    """Give the labels in JSON, where classes are shown by names of their own."""
+    """List the labels in JSON, where classes are shown by names of their own."""
     return {} if names == labels else {"labels": list(labels)}
 
 
@@ -377,10 +377,10 @@ def _owners(name: str) -> list[str]:
     """Say which results have a metric of that name."""
     from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
 
-    pairs = [(kind, row) for kind in RESULTS for row in kind.TABLE.called(name)]
-    exact = [(kind, row) for kind, row in pairs if row.name == name.casefold()]
+    pairs = [(cls, row) for cls in RESULTS for row in cls.TABLE.called(name)]
+    exact = [(cls, row) for cls, row in pairs if row.name == name.casefold()]
     owners: dict[str, str] = {}
-    for kind, row in exact or pairs:
-        said = f"{row.typed} is a metric of --task {kind.TASK} ({kind.MADE_BY})"
-        owners.setdefault(kind.TASK, said)
+    for cls, row in exact or pairs:
+        said = f"{row.typed} is a metric of --task {cls.TASK} ({cls.MADE_BY})"
+        owners.setdefault(cls.TASK, said)
     return list(owners.values())

@@ -18,7 +18,7 @@ Row = dict[str, Any]
 
 
 def flat(name: str, number: Any, *, bounds: bool, of: str = "") -> Row:
-    """Name a plain number, and the ends of its certified interval if it has one."""
+    """Name a number, and the ends of its certified interval if it has one."""
     if not isinstance(number, Bounded):
         return {f"{name}{of}": number}
     ends = {f"{name}_low{of}": number.low, f"{name}_high{of}": number.high} if bounds else {}
@@ -73,8 +73,8 @@ def table(
     if isinstance(results, Mapping) and not hasattr(results, "table"):
         return in_columns(stacked(results, per, key=key, bounds=bounds))
     if not hasattr(results, "table"):
-        kind = type(results).__name__
-        raise InvalidInputError(f"must be a result or a mapping, got {kind}", argument="results")
+        got = type(results).__name__
+        raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")
     columns: Columns = results.table(per, bounds=bounds)
     return columns
 
