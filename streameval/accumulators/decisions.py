@@ -509,14 +509,12 @@ def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
     A score of that dtype reaches it if and only if, widened to float64, it reaches the
     threshold, so that it need not be widened.
     """
-    return {
-        dtype: (
-            np.greater_equal if at_least else np.less,
-            _min_reaching(config.threshold, dtype),
-            *(SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)),
-        )
-        for dtype in map(np.dtype, "efd")
-    }
+    reaches: np.ufunc = np.greater_equal if at_least else np.less
+    cuts: dict[DType, Cut] = {}
+    for dtype in map(np.dtype, "efd"):
+        bits, highest = SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)
+        cuts[dtype] = reaches, _min_reaching(config.threshold, dtype), bits, highest
+    return cuts
 
 
 def _min_reaching(threshold: float, dtype: DType) -> Array:

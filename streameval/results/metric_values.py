@@ -34,7 +34,36 @@ class MetricValue(float):
         return float, (float(self),)
 
 
-class ClassMetric(float):
+class _OfClasses(float):
+    """A metric of each class as its usual average, that may be asked for one class."""
+
+    __slots__ = ("_name", "_result")
+
+    __iter__ = None  # subscripts name classes, they do not count items
+
+    _name: str
+    _result: Confusion
+
+    def __new__(cls, result: Confusion, name: str) -> Self:
+        """Compute the usual average of a metric of a result."""
+        number = super().__new__(cls, result.value(name))
+        number._name, number._result = name, result
+        return number
+
+    def __getitem__(self, of: Label) -> float:
+        """Compute the metric of one class, by its label or its display name."""
+        result = self._result
+        position = class_position(of, result.class_names, result.labels)
+        if position is None:
+            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
+        number: float = result.value(self._name, average=None)[position].item()
+        return number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._result, self._name)
+
+
+class ClassMetric(_OfClasses):
     """A metric of each class: a `float`, its usual average, that may be called and asked further.
 
     Of two listed classes it is the value of the positive class, else the mean over the classes that
@@ -49,18 +78,7 @@ class ClassMetric(float):
     ('0.50', 0.75, 1.0, 0.5)
     """
 
-    __slots__ = ("_name", "_result")
-
-    __iter__ = None  # subscripts name classes, they do not count items
-
-    _name: str
-    _result: Confusion
-
-    def __new__(cls, result: Confusion, name: str) -> Self:
-        """Compute the usual average of a metric of a result."""
-        number = super().__new__(cls, result.value(name))
-        number._name, number._result = name, result
-        return number
+    __slots__ = ()
 
     @overload
     def __call__(self, average: None, *, zero_division: float = ...) -> Floats: ...
@@ -86,25 +104,13 @@ class ClassMetric(float):
         """
         return self._result.value(self._name, average=average, zero_division=zero_division)
 
-    def __getitem__(self, of: Label) -> float:
-        """Compute the metric of one class, by its label or its display name."""
-        result = self._result
-        position = class_position(of, result.class_names, result.labels)
-        if position is None:
-            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
-        number: float = self(average=None)[position].item()
-        return number
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._result, self._name)
-
-
-class FScore(ClassMetric):
+class FScore(_OfClasses):
     """F of each class: a `float` as other metrics of classes, that takes `beta` when called."""
 
     __slots__ = ()
 
-    @overload  # type: ignore[override] # it takes `beta` first
+    @overload
     def __call__(
         self,
         beta: float = ...,

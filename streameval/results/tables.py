@@ -70,13 +70,14 @@ def table(
     >>> columns["country"], columns["accuracy"]
     (['DE', 'FR'], [1.0, 0.5])
     """
-    if isinstance(results, Mapping) and not hasattr(results, "table"):
-        return in_columns(stacked(results, per, key=key, bounds=bounds))
-    if not hasattr(results, "table"):
+    own = getattr(results, "table", None)
+    if own is not None:
+        columns: Columns = own(per, bounds=bounds)
+        return columns
+    if not isinstance(results, Mapping):
         got = type(results).__name__
         raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")
-    columns: Columns = results.table(per, bounds=bounds)
-    return columns
+    return in_columns(stacked(results, per, key=key, bounds=bounds))
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
