@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.kinds import single_class
+from streameval.accumulators.classes import single_class
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 

@@ -12,9 +12,9 @@ from streameval.accumulators.registry import open_class
 from streameval.accumulators.regression import RegressionAccumulator
 from streameval.states.codec import Parts
 
-__all__ = ["SINGLE_KINDS", "single_class"]
+__all__ = ["SINGLE_CLASSES", "single_class"]
 
-SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
+SINGLE_CLASSES: dict[int, type[Accumulator[Any, Any]]] = {
     kind.type_id: kind
     for kind in (
         ConfusionAccumulator,
@@ -29,4 +29,4 @@ SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
 
 def single_class(parts: Parts) -> type[Accumulator[Any, Any]]:
     """Find the class of bytes that hold no collection."""
-    return SINGLE_KINDS.get(parts.type_id) or open_class(parts)
+    return SINGLE_CLASSES.get(parts.type_id) or open_class(parts)
