@@ -1,4 +1,4 @@
-"""The class that belongs to a type id, but for that of collections, which hold the others."""
+"""The class of each type id, except that of collections, which hold the others."""
 
 from typing import Any
 
@@ -15,8 +15,8 @@ from streameval.states.codec import Parts
 __all__ = ["SINGLE_CLASSES", "single_class"]
 
 SINGLE_CLASSES: dict[int, type[Accumulator[Any, Any]]] = {
-    kind.type_id: kind
-    for kind in (
+    own.type_id: own
+    for own in (
         ConfusionAccumulator,
         RegressionAccumulator,
         PRCurveSketch,

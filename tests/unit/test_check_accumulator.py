@@ -477,7 +477,11 @@ def test_an_array_alone_is_a_batch_of_one() -> None:
 
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
-    "no make": (WinRate(), [["a"]], "`make` must be callable and return an accumulator, got WinRate"),
+    "no make": (
+        WinRate(),
+        [["a"]],
+        "`make` must be callable and return an accumulator, got WinRate",
+    ),
     "a make of something else": (dict, [["a"]], "`make` must return an accumulator, got dict"),
     "a make of one": (
         functools.partial(operator.itemgetter(0), [WinRate()]),
