@@ -16,7 +16,7 @@ from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest
 from streameval.io import FORMATS
 from streameval.render.text import printable
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 __all__ = ["SHELLS", "argument_parser"]
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.accumulators.collection import Collection
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_text import line_sheet
 from streameval.cli.state_files import computed, load_state
@@ -45,7 +45,7 @@ def size_text(accumulator: Any) -> str:
     """Say how much an accumulator has counted, or how many members it has."""
     if isinstance(accumulator, Collection):
         return plural(len(accumulator), "member")
-    return f"n = {accumulator.n:,}"
+    return f"n = {heaviest(accumulator.n):,}"
 
 
 def _findings(path: str) -> Findings:
