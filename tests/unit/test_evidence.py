@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from streameval.results.kinds import RESULTS
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.evidence import Limit, Share, accumulated
+from streameval.results.result_types import RESULTS
 from streameval.states.state import State
 
 MINUTE = 60_000_000
