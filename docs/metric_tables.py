@@ -3,7 +3,7 @@
 import re
 
 from streameval.configs.measures import MAX_CUTOFF, MEASURES
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 MEASURES_MARK = "<!-- measures -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)

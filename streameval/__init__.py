@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
     from streameval.results.sliced import SlicedResult
+    from streameval.results.tables import table
 
     __version__: str
 
@@ -98,6 +99,7 @@ __all__ = [
     "load",
     "merge",
     "save",
+    "table",
 ]
 
 if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
@@ -118,7 +120,7 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, "__version__", "io", "reports"})
+        return sorted([*__all__, "__version__", "io", "reports"])
 
     def _home(name: str) -> Any:
         """Import the module in which a public name is defined."""
@@ -186,6 +188,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.ranking as home
             case "Regression":
                 import streameval.results.regression as home
-            case _:  # SlicedResult, the last of them
+            case "SlicedResult":
                 import streameval.results.sliced as home
+            case _:  # `table`, the last of them
+                import streameval.results.tables as home
         return home

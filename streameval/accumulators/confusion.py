@@ -32,7 +32,7 @@ from streameval.inputs.labels import (
     Classes,
     Label,
     distinct,
-    meet,
+    observe,
 )
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.results.confusion import Confusion
@@ -142,15 +142,16 @@ class ConfusionAccumulator(
         )
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, then the prediction, as in scikit-learn.
+
+        torchmetrics takes them the other way round. Integer labels in its order cannot be told
+        from these: they exchange precision and recall without a word.
 
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels come first, as in scikit-learn; torchmetrics takes them second, and
-            labels in its order exchange precision and recall. Alone, a batch: a tuple or list
-            of the arrays in this order, or a mapping, data frame or Arrow table with columns of
-            these names.
+            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
+            a mapping, data frame or Arrow table with columns of these names.
         y_pred : array of shape (n,) or (n, K)
             Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
             for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
@@ -285,7 +286,7 @@ class ConfusionAccumulator(
             raise InvalidInputError(
                 "and ",
                 Named("y_pred"),
-                " must hold labels of the type met before: all numbers or all strings",
+                " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
         labels = np.concatenate([truth, prediction])
@@ -295,7 +296,7 @@ class ConfusionAccumulator(
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted(held))
-        observed, codes = meet(labels)
+        observed, codes = observe(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
         return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
@@ -305,8 +306,8 @@ class ConfusionAccumulator(
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
         if weights is None:
-            kind = self._fixed_state_type()
-            return kind.of_tally(kind.tally(truth, prediction, config), rows.size, config)
+            counts = self._fixed_state_type()
+            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             marks = truth.view(np.bool_), prediction.view(np.bool_)
             return MultilabelCounts.of(*marks, None, weights, config)

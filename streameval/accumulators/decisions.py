@@ -281,7 +281,7 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
         remedy = (Named("classes", f"{y_pred.shape[1]}"), " takes a score of each class.")
     check_vector(y_pred, rows=rows, name="y_pred", remedy=remedy)
     positive = _at_threshold(y_pred, config)
-    return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
+    return np.asarray(positive == bool(config.positive_position), dtype=np.int64)
 
 
 def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:
@@ -365,7 +365,7 @@ class FastReader:
         codes = 2 if decides else config.n_classes
         columns = config.n_classes if config.multilabel else 1
         takes_scores = config.from_scores is not False
-        at_least = not config.is_binary or bool(config.positive_place)
+        at_least = not config.is_binary or bool(config.positive_position)
         lowest, highest = config.score_range
         has_doubt = not config.multilabel and not 0 < config.threshold <= 1
         return FastReader(
@@ -399,7 +399,7 @@ class FastReader:
                 return False
             reaches, threshold, bits, highest = cut
             ordered = y_pred if bits is None else y_pred.view(bits)
-            if not ordered.item(ordered.argmax()) <= highest:  # that of a NaN, if there is one
+            if not ordered.item(ordered.argmax()) <= highest:  # the argmax is the first NaN
                 return False
             reaches(y_pred, threshold, prediction)
             return True
@@ -408,7 +408,7 @@ class FastReader:
         return self.reads_labels and self._read_labels(y_pred, prediction)
 
     def read_one(self, y_true: Array, y_pred: Array) -> tuple[int, int] | None:
-        """Give the codes of one row as `read` finds them, in a fifth of the time; None if unusual.
+        """Find the codes of one row as `read` does, in a fifth of the time; None if it is unusual.
 
         Labels are numbers.
         """
@@ -520,7 +520,7 @@ class CodeBlock(Block):
 
 
 def _has_nan(scores: Array) -> bool:
-    return math.isnan(scores.item(scores.argmax()))  # that of the first NaN, if there is one
+    return math.isnan(scores.item(scores.argmax()))  # the argmax is the first NaN
 
 
 @functools.cache
@@ -540,14 +540,12 @@ def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
     A score of that dtype reaches it if and only if, widened to float64, it reaches the
     threshold, so that it need not be widened.
     """
-    return {
-        dtype: (
-            np.greater_equal if at_least else np.less,
-            _min_reaching(config.threshold, dtype),
-            *(SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)),
-        )
-        for dtype in map(np.dtype, "efd")
-    }
+    reaches: np.ufunc = np.greater_equal if at_least else np.less
+    cuts: dict[DType, Cut] = {}
+    for dtype in map(np.dtype, "efd"):
+        bits, highest = SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)
+        cuts[dtype] = reaches, _min_reaching(config.threshold, dtype), bits, highest
+    return cuts
 
 
 def _min_reaching(threshold: float, dtype: DType) -> Array:

@@ -20,9 +20,9 @@ class Description:
     options: dict[str, str] = attrs.field(factory=dict)
 
 
-def description_of(kind: type) -> Description:
+def description_of(cls: type) -> Description:
     """Find the description of a class of accumulators."""
-    return DESCRIPTIONS[kind.__name__]
+    return DESCRIPTIONS[cls.__name__]
 
 
 def _measures() -> str:

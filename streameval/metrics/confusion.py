@@ -181,7 +181,7 @@ def ratio_value(
     if how is None:
         return ratio.of(counts.outcomes.to_floats(), zero_division)
     if how == "binary":
-        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_place]
+        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_position]
         return ratio.of_one(outcomes, zero_division)
     return metrics.average_ratio(
         ratio,
@@ -203,7 +203,7 @@ def _ratio_interval(
         low, high = _class_intervals(counts, ratio, values, z)
         if how is None:
             return low, high
-        positive = counts.config.positive_place
+        positive = counts.config.positive_position
         return low[positive].item(), high[positive].item()
     weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=counts.averaged)
     return _mean_interval(counts, ratio, how, weights, values, z)
@@ -428,7 +428,7 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
 def _outcome(name: str, what: str) -> Metric:
     def value(counts: LabelCounts) -> int | float:
         every = getattr(counts.outcomes, name).to_numbers()
-        number: int | float = every[counts.config.positive_place].item()
+        number: int | float = every[counts.config.positive_position].item()
         return number
 
     of = "negatives" if name in ("fn", "tn") else "positives"

@@ -47,7 +47,7 @@ from streameval.render.text import Column, interval_text, lines_of, number, plur
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
-from streameval.states.calibration import bin_places
+from streameval.states.calibration import bin_indices
 from streameval.states.confusion import MatrixCounts
 
 if TYPE_CHECKING:
@@ -743,7 +743,7 @@ def _reliability(table: CellTable) -> Reliability:
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
     weight = pos + table.neg.near_floats()
-    bins = bin_places(middle, _BINS)
+    bins = bin_indices(middle, _BINS)
     total, positive, score = (
         np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
     )

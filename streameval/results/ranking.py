@@ -25,6 +25,7 @@ from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import interval_text, number, plural
 from streameval.results.names import MetricName
 from streameval.results.result import Result
+from streameval.results.tables import Row as TableRow
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -263,14 +264,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Look up the mean of a measure, or a count."""
         return self._number(name)
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to numbers for a logger, with ``_low`` and ``_high`` if a value has bounds."""
-        flat: dict[str, int | float] = {name: self._number(name) for name in self._count_names()}
-        for name, value in self.items():
-            flat[name] = float(value)
-            if not value.exact:
-                flat[f"{name}_low"], flat[f"{name}_high"] = value.low, value.high
-        return flat
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"query": self._query_rows} if self.has_queries else {}
+
+    def _query_rows(self, bounds: bool) -> list[TableRow]:  # noqa: ARG002 - queries have none
+        columns = {name: column.tolist() for name, column in self.per_query().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def report(self, *, level: float = 0.95) -> str:
         """Lay the numbers out as a text table.

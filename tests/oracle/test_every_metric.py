@@ -18,7 +18,7 @@ from oracle.ranking_oracles import GEOMETRIC, MEASURES
 
 import streameval as se
 from streameval.configs.measures import measure
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 
 def bases(names: Iterable[str]) -> set[str]:

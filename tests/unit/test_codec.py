@@ -28,7 +28,7 @@ from small_states import (
 )
 
 import streameval as se
-from streameval.accumulators.kinds import SINGLE_KINDS
+from streameval.accumulators.classes import SINGLE_CLASSES
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -188,7 +188,7 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 
 def test_every_type_id_is_that_of_its_class() -> None:
-    classes = SINGLE_KINDS | {cls.type_id: cls for cls in (se.Collection, se.Sliced, se.Windowed)}
+    classes = SINGLE_CLASSES | {cls.type_id: cls for cls in (se.Collection, se.Sliced, se.Windowed)}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
     assert {number: kind.__name__ for kind, number in KINDS.items()} == OWN_TYPES
 

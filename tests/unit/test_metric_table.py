@@ -16,8 +16,8 @@ import streameval as se
 from streameval.configs.descriptions import DESCRIPTIONS
 from streameval.configs.measures import MEASURES
 from streameval.metrics.table import Metric, Table
-from streameval.results.kinds import RESULTS
 from streameval.results.names import MetricName
+from streameval.results.result_types import RESULTS
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(kind, row) for kind in RESULTS for row in kind.TABLE.values()]

@@ -1,4 +1,4 @@
-"""The class that belongs to a type id, but for that of collections, which hold the others."""
+"""The class of each type id, except that of collections, which hold the others."""
 
 from typing import Any
 
@@ -15,11 +15,11 @@ from streameval.errors import require
 from streameval.states.codec import Parts
 from streameval.states.type_ids import FIRST_OPEN_ID
 
-__all__ = ["SINGLE_KINDS", "single_class"]
+__all__ = ["SINGLE_CLASSES", "single_class"]
 
-SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
-    kind.type_id: kind
-    for kind in (
+SINGLE_CLASSES: dict[int, type[Accumulator[Any, Any]]] = {
+    own.type_id: own
+    for own in (
         ConfusionAccumulator,
         RegressionAccumulator,
         PRCurveSketch,
@@ -33,6 +33,6 @@ SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
 
 def single_class(parts: Parts) -> type[Accumulator[Any, Any]]:
     """Find the class of bytes that hold no other accumulators."""
-    is_single = parts.type_id in SINGLE_KINDS or parts.type_id >= FIRST_OPEN_ID
+    is_single = parts.type_id in SINGLE_CLASSES or parts.type_id >= FIRST_OPEN_ID
     require(is_single, f"a {parts.type_name} where it cannot be")
-    return SINGLE_KINDS.get(parts.type_id) or open_class(parts)
+    return SINGLE_CLASSES.get(parts.type_id) or open_class(parts)

@@ -1,4 +1,4 @@
-"""Every kind of result, in the order in which they are shown."""
+"""The types of results, in the order in which they are shown."""
 
 from __future__ import annotations
 
