@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.labels import encode, without_names
-from streameval.results.calibration import Calibration
 from streameval.states.calibration import CalibrationSums
+
+if TYPE_CHECKING:
+    from streameval.results.calibration import Calibration
 
 __all__ = ["CalibrationAccumulator"]
 
@@ -150,6 +152,8 @@ class CalibrationAccumulator(
         Calibration
             Frozen: later updates do not change it.
         """
+        from streameval.results.calibration import Calibration  # noqa: PLC0415 (rendering too)
+
         return Calibration(self._config, self._state)
 
     def _count(self, rows: Rows) -> CalibrationSums:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Literal, Self, cast, final
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -35,13 +35,15 @@ from streameval.inputs.labels import (
     observe,
 )
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
-from streameval.results.confusion import Confusion
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
     MultilabelCounts,
     TopKCredit,
 )
+
+if TYPE_CHECKING:
+    from streameval.results.confusion import Confusion
 
 __all__ = ["ConfusionAccumulator"]
 
@@ -206,6 +208,8 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
+        from streameval.results.confusion import Confusion  # noqa: PLC0415 (rendering too)
+
         return Confusion(LabelCounts.of(self._config, self._state))
 
     def _written(

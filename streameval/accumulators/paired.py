@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -20,8 +20,10 @@ from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import are_empty, as_labels_or_scores, read_weights
 from streameval.inputs.labels import Classes, Label
-from streameval.results.paired import PairedResult
 from streameval.states.paired import PairedCounts
+
+if TYPE_CHECKING:
+    from streameval.results.paired import PairedResult
 
 __all__ = ["Paired"]
 
@@ -151,6 +153,8 @@ class Paired(
         PairedResult
             Frozen: later updates do not change it.
         """
+        from streameval.results.paired import PairedResult  # noqa: PLC0415 (rendering too)
+
         return PairedResult(self._state)
 
     def _read(

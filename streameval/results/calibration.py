@@ -19,7 +19,8 @@ from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
-from streameval.render.text import Column, lines_of, on_the_point, shorten
+from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.text import numbers, shorten
 from streameval.results.metric_values import MetricValue
 from streameval.results.result import SumsResult, labels_beside
 from streameval.results.tables import Row as TableRow
@@ -149,16 +150,20 @@ class Calibration(SumsResult):
 
     def report(self) -> str:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
-        lines = on_the_point(self._texts())
+        return self.text(0.95)
+
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the metrics, and those of each class."""
+        parts = [*super().sheet(level)]
         if not self.labels:
-            return "\n".join(lines)
-        table = self._class_table()
-        columns = [
-            Column([cells[k + 1] for cells in table], width=15 if k else 17)
-            for k in range(len(table[0]) - 1)
-        ]
-        names = Column([shorten(cells[0]) for cells in table], is_left=True)
-        return "\n".join([*lines, "", *lines_of([*columns, names]), *self._rest()])
+            return parts
+        shown, hidden = self.class_names[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
+        columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
+        for row in self.TABLE.by_class:
+            values = numbers(getattr(self, row.name)[:_MAX_CLASSES].tolist())
+            columns.append(Column([row.name, *values]))
+        more = f"... and {hidden:,} more" if hidden > 0 else ""
+        return [*parts, Grid(columns, caption=more)]
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
@@ -225,12 +230,7 @@ class Calibration(SumsResult):
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
     def _repr_html_(self) -> str:
-        parts = [notebook.table(self._texts().items())]
-        if self.labels:
-            head, *rows = self._class_table()
-            parts.append(notebook.table(((shorten(of), *row) for of, *row in rows), head=head))
-            parts += (f"<p>{text}</p>" for text in self._rest())
-        return f"<div>{''.join(parts)}</div>"
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _axes(self) -> tuple[str, str]:
@@ -242,20 +242,7 @@ class Calibration(SumsResult):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _class_table(self) -> list[tuple[str, ...]]:
-        """Write the numbers of the first classes, after their label, below a heading."""
-        names = [row.name for row in self.TABLE.by_class]
-        columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
-        rows = zip(self.class_names[:_MAX_CLASSES], *columns, strict=True)
-        texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
-        return [("class", *names), *texts]
-
-    def _rest(self) -> list[str]:
-        """Count the classes that are not shown."""
-        hidden = len(self.labels) - _MAX_CLASSES
-        return [f"... and {hidden:,} more"] if hidden > 0 else []
-
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
@@ -286,11 +273,8 @@ class Calibration(SumsResult):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {
-        "why_none": "metrics of calibration have none",
-        "why_no_evidence": "it is no proportion of examples, and its spread is not kept",
-    }
-    return Metric(name=name, **defaults | row)
+    why_no_evidence = "it is no proportion of examples, and its spread is not kept"
+    return Metric(name=name, **{"why_no_evidence": why_no_evidence} | row)
 
 
 def _of_one(name: str, **row: Any) -> Metric:

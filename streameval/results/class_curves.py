@@ -18,14 +18,8 @@ from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.text import (
-    Column,
-    check_count,
-    interval_text,
-    lines_of,
-    number,
-    shorten,
-)
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, unknown_class
@@ -40,6 +34,7 @@ __all__ = ["ClassCurves"]
 Average = Literal["macro", "micro", "weighted"]
 
 _MOST_DRAWN = 8
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -179,7 +174,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = 50) -> str:
+    def report(self, *, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
@@ -188,36 +183,33 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             How many classes get a line of their own; the rest is counted.
         """
         check_count(max_classes, name="max_classes")
+        return sheet_text(self._sheet(max_classes))
+
+    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+        """Give what a text shows: the metrics of each class, and their averages."""
+        return self._sheet(_MOST_SHOWN)
+
+    def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
-        heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self._by_class_name().items())[:max_classes])
         hidden = len(self) - len(shown)
         more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        means = [f"{average} mean" for average in means_of]
         columns = [
-            Column(
-                [
-                    "class",
-                    *map(shorten, shown),
-                    *more,
-                    *(f"{average} mean" for average in means_of),
-                ],
-                is_left=True,
-            )
+            Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
         ]
         for row, width in zip(rows, (10, 17), strict=True):
-            cells = [number(getattr(curve, row.name)) for curve in shown.values()]
-            means = [number(averages[f"{row.name}_{average}"]) for average in means_of]
-            columns.append(Column([row.name, *cells, *[""] * len(more), *means], width=width))
+            every = [getattr(curve, row.name) for curve in shown.values()]
+            every += [averages[f"{row.name}_{average}"] for average in means_of]
+            cells = numbers(every)
+            cells[len(shown) : len(shown)] = [""] * len(more)
+            columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
         columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
-        lines = [heading, "", *lines_of(columns)]
-        opened = [
-            f"{name:<26}  {interval_text(value.low, value.high)}"
-            for name, value in averages.items()
-            if not value.exact
-        ]
-        return "\n".join([*lines, *(["", "certified intervals", *opened] if opened else [])])
+        opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
+        sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
+        return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -378,13 +370,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         """Map what classes are shown by to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
 
-    def _details(self, level: float) -> dict[str, Any]:
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         per_class = {}
         for name, curve in self._by_class_name().items():
-            entries = curve.entries(level)
-            per_class[str(name)] = {
-                key: entries[key] for key in ("metrics", "bounds", "exact", "intervals")
-            }
+            entries = curve.entries(level, bounds=bounds)
+            del entries["n"], entries["level"]  # those of all classes
+            per_class[str(name)] = entries
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
 

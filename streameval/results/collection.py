@@ -5,8 +5,7 @@ from __future__ import annotations
 import functools
 import html as escaping
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -15,6 +14,7 @@ from streameval.configs.collection import SEPARATOR
 from streameval.errors import InvalidInputError
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
+from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Result
@@ -34,6 +34,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     """
 
     TASK = "collection"
+    SIZE = ""
     MADE_BY = "Collection"
 
     _members: tuple[str, ...]
@@ -108,12 +109,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Lay the reports of the members out one below the other."""
         return self.text(0.95)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the members out, those of equal ones once."""
-        return "\n\n".join(
-            f"{printable(title)}\n{textwrap.indent(_text(result, level), '  ')}"
-            for title, result in self.titled()
-        )
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the sheets of the members, those of equal ones once."""
+        return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -123,10 +121,12 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, reading in inner.readings(level).items()
         }
 
-    def entries(self, level: float) -> dict[str, Any]:
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Build the JSON object of the result: the members one by one."""
-        members = {name: inner.entries(level) for name, inner in self.leaves().items()}
-        return {"metrics": self.as_dict(bounds=True), "level": level, "members": members}
+        leaves = self.leaves().items()
+        members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
+        metrics = {name: reading.value for name, reading in self.readings(0.0).items()}
+        return {"metrics": metrics, "level": level, "members": members}
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric of a member, named ``member/metric``."""
@@ -156,12 +156,16 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _names(self) -> list[str]:
         return self._of_members(lambda inner: inner._names())
 
-    def _of_members(self, names: Callable[[Any], list[str]]) -> list[str]:
+    def _of_members(self, names: Callable[[Any], Iterable[str]]) -> list[str]:
         return [
             f"{member}{SEPARATOR}{name}"
             for member, inner in self.leaves().items()
             for name in names(inner)
         ]
+
+    def headline(self) -> tuple[str, ...]:
+        """Choose the metrics that stand for each member."""
+        return tuple(self._of_members(lambda inner: inner.headline()))
 
     def _known(self) -> list[str]:
         return self._of_members(lambda inner: inner._known())
@@ -193,9 +197,9 @@ def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list
     return stacked(results, per, key="member", bounds=bounds)
 
 
-def _text(result: Any, level: float) -> str:
-    """Lay a result out; one of a class of one's own may be anything."""
-    return result.text(level) if isinstance(result, Result) else printable(str(result))
+def _sheet(result: Any, level: float) -> Sheet:
+    """Give what a text shows of a result; one of a class of one's own may be anything."""
+    return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 
 def _html(result: Any) -> str:

@@ -43,7 +43,7 @@ from streameval.render.blocks import (
     ScoreShares,
     thinned,
 )
-from streameval.render.text import Column, interval_text, lines_of, number, plural
+from streameval.render.text import plural
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
@@ -403,20 +403,7 @@ class Curve(Result):
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
         normal_quantile(level)  # refuses what is no level, even where no interval will be shown
-        metrics = self.metrics()
-        columns = [
-            Column(["metric", *metrics], is_left=True),
-            Column(["value", *map(number, metrics.values())], width=9),
-        ]
-        if not self.exact:
-            ends = (interval_text(value.low, value.high) for value in metrics.values())
-            columns.append(Column(["certified interval", *ends], is_left=True))
-        lines = [*textwrap.wrap(self._sizes, 80), "", *lines_of(columns)]
-        sampled = self._reading(self.TABLE["roc_auc"], metrics["roc_auc"], level).sampling
-        if sampled:
-            share = f"{100 * level:.6g}%"
-            lines += ["", f"{share} sampling interval of roc_auc: {interval_text(*sampled)}"]
-        return "\n".join(lines)
+        return self.text(level)
 
     def explain(self) -> str:
         """Explain in words what limits these numbers, and what would improve them."""
@@ -425,9 +412,20 @@ class Curve(Result):
             for line in self.findings()
         )
 
-    def findings(self) -> Iterator[str]:
-        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget."""
-        return _findings(self._table)
+    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
+        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget.
+
+        Parameters
+        ----------
+        limits_only : bool
+            Whether to leave out that every number is exact.
+        """
+        if self.n:
+            yield from _about_classes(self._table)
+            yield from _about_scores(self._table)
+            yield from () if limits_only and self.exact else _about_cells(self._table)
+        else:
+            yield "Nothing has been counted yet."
 
     def plot(
         self,
@@ -476,10 +474,6 @@ class Curve(Result):
             raise InvalidInputError("needs examples of both classes", argument="plot")
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
-
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
 
     def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
         """Draw one of `PICTURES`."""
@@ -536,11 +530,7 @@ class Curve(Result):
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, number(value), "" if value.exact else interval_text(value.low, value.high))
-            for name, value in self.metrics().items()
-        ]
-        return notebook.table(rows, caption=self._sizes)
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _sizes(self) -> str:
@@ -598,16 +588,6 @@ class Curve(Result):
                 "needs probabilities, and ", Named("scores", '"real"'), " are none", argument=name
             )
         return self._table
-
-
-def _findings(table: CellTable) -> Iterator[str]:
-    """Yield one sentence after the other."""
-    if not len(table.lo):
-        yield "Nothing has been counted yet."
-        return
-    yield from _about_classes(table)
-    yield from _about_scores(table)
-    yield from _about_cells(table)
 
 
 def _about_classes(table: CellTable) -> Iterator[str]:

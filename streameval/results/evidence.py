@@ -13,7 +13,8 @@ import numpy.typing as npt
 from streameval.errors import UnknownMetricError
 from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
 from streameval.render import notebook
-from streameval.render.text import named_columns, plural
+from streameval.render.sheets import Column, Grid, Sheet, sheet_text
+from streameval.render.text import plural
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
@@ -148,24 +149,28 @@ class Evidence:
 
     def report(self) -> str:
         """Say whether there is an alarm, and lay out the newest panes."""
-        lines = [f"{self.metric} {self.limit}: {self._told}", ""]
+        return sheet_text(self._sheet())
+
+    def _sheet(self) -> Sheet:
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
-        texts = [
-            ["pane ends", *map(_moment, columns["end"][shown])],
-            [self.metric, *(f"{value:.4f}" for value in columns["value"][shown])],
-            ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])],
+        grid = [
+            Column.of_names("pane ends", map(_moment, columns["end"][shown])),
+            Column([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
+            Column(
+                ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
+            ),
         ]
-        lines += named_columns(texts)
-        if self.n_panes > _SHOWN:
-            lines.append(f"... after {plural(self.n_panes - _SHOWN, 'older pane')}")
+        older = self.n_panes - _SHOWN
+        more = [f"... after {plural(older, 'older pane')}"] if older > 0 else []
         how = "" if self.exact else "; areas taken as normal"
         every = "" if self.n_series == 1 else f" in any of {self.n_series:,} series"
-        lines.append(
+        alarm = (
             f"alarm from {self.log_threshold:.2f} on: if the limit is kept, one{every} in "
             f"{self.mean_panes:,.6g} panes or more, on average{how}"
         )
-        return "\n".join(lines)
+        said = f"{self.metric} {self.limit}: {self._told}"
+        return [said, Grid(grid, caption="\n".join([*more, alarm]))]
 
     @property
     def _fired(self) -> npt.NDArray[np.bool_]:

@@ -17,7 +17,7 @@ from streameval.metrics.grouped import GroupAreas, coverage, gauc
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
-from streameval.render.text import interval_text, number
+from streameval.render.text import plural
 from streameval.results.metric_values import MetricValue
 from streameval.results.result import SumsResult
 from streameval.results.tables import Row as TableRow
@@ -107,17 +107,7 @@ class GroupedCurves(SumsResult):
 
     def report(self) -> str:
         """Lay the numbers out as a text table."""
-        value = self.gauc
-        certified = "" if value.exact else f"  {interval_text(value.low, value.high)}"
-        weight = self._config.group_weight
-        rows = [
-            ("gauc", f"{number(value)}{certified}  (mean weighted by {weight})"),
-            ("coverage", f"{number(self.coverage)}  of the examples, in groups of both classes"),
-            ("groups", f"{self.n_groups:,}, of which {self.n_averaged:,} hold both classes"),
-            ("cells", f"{self.cells:,}{', exact' if self.exact else ' of several scores'}"),
-            ("n", f"{self.n:,}"),
-        ]
-        return "\n".join(f"{name:<8}  {text}" for name, text in rows)
+        return self.text(0.95)
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
@@ -170,6 +160,19 @@ class GroupedCurves(SumsResult):
                 position="under",
             ),
             beside=[Spread(defined, self.gauc)],
+        )
+
+    @property
+    def _remark(self) -> str:
+        weight = self._config.group_weight
+        return f"gauc is weighted by {weight}; coverage is of the examples"
+
+    @property
+    def _sizes(self) -> str:
+        cells = "exact" if self.exact else "cells of several scores"
+        return (
+            f"n = {self.n:,}, {plural(self.n_groups, 'group')}, "
+            f"{self.n_averaged:,} of both classes, {plural(self.cells, 'cell')}, {cells}"
         )
 
     def __repr__(self) -> str:

@@ -18,7 +18,6 @@ from streameval.metrics.intervals import effective_draws, normal_quantile, wilso
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
-from streameval.render.text import on_the_point
 from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
 
@@ -137,7 +136,7 @@ class PairedResult(Result):
 
     def report(self) -> str:
         """Lay the numbers out as a text table."""
-        return "\n".join(on_the_point(self._texts()))
+        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the accuracies and the tests."""
@@ -155,14 +154,7 @@ class PairedResult(Result):
         )
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._texts().items())
-
-    def _texts(self) -> dict[str, str]:
-        """Write counts in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
+        return notebook.sheet(self.sheet(0.95))
 
     def _counted(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()

@@ -22,7 +22,7 @@ from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
-from streameval.render.text import interval_text, number, plural
+from streameval.render.text import plural
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 from streameval.results.tables import Row as TableRow
@@ -279,21 +279,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         level : float
             The level of the sampling intervals, in [0, 1); 0 leaves them out.
         """
-        width, share = max(map(len, self)), f"{100.0 * level:.6g}%"
-        lines = []
-        for name, value in self.items():
-            low, high = self.confidence(name, level) if level else (math.nan, math.nan)
-            sampling = "" if math.isnan(low) else f"  {share} {interval_text(low, high)}"
-            certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
-            lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
-        counts = [plural(self.n_queries, "query", "queries")]
-        for count, what in (
-            (self.n_empty, "with nothing relevant"),
-            (self.n_missing, "judged but missing"),
-            (self.n_open, "still open"),
-        ):
-            counts += [f"{count:,} {what}"] if count else []
-        return "\n".join([*lines, ", ".join(counts)])
+        return self.text(level)
 
     def plot(
         self, ax: Axes | None = None, *, level: float = 0.95, label: str | None = None
@@ -321,10 +307,6 @@ class Ranking(Result, Mapping[str, Bounded]):
             label=label,
             is_share=_is_share,
         )
-
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: all measures, and a picture of those that are shares."""
@@ -381,14 +363,25 @@ class Ranking(Result, Mapping[str, Bounded]):
             metric = attrs.evolve(metric, name=measure(metric.name).name)
         return super()._find(metric)
 
+    @property
+    def _sizes(self) -> str:
+        counts = [plural(self.n_queries, "query", "queries")]
+        for count, what in (
+            (self.n_empty, "with nothing relevant"),
+            (self.n_missing, "judged but missing"),
+            (self.n_open, "still open"),
+        ):
+            counts += [f"{count:,} {what}"] if count else []
+        return ", ".join(counts)
+
     def _statistic(self, metric: MetricName) -> Statistic:
         self.check(metric)
         row = self._row(metric.name)
         return row.statistic(self, *([] if row.is_count else [self._index(metric.name)]))
 
-    def entries(self, level: float) -> dict[str, Any]:
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
-        entries = super().entries(level)
+        entries = super().entries(level, bounds=bounds)
         counts = {name: entries["metrics"][name] for name in self._count_names()}
         return entries | {"metrics": counts | entries["metrics"]}
 

@@ -11,7 +11,6 @@ from streameval.metrics import regression as metrics
 from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
-from streameval.render.text import on_the_point
 from streameval.results.metric_values import MetricValue
 from streameval.results.result import SumsResult
 from streameval.states.regression import RegressionSums
@@ -65,7 +64,7 @@ class Regression(SumsResult):
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
-        return "\n".join(on_the_point(self._texts()))
+        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the errors."""
@@ -76,17 +75,16 @@ class Regression(SumsResult):
         return Description(heading="Regression", title="Errors", rows=rows)
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={text}" for name, text in self._texts().items() if name != "n")
-        return f"Regression(n={self.n}, {numbers})"
+        numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
+        return f"Regression({', '.join(numbers)})"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._texts().items())
+        return notebook.sheet(self.sheet(0.95))
 
 
 def _metric(name: str, **row: Any) -> Metric:
     defaults: dict[str, Any] = {
         "better": "lower",
-        "why_none": "metrics of regression have none",
         "why_no_evidence": "nothing bounds the errors that may come",
     }
     return Metric(name=name, **defaults | row)

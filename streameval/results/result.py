@@ -13,6 +13,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
+from streameval.render.sheets import Sheet, reading_grid, sheet_text
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.tables import Columns, Row, flat, in_columns
 
@@ -203,17 +204,17 @@ class Result:
             raise InvalidInputError(f"must be {known}, got {per!r}", argument="per")
         return parts[per](bounds)
 
-    def entries(self, level: float) -> dict[str, Any]:
-        """Build the JSON object of the result."""
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
+        """Build the JSON object of the result, with certified intervals if asked for."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
             "n": getattr(self, self.SIZE),
             "metrics": {name: reading.value for name, reading in readings.items()},
-            **self._bounds(readings),
+            **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
-            **self._details(level),
+            **self._details(level, bounds=bounds),
         }
 
     def headline(self) -> tuple[str, ...]:
@@ -226,11 +227,15 @@ class Result:
         """Say what metrics are of, where that was left open."""
         return ""
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - for those with intervals
-        """Lay the result out as a text table, with intervals of a level if it has some."""
-        shown: Any = self
-        text: str = shown.report()
-        return text
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: how much was counted, and the metrics with their intervals."""
+        readings = self.readings(level).items()
+        shown = {name: reading for name, reading in readings if not reading.is_count}
+        return [self._sizes, reading_grid(shown, level, caption=self._remark)]
+
+    def text(self, level: float) -> str:
+        """Lay the result out as text, with intervals of a level if it has some."""
+        return sheet_text(self.sheet(level))
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
         """Draw one of `PICTURES`; with a label, as one of several."""
@@ -277,6 +282,20 @@ class Result:
         method.__name__, method.__doc__ = name, row.meaning
         return method
 
+    @property
+    def _remark(self) -> str:
+        """What is said below the metrics."""
+        return ""
+
+    @property
+    def _sizes(self) -> str:
+        """Say how much was counted."""
+        counts = (row for row in self.TABLE.listed(self._source) if row.is_count)
+        numbers = ((row, self._number(row.name)) for row in counts)
+        return ", ".join(
+            f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
+        )
+
     def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
         """Name what may have a row in a table, and what lists the rows with bounds or without."""
         return {}
@@ -313,16 +332,19 @@ class Result:
         """Look up the row of one of these."""
         return self.TABLE[name]
 
-    def _bounds(self, readings: dict[str, Reading]) -> dict[str, Any]:
-        """Build the certified intervals of the JSON object, if there are some."""
-        bounds = {
+    def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
+        """Say in JSON whether the metrics are exact, and between what they lie if asked to."""
+        certified = {
             name: reading.certified
             for name, reading in readings.items()
             if isinstance(reading.value, Bounded)
         }
-        return {"bounds": bounds, "exact": getattr(self, "exact", True)} if bounds else {}
+        if not certified:
+            return {}
+        is_exact = getattr(self, "exact", True)
+        return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - of classes
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
         """Build what else is in the JSON object."""
         return {}
 
@@ -400,13 +422,6 @@ class SumsResult(Result):
         """The sum of the weights of all examples."""
         number: Number = self._state.n.to_numbers().item()
         return number
-
-    def _texts(self) -> dict[str, str]:
-        """Write counts in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
 
 
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:

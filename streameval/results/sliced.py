@@ -11,6 +11,7 @@ import attrs
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.inputs.values import Value, value_text
+from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult
 
 __all__ = ["OTHER", "SlicedResult"]
@@ -84,9 +85,9 @@ class SlicedResult(CollectionResult):
         """Give the number of values that have a slice."""
         return len(self._by_value)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the slices out one below the other."""
-        return super().text(level) or "no slices"
+    def sheet(self, level: float) -> Sheet:
+        """List what a text shows: the sheets of the slices."""
+        return super().sheet(level) or ["no slices"]
 
     def __repr__(self) -> str:
         """Show the result of each slice."""

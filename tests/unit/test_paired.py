@@ -166,7 +166,10 @@ def test_result_is_shown_on_a_line_in_a_table_and_in_a_notebook() -> None:
     assert repr(result) == (
         "PairedResult(n=9, difference=+1, mcnemar_pvalue=0.00391, anytime_pvalue=0.0195)"
     )
-    assert str(result).splitlines()[2] == "n_only_a        9"
+    first, _, head, *lines = str(result).splitlines()
+    assert first.startswith("n = 9, n_both = 0, n_only_a = 9, ")
+    assert head.split() == ["metric", "value", "95%", "interval"]
+    assert lines[0].split()[:2] == ["accuracy_a", "1.000000"]
     assert "n_only_a" in result._repr_html_()
     assert result.described(0.95).rows["difference"].heading == "Difference, A minus B"
 

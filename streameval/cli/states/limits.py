@@ -31,13 +31,13 @@ _NOTHING = "Nothing has been counted yet."
 
 
 @singledispatch
-def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every kind has them
-    """Give one sentence after the other.
+def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every function has them
+    """Yield one sentence after the other.
 
     Parameters
     ----------
     result : result
-        Of any kind.
+        Of any type.
     options : mapping
         Those of the accumulator that it comes from.
     """
@@ -94,10 +94,10 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     met = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(met, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
+    shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
-        for finding in result[label].findings():
-            if not finding.startswith("Every number is exact"):
-                yield f"Class {listed([str(label)])}: {finding}"
+        for finding in result[label].findings(limits_only=True):
+            yield f"Class {listed([str(shown[label])])}: {finding}"
 
 
 @limits.register
