@@ -54,6 +54,7 @@ __all__ = [
     "canonical_json",
     "decode_block",
     "decode_fields",
+    "decode_named",
     "encode",
     "encode_block",
     "encode_header",
@@ -278,6 +279,14 @@ def decode_fields(
             fields[name] = from_json(description)
     require(not source.payload, f"payload has {len(source.payload)} bytes too many")
     return fields
+
+
+def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
+    """Read the fields of a state that must have these names, in this order."""
+    described = parts.header["state"]
+    require(described.keys() == {*names}, "the fields are not those of this version")
+    ordered = {name: described[name] for name in names}
+    return decode_fields(ordered, parts.payload, parts.version)
 
 
 def encode_block(fields: Mapping[str, Any]) -> bytes:

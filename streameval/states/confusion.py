@@ -14,7 +14,7 @@ from streameval.errors import IncompatibleStateError, InvalidInputError, Named, 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import (
     MAX_LABEL_CHARACTERS,
-    MAX_MET_LABELS,
+    MAX_OBSERVED_LABELS,
     Label,
     canonical_label,
     check_lengths,
@@ -226,7 +226,7 @@ class MetCounts(State):
     @staticmethod
     def may_hold(n_labels: int, n_characters: int) -> bool:
         """Tell whether a state may hold labels of so many characters together."""
-        return n_labels <= MAX_MET_LABELS and n_characters <= MAX_LABEL_CHARACTERS
+        return n_labels <= MAX_OBSERVED_LABELS and n_characters <= MAX_LABEL_CHARACTERS
 
     def __add__(self, other: Self) -> Self:
         """Add over the union of the labels."""
@@ -247,7 +247,7 @@ class MetCounts(State):
         types = {type(label) for label in self.labels}
         require(types <= {int} or types <= {str}, "labels mix types")
         require(list(self.labels) == sorted(set(self.labels)), "labels are not sorted")
-        require(size <= MAX_MET_LABELS, f"more than {MAX_MET_LABELS} labels")
+        require(size <= MAX_OBSERVED_LABELS, f"more than {MAX_OBSERVED_LABELS} labels")
         for label in self.labels:
             canonical_label(label, name="labels")
         check_numbers(self.n, (), "n")
@@ -431,9 +431,9 @@ def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -
 
 
 def _check_count(labels: tuple[Label, ...]) -> int:
-    if len(labels) > MAX_MET_LABELS:
+    if len(labels) > MAX_OBSERVED_LABELS:
         raise InvalidInputError(
-            f"meets at most {MAX_MET_LABELS} labels, got {len(labels)}",
+            f"meets at most {MAX_OBSERVED_LABELS} labels, got {len(labels)}",
             argument=Named("classes", '"auto"'),
             remedy=("List them in ", Named("classes"), " if there really are more."),
         )
