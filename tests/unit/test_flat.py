@@ -444,7 +444,8 @@ class Sorted(Mixed):
 
 def test_a_class_that_changes_its_fields_reads_only_what_it_would_write() -> None:
     zero = Mixed.zero(None)
-    good = Sorted(**{f.name: getattr(zero, f.name) for f in attrs.fields(Mixed)} | {"pair": (1, 2)})
+    made: Any = Sorted
+    good = made(**{f.name: getattr(zero, f.name) for f in attrs.fields(Mixed)} | {"pair": (1, 2)})
     flat = FlatStates.of(None, [good])
     parts = codec.decode_block(FlatStates.names(Sorted), flat.encode())
     forged = parts | {"pair.forms": texts("[2,1]")}
