@@ -71,8 +71,16 @@ def _facts(row):
         "Better": row.better,
         "Averages": "; ".join(averages),
         "Interval": interval(row),
+        "Evidence": evidence(row),
         "Checked against": row.oracle,
     }
+
+
+def evidence(row):
+    """Say whether `evidence` can test a metric, or why it cannot."""
+    if row.is_count:
+        return ""
+    return "yes" if row.evidence else f"none; {row.why_no_evidence}"
 
 
 def interval(row):

@@ -12,11 +12,10 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
-    check_labels,
     code_capacity,
     flattened,
-    is_ignored,
     read_decided,
+    read_observed,
 )
 from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
@@ -25,9 +24,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
-    as_labels,
     as_labels_or_scores,
-    check_vector,
     read_weights,
 )
 from streameval.inputs.dictionary import Dictionary
@@ -280,7 +277,7 @@ class ConfusionAccumulator(
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of labels, whatever they are."""
-        truth, prediction, weights = _read_observed(y_true, y_pred, sample_weight, self._config)
+        truth, prediction, weights = read_observed(y_true, y_pred, sample_weight, self._config)
         if not len(truth):
             return self
         held, is_text = self._held, truth.dtype == object
@@ -375,34 +372,3 @@ def _count_observed(
     observed = tuple(labels[index] for index in ordered)
     truth, prediction = np.split(rank[codes], 2)
     return MetCounts.of(observed, truth, prediction, weights)
-
-
-def _read_observed(
-    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
-) -> tuple[Array, Array, Array | None]:
-    """Read true and predicted labels, and the weights; rows that do not count are left out."""
-    truth = as_labels(y_true, name="y_true")
-    check_labels(truth)
-    weights = read_weights(sample_weight, rows=len(truth))
-    ignored = is_ignored(truth, config.ignore_label)
-    if y_pred.dtype.kind == "f" and config.from_scores is None:
-        raise InvalidInputError(
-            "holds floats, and ",
-            Named("classes", '"auto"'),
-            " takes labels",
-            argument="y_pred",
-            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
-            "of the score columns.",
-        )
-    prediction = as_labels(y_pred, name="y_pred")
-    check_vector(prediction, rows=len(truth), name="y_pred")
-    if (prediction.dtype == object) != (truth.dtype == object):
-        raise InvalidInputError(
-            "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
-        )
-    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
-    if weights is not None:
-        kept &= weights > 0  # a label without weight has not been observed
-    if kept.all():
-        return truth, prediction, weights
-    return truth[kept], prediction[kept], None if weights is None else weights[kept]

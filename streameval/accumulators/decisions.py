@@ -39,11 +39,11 @@ __all__ = [
     "CodeBlock",
     "Decided",
     "FastReader",
-    "check_labels",
     "code_capacity",
+    "code_dtypes",
     "flattened",
-    "is_ignored",
     "read_decided",
+    "read_observed",
 ]
 
 Array = npt.NDArray[Any]
@@ -123,6 +123,37 @@ def _read_multilabel(
     prediction = _decide_multilabel(y_pred, config)
     known = None if ignored is None else ~ignored
     return Decided(Rows((truth, prediction), weights), None, known)
+
+
+def read_observed(
+    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
+) -> tuple[Array, Array, Array | None]:
+    """Read true and predicted labels, and the weights; rows that do not count are left out."""
+    truth = as_labels(y_true, name="y_true")
+    check_labels(truth)
+    weights = read_weights(sample_weight, rows=len(truth))
+    ignored = is_ignored(truth, config.ignore_label)
+    if y_pred.dtype.kind == "f" and config.from_scores is None:
+        raise InvalidInputError(
+            "holds floats, and ",
+            Named("classes", '"auto"'),
+            " takes labels",
+            argument="y_pred",
+            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
+            "of the score columns.",
+        )
+    prediction = as_labels(y_pred, name="y_pred")
+    check_vector(prediction, rows=len(truth), name="y_pred")
+    if (prediction.dtype == object) != (truth.dtype == object):
+        raise InvalidInputError(
+            "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
+        )
+    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
+    if weights is not None:
+        kept &= weights > 0  # a label without weight has not been observed
+    if kept.all():
+        return truth, prediction, weights
+    return truth[kept], prediction[kept], None if weights is None else weights[kept]
 
 
 def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:

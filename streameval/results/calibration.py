@@ -286,7 +286,10 @@ class Calibration(SumsResult):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
+    defaults: dict[str, Any] = {
+        "why_none": "metrics of calibration have none",
+        "why_no_evidence": "it is no proportion of examples, and its spread is not kept",
+    }
     return Metric(name=name, **defaults | row)
 
 

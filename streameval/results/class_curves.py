@@ -14,6 +14,7 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
@@ -364,6 +365,15 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             raise unknown_class(of, map(str, self.class_names), averages)
         return self[self.labels[position]]._find(MetricName(name))
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of one class."""
+        self._find(metric)
+        of = metric.of
+        position = None if of is None else class_position(of, self.class_names, self.labels)
+        if position is None:
+            return self._row(metric.name).statistic(self)
+        return self[self.labels[position]].statistic(metric.name)
+
     def _by_class_name(self) -> dict[Label, Curve]:
         """Map what classes are shown by to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
@@ -429,7 +439,13 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
-    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "averages": _AVERAGES,
+        "better": "higher",
+        "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
+    }
+    return Metric(name=name, **defaults | row)
 
 
 ClassCurves.TABLE = Table(

@@ -12,6 +12,8 @@ from typing import Any
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.errors import InvalidInputError
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
 from streameval.render.text import printable
 from streameval.results.names import MetricName
@@ -171,6 +173,13 @@ class CollectionResult(Result, Mapping[str, Any]):
         inner, own = self._found(metric)
         read: Callable[[float], Reading] = inner._find(own)
         return read
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        inner, own = self._found(metric)
+        if not isinstance(inner, Result):  # of a class of one's own
+            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
+            raise InvalidInputError("has a result without a table of metrics", argument=name)
+        return inner.statistic(own)
 
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
         """Find the result of the member that a metric names, and the metric in it."""

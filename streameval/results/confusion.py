@@ -14,6 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics import confusion as functions
 from streameval.metrics.confusion import LabelCounts
+from streameval.metrics.evidence import Share, Statistic
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
@@ -392,6 +393,25 @@ class Confusion(Result):
         if position is None:  # none has been observed yet
             return lambda _: Reading(math.nan)
         return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of a metric: of one class where it has averages."""
+        self.check(metric)
+        row, of = self.TABLE[metric.name], metric.of
+        if not row.averages or row.evidence is None:
+            return row.statistic(self._counts)
+        if of is None and self._is_binary:
+            return row.statistic(self._counts, self._counts.config.positive_position)
+        if of is None or of in row.averages:
+            raise InvalidInputError(
+                "is a mean over classes here, which is no proportion of examples",
+                argument=row.name,
+                remedy=f"Name a class, as in {row.name}[{[*self.class_names, 'LABEL'][0]}].",
+            )
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:  # none has been observed yet
+            return Share.of(0.0, 0.0)
+        return row.statistic(self._counts, position)
 
     def _number(self, name: str, **options: Any) -> Any:
         return self.TABLE[name].value(self._counts, **options)

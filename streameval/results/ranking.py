@@ -16,6 +16,7 @@ from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Mean, Share, Statistic
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -380,6 +381,11 @@ class Ranking(Result, Mapping[str, Bounded]):
             metric = attrs.evolve(metric, name=measure(metric.name).name)
         return super()._find(metric)
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        row = self._row(metric.name)
+        return row.statistic(self, *([] if row.is_count else [self._index(metric.name)]))
+
     def entries(self, level: float) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
         entries = super().entries(level)
@@ -461,6 +467,19 @@ class Ranking(Result, Mapping[str, Bounded]):
         return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
 
 
+def _draws(ranking: Ranking, index: int) -> Statistic:
+    """Take the queries as draws: hits and misses, or numbers with their squares."""
+    tally, item = ranking._tallies[index], ranking._config.parsed[index]
+    if tally.is_undefined:
+        raise InvalidInputError(
+            'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
+        )
+    low, high = float(tally.low), float(tally.high)
+    if item.kind == "hit":
+        return Share((low, tally.n - low), (high, tally.n - high))
+    return Mean(tally.n, low, high, float(tally.squares), item.most)
+
+
 def _is_share(name: str) -> bool:
     return measure(name).most == 1.0
 
@@ -477,6 +496,8 @@ def _of(row: MeasureRow) -> Metric:
         certified=True,
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
+        evidence=None if row.name == "gm_map" else _draws,
+        why_no_evidence="a geometric mean is no mean of what queries count",
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

@@ -84,7 +84,11 @@ class Regression(SumsResult):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"better": "lower", "why_none": "metrics of regression have none"}
+    defaults: dict[str, Any] = {
+        "better": "lower",
+        "why_none": "metrics of regression have none",
+        "why_no_evidence": "nothing bounds the errors that may come",
+    }
     return Metric(name=name, **defaults | row)
 
 

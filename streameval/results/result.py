@@ -10,6 +10,7 @@ from streameval.configs.names import closest, listed, nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.results.names import MetricName, parse_metric
@@ -37,6 +38,8 @@ class Result:
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
     """The task of the command line that gives such results."""
+    IS_TASK: ClassVar[bool] = True
+    """Whether the command line counts files into such results."""
     MADE_BY: ClassVar[str] = ""
     """The class of the accumulators that compute such results."""
     SIZE: ClassVar[str] = "n"
@@ -76,6 +79,51 @@ class Result:
             If there is no such metric, class or average, or its argument is out of range.
         """
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
+
+    def statistic(self, metric: str | MetricName) -> Statistic:
+        """Give what a test of a metric reads that may look at any time; see `evidence`.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such metric, class or average, or no such test of it; the message
+            says why.
+        """
+        return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
+
+    def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
+        """Compute the interval that covers a metric of the source at all times at once.
+
+        However often it is looked at while the data grow, the value of a source that stays the
+        same lies in all these intervals with the probability `level`. A sampling interval promises
+        that of one look only, and is narrower.
+
+        Parameters
+        ----------
+        metric : str
+            A proportion, F1 or a mean of a ranking, named as for `read`.
+        level : float
+            The probability, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            Robbins' uniform mixture, which depends on counts alone.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is none; the message says why.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator()
+        >>> result = acc.update([0] * 100, [0] * 95 + [1] * 5).compute()
+        >>> [round(end, 3) for end in result.confidence_sequence("accuracy")]
+        [0.84, 0.993]
+        """
+        return self.statistic(metric).interval(level)
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError if there is no such metric; classes may still come."""
@@ -285,6 +333,10 @@ class Result:
         row = self._row(metric.name)
         return lambda level: self._reading(row, self._number(metric.name), level)
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        return self._row(metric.name).statistic(self._source)
+
     def _known(self) -> list[str]:
         """List what can be read: the metrics with a value, and those that take an argument."""
         return self._names()
@@ -381,6 +433,7 @@ def _owners(name: str) -> list[str]:
     exact = [(cls, row) for cls, row in pairs if row.name == name.casefold()]
     owners: dict[str, str] = {}
     for cls, row in exact or pairs:
-        said = f"{row.typed} is a metric of --task {cls.TASK} ({cls.MADE_BY})"
+        of = f"--task {cls.TASK} ({cls.MADE_BY})" if cls.IS_TASK else cls.MADE_BY
+        said = f"{row.typed} is a metric of {of}"
         owners.setdefault(cls.TASK, said)
     return list(owners.values())
