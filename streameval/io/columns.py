@@ -140,10 +140,10 @@ class Labels:
         Whether the classes were listed. If not, a cell that looks like an integer is one, so
         that a column mixing integers and words is noticed.
     hint : str
-        What the user can do about a label of the other kind.
+        What the user can do about a label of the other type.
     longest : int
         How many characters a label may have. A longer text is none but a wrong column, and
-        every label met is kept.
+        every observed label is kept.
     """
 
     integers: bool
