@@ -34,10 +34,14 @@ if TYPE_CHECKING:
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
+    from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
+    from streameval.accumulators.paired import Paired
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
+    from streameval.accumulators.sliced import Sliced
+    from streameval.accumulators.windowed import Windowed
     from streameval.metrics.bounded import Bounded
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
@@ -45,9 +49,13 @@ if TYPE_CHECKING:
     from streameval.results.comparison import Comparison, Difference, compare
     from streameval.results.confusion import Confusion
     from streameval.results.curve import Curve
+    from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
+    from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
+    from streameval.results.sliced import SlicedResult
+    from streameval.results.tables import table
 
     __version__: str
 
@@ -67,23 +75,31 @@ __all__ = [
     "CountOverflowError",
     "Curve",
     "Difference",
+    "Evidence",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
     "PRCurveSketch",
+    "Paired",
+    "PairedResult",
     "Ranking",
     "RankingAccumulator",
     "Regression",
     "RegressionAccumulator",
+    "Sliced",
+    "SlicedResult",
     "StreamevalError",
     "UnknownTypeError",
     "UnsupportedVersionError",
+    "Windowed",
     "compare",
+    "evidence",
     "from_bytes",
     "load",
     "merge",
     "save",
+    "table",
 ]
 
 if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
@@ -104,7 +120,7 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, "__version__", "io", "reports"})
+        return sorted([*__all__, "__version__", "io", "reports"])
 
     def _home(name: str) -> Any:
         """Import the module in which a public name is defined."""
@@ -127,14 +143,29 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.confusion as home
             case "PRCurveSketch":
                 import streameval.accumulators.curve as home
+            case "evidence":
+                import streameval.accumulators.evidence as home
             case "GroupedAUC":
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Paired":
+                import streameval.accumulators.paired as home
             case "RankingAccumulator":
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
                 import streameval.accumulators.regression as home
+            case "Sliced":
+                import streameval.accumulators.sliced as home
+            case "Windowed":
+                import streameval.accumulators.windowed as home
+            case _:
+                home = _home_of_result(name)
+        return home
+
+    def _home_of_result(name: str) -> Any:
+        """Import the module in which the class of a result is defined."""
+        match name:
             case "Calibration":
                 import streameval.results.calibration as home
             case "ClassCurves":
@@ -147,10 +178,18 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.confusion as home
             case "Curve":
                 import streameval.results.curve as home
+            case "Evidence":
+                import streameval.results.evidence as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
+            case "PairedResult":
+                import streameval.results.paired as home
             case "Ranking":
                 import streameval.results.ranking as home
-            case _:  # Regression, the last of them
+            case "Regression":
                 import streameval.results.regression as home
+            case "SlicedResult":
+                import streameval.results.sliced as home
+            case _:  # `table`, the last of them
+                import streameval.results.tables as home
         return home

@@ -18,8 +18,8 @@ from streameval.render.page import heading, legend, section
 from streameval.render.tables import scrolled
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
-from streameval.results.kinds import RESULTS
 from streameval.results.result import Result
+from streameval.results.result_types import RESULTS
 
 __all__ = ["html_report"]
 

@@ -60,6 +60,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _definition: ClassVar[Definition]
     _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    _unit_array: ClassVar[str | None] = None
+    """The array of ids whose rows are one example: they belong together in an update."""
+    _depth: ClassVar[int] = 0
+    """How deep it nests: an accumulator stands within those alone that are deeper."""
     _config: ConfigT
     _held: Any
 
@@ -285,7 +289,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         usual = self._usual_options()
         options = [
             f"{name}={value!r}"
-            for name, value in fields_of(self._config).items()
+            for name, value in self.options.items()
             if value is not None and (name not in usual or value != usual[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"

@@ -10,14 +10,19 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.kinds import single_class
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
 __all__ = ["from_bytes", "load", "replace_file", "save"]
 
 _PIECE = 2**20
+_OUTER: dict[int, type[Accumulator[Any, Any]]] = {
+    cls.type_id: cls for cls in (Collection, Sliced, Windowed)
+}
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> Any:
@@ -46,9 +51,8 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     ConfusionAccumulator(n=2)
     """
     parts = codec.split(data)
-    if parts.type_id == Collection.type_id:
-        return Collection._decode(parts)
-    return single_class(parts)._decode(parts)
+    cls = _OUTER.get(parts.type_id) or single_class(parts)
+    return cls._decode(parts)
 
 
 def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:

@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, final
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.kinds import single_class
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.members import Members, SharedBatch, read_members
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require
 from streameval.results.collection import CollectionResult
 from streameval.states import codec
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "heaviest"]
 
 
 @final
@@ -70,6 +70,7 @@ class Collection(
 
     __slots__ = ()
 
+    _depth = 1
     _held: Members
 
     def __init__(
@@ -193,6 +194,9 @@ class Collection(
     def _state(self, state: Members) -> None:
         self._held = state
 
+    def _sum_of(self, alike: Sequence[Any]) -> Members:
+        return Members.sum_of([one._held for one in alike])
+
     def _member(self, members: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
         config = self._config
@@ -246,6 +250,14 @@ def _member_difference(mine: Member, theirs: Member) -> str:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
     option, difference = mine.kind._difference(mine.options, theirs.options)
     return f"`{option}` {difference}"
+
+
+def heaviest(n: Any) -> int | float:
+    """Give the weight that an `n` says; of a collection, that of the member that counted most."""
+    if not isinstance(n, dict):
+        weight: int | float = n
+        return weight
+    return max(map(heaviest, n.values()))
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:

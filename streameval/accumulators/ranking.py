@@ -113,6 +113,7 @@ class RankingAccumulator(
 
     _arrays = ("relevance", "score")
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
+    _unit_array = "query"
 
     # complete queries of small batches stay pending: a call of `evaluate` takes a millisecond for
     # any number of them; the state is kept in parts

@@ -13,7 +13,7 @@ from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.io import FORMATS
 from streameval.render.text import printable
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 __all__ = ["SHELLS", "argument_parser"]
 

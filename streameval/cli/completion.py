@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 if TYPE_CHECKING:
     import argparse

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +20,9 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.text import Column, lines_of, on_the_point, shorten
-from streameval.results.result import Result, labels_beside
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult, labels_beside
+from streameval.results.tables import Row as TableRow
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -34,7 +37,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False)
-class Calibration(Result):
+class Calibration(SumsResult):
     """How good probabilities are, and whether they mean what they say.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -60,12 +63,6 @@ class Calibration(Result):
     _state: CalibrationSums
 
     @property
-    def n(self) -> int | float:
-        """The sum of the weights of all examples."""
-        number: int | float = self._state.n.to_numbers().item()
-        return number
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
@@ -86,31 +83,31 @@ class Calibration(Result):
         return number
 
     @property
-    def log_loss(self) -> float:
+    def log_loss(self) -> MetricValue:
         """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
 
         Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.
         """
-        return mean(self._state.log_loss, self._state.n)
+        return MetricValue(mean(self._state.log_loss, self._state.n))
 
     @property
-    def brier(self) -> float:
+    def brier(self) -> MetricValue:
         """The mean squared error of the probabilities (Brier, 1950).
 
         For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
         (p_k - [y = k])**2, in [0, 2].
         """
-        return mean(self._state.brier, self._state.n)
+        return MetricValue(mean(self._state.brier, self._state.n))
 
     @property
-    def ece(self) -> float:
+    def ece(self) -> MetricValue:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
         The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
         prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
         depends on `bins`, and of few examples it is too high.
         """
-        return metrics.ece(self._state.prediction, self._state.hits, self._state.n)
+        return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
 
     @property
     def pcopc(self) -> PerClass:
@@ -245,13 +242,6 @@ class Calibration(Result):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _texts(self) -> dict[str, str]:
-        """Write counts in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
-
     def _class_table(self) -> list[tuple[str, ...]]:
         """Write the numbers of the first classes, after their label, below a heading."""
         names = [row.name for row in self.TABLE.by_class]
@@ -270,27 +260,36 @@ class Calibration(Result):
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
             return details
-        names = [row.name for row in self.TABLE.by_class]
-        columns = [list(getattr(self, name)) for name in names]
-        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        per_class = {str(name): row for name, row in self._per_class().items()}
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows} if self.labels else {}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
+        names = [row.name for row in self.TABLE.by_class]
+        columns = [getattr(self, name).tolist() for name in names] if self.labels else []
+        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
+
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """Give the sums of predictions and of labels: of the positive class, or of each."""
+        """List the sums of predictions and of labels: of the positive class, or of each."""
         state = self._state
         if not self.labels:
             return [metrics.total(state.prediction)], [state.hits.total()]
-        places = range(len(self.labels))
-        return list(state.class_prediction), [state.class_weight[place] for place in places]
+        labels = [state.class_weight[k] for k in range(len(self.labels))]
+        return list(state.class_prediction), labels
 
     def _of_classes(self, values: list[float]) -> PerClass:
-        return np.array(values) if self.labels else values[0]
+        return np.array(values) if self.labels else MetricValue(values[0])
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
+    defaults: dict[str, Any] = {
+        "why_none": "metrics of calibration have none",
+        "why_no_evidence": "it is no proportion of examples, and its spread is not kept",
+    }
     return Metric(name=name, **defaults | row)
 
 

@@ -14,6 +14,9 @@ OWN_TYPES = {
     5: "GroupedAUC",
     6: "RankingAccumulator",
     7: "Collection",
+    8: "Sliced",
+    9: "Windowed",
+    10: "Paired",
 }
 """The class that each id of this library belongs to; an id is never given twice."""
 

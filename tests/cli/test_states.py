@@ -120,7 +120,7 @@ def test_show_reports_the_members_of_a_collection(call, save):
 def test_show_gives_the_numbers_of_a_collection_as_json(call, save):
     name = save("a.state", two_members())
     shown = call("show", name, "--json").json
-    assert shown["metrics"] == two_members().compute().as_dict()
+    assert shown["metrics"] == two_members().compute().as_dict(bounds=True)
     assert list(shown) == ["task", "state", "metrics", "level", "members"]
     assert list(shown["members"]) == ["counts", "curve"]
     for member, inner in two_members().compute().items():

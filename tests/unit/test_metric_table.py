@@ -9,14 +9,15 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 
 import streameval as se
 from streameval.configs.descriptions import DESCRIPTIONS
 from streameval.configs.measures import MEASURES
 from streameval.metrics.table import Metric, Table
-from streameval.results.kinds import RESULTS
 from streameval.results.names import MetricName
+from streameval.results.result_types import RESULTS
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(kind, row) for kind in RESULTS for row in kind.TABLE.values()]
@@ -32,6 +33,7 @@ RESULT_OF: dict[str, Any] = {
     "Calibration": se.CalibrationAccumulator().update([0, 1], [0.1, 0.6]),
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
+    "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 
@@ -79,7 +81,9 @@ def test_description_of_an_accumulator_agrees_with_its_docstring(name: str) -> N
 
 @pytest.mark.parametrize("name", [name for name in DESCRIPTIONS if name != "Collection"])
 def test_every_option_of_an_accumulator_is_described(name: str) -> None:
-    assert list(DESCRIPTIONS[name].options) == list(getattr(se, name)().options)
+    kind = getattr(se, name)
+    options = [field.name for field in attrs.fields(kind._definition.config)]
+    assert list(DESCRIPTIONS[name].options) == options
 
 
 def test_measures_are_listed_in_the_description_of_their_option() -> None:

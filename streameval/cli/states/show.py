@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from streameval.accumulators.collection import Collection
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.state_files import computed, load_state
 from streameval.render.text import plural, printable
@@ -30,4 +30,4 @@ def size_text(accumulator: Any) -> str:
     """Say how much an accumulator has counted, or how many members it has."""
     if isinstance(accumulator, Collection):
         return plural(len(accumulator), "member")
-    return f"n = {accumulator.n:,}"
+    return f"n = {heaviest(accumulator.n):,}"
