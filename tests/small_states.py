@@ -361,6 +361,8 @@ def paired() -> se.Paired:
     accumulator = se.Paired(["x", "日本", "y"], ignore_label="y")
     truth, a, b = ["日本", "x", "x", "y"], ["日本", "x", "y", "x"], ["x", "x", "x", "y"]
     return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
+
+
 def sliced() -> se.Sliced:
     """Two slices and the rows of two values more; each is counted by two members."""
     members = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(2)}

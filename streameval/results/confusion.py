@@ -401,7 +401,7 @@ class Confusion(Result):
         if not row.averages or row.evidence is None:
             return row.statistic(self._counts)
         if of is None and self._is_binary:
-            return row.statistic(self._counts, self._counts.config.positive_place)
+            return row.statistic(self._counts, self._counts.config.positive_position)
         if of is None or of in row.averages:
             raise InvalidInputError(
                 "is a mean over classes here, which is no proportion of examples",

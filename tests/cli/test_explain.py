@@ -322,8 +322,8 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
             se.Paired().update([1, 1], [1, 0], [0, 1], sample_weight=[1.5, 2]),
             [
                 (
-                    "Few examples that one model alone gets right, 3.5: another sample may give quite "
-                    "other numbers."
+                    "Few examples that one model alone gets right, 3.5: another sample may give "
+                    "quite other numbers."
                 ),
                 "Weights had fractions, and a part of an example is no draw: no tests.",
                 "Every number is exact: counting left nothing open.",

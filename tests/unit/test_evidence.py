@@ -14,7 +14,7 @@ import pytest
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.evidence import Limit, Share, accumulated
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 from streameval.states.state import State
 
 MINUTE = 60_000_000
