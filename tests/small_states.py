@@ -163,7 +163,7 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _integers(data: bytes, count: int, width: int, letter: str) -> tuple[list[int], bytes]:
-    code = dict(zip((1, 2, 4, 8), "bhiq", strict=True))[width]
+    code = {1: "b", 2: "h", 4: "i", 8: "q"}[width]
     code = code.upper() if letter == "u" else code
     numbers = struct.unpack(f"<{count}{code}", data[: count * width])
     return list(numbers), data[count * width :]

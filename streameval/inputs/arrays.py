@@ -238,9 +238,7 @@ def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
 def check_probabilities(
     scores: npt.NDArray[np.float64], *, name: str, remedy: str | tuple[object, ...]
 ) -> None:
-    """Refuse scores outside [0, 1]; NaN passes."""
-    if not scores.size:
-        return
+    """Refuse scores, one or more, outside [0, 1]; NaN passes."""
     if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
         outside = (scores < 0.0) | (scores > 1.0)
         first = float(scores.ravel()[int(outside.argmax())])

@@ -154,20 +154,19 @@ class MatrixCounts(StackableState):
         n = fields["n"].numbers((), "n")
         matrix = fields["matrix"].numbers((k, k), "matrix").reshape(len(n.whole), k * k)
         credit = fields["credit"].numbers((top_k, k), "credit")
-        require(
-            are_same(matrix.totals(), n)
-            and np.array_equal(fields["matrix"].has_fraction, fields["n"].has_fraction),
-            "matrix does not add up to n",
-        )
+        has_fraction = fields["n"].has_fraction
+        fits = are_same(matrix.totals(), n)
+        fits = fits and bool((fields["matrix"].has_fraction == has_fraction).all())
+        require(fits, "matrix does not add up to n")
         credited = credit.reshape(len(n.whole), top_k * k).totals()
         hits = matrix[:, :: k + 1].sum(axis=1)
         require(((n - credited).whole >= 0).all(), "credit passes n")
         require(((credited - hits).whole >= 0).all(), "credit is less than the hits")
-        is_split = fields["credit"].has_fraction & ~fields["n"].has_fraction
+        is_split = fields["credit"].has_fraction > has_fraction
         require(not is_split.any(), "credit has fractions that n has not")
-        has_ties = (credited - credit[:, 0, 0]).is_positive().any()
+        has_ties = not are_same(credited, credit[:, 0, 0])
         if config.is_binary or config.from_scores is False:
-            is_full = not (has_ties or (credited - hits).is_positive().any())
+            is_full = not has_ties and are_same(credited, hits)
             require(is_full, "credit without a hit")
         if has_ties:
             _check_ties(credit, config)

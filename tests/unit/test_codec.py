@@ -448,7 +448,7 @@ def test_a_flipped_bit_with_a_right_checksum_is_refused_or_another_state(name: s
 
 def wider(parsed: Parsed) -> Iterator[bytes]:
     """Write each array of a state in integers of twice the width; those of 8 bytes stay."""
-    state, start = parsed.settings["state"], 0
+    state, start, lengths = parsed.settings["state"], 0, b""
     for field in payload_fields(state):
         described = state[field]
         has_pieces = described.get("column") in ("text", "bytes")
