@@ -223,7 +223,7 @@ class _Parser(argparse.ArgumentParser):
         given = sys.argv[1:] if args is None else args
         for name in self._unknown(given):
             self.error(self._suggestion(name))
-        found, left = super().parse_known_args(given, namespace)
+        found, left = super().parse_known_args(given, namespace or argparse.Namespace())
         if left:
             self.error(f"unrecognized arguments: {' '.join(left)}")
         return found, left

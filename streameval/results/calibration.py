@@ -273,8 +273,10 @@ class Calibration(SumsResult):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    why_no_evidence = "it is no proportion of examples, and its spread is not kept"
-    return Metric(name=name, **{"why_no_evidence": why_no_evidence} | row)
+    defaults: dict[str, Any] = {
+        "why_no_evidence": "it is no proportion of examples, and its spread is not kept",
+    }
+    return Metric(name=name, **defaults | row)
 
 
 def _of_one(name: str, **row: Any) -> Metric:
