@@ -278,3 +278,35 @@ def test_dir_shows_the_public_names() -> None:
     shown = dir(se)
     assert shown == sorted({*se.__all__, "__version__", "io", "reports"})
     assert all(hasattr(se, name) for name in shown)
+
+
+def sliced(column: Any, accumulator: Any, **options: Any) -> Any:
+    rows = {"y_true": [0, 1, 1], "y_pred": [0, 1, 0], "c": ["DE", "FR", "FR"], "d": [1, 1, 2]}
+    return se.Sliced(accumulator, column, **options).update(rows).compute()
+
+
+def test_a_table_of_slices_has_a_row_for_each() -> None:
+    table = sliced("c", se.ConfusionAccumulator()).table()
+    assert table["c"] == ["DE", "FR"]
+    assert table["accuracy"] == [1.0, 0.5]
+
+
+def test_a_table_of_slices_has_the_rows_that_have_no_slice_last() -> None:
+    table = sliced("c", se.ConfusionAccumulator(), values=["FR"], max_values=1).table()
+    assert (table["c"], table["n"]) == (["FR", "other"], [2, 1])
+
+
+def test_a_table_of_slices_has_a_row_for_each_of_their_classes() -> None:
+    table = sliced("c", se.ConfusionAccumulator()).table("class")
+    assert table["c"] == ["DE", "DE", "FR", "FR"]
+    assert table["class"] == [0, 1, 0, 1]
+
+
+def test_a_table_of_slices_by_several_columns_has_all_of_them() -> None:
+    table = sliced(["c", "d"], se.ConfusionAccumulator()).table()
+    assert (table["c"], table["d"]) == (["DE", "FR", "FR"], [1, 1, 2])
+
+
+def test_slices_of_results_of_ones_own_have_no_rows() -> None:
+    result = se.Sliced(WinRate(), "c").update({"preference": ["a"], "c": ["DE"]}).compute()
+    assert result.table() == {}
