@@ -132,7 +132,14 @@ def test_states_are_not_logs(data, what, command, folder, call):
 
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\x00\x01,", b"a word", b"\xff\xfe,\n", gzip.compress(b"a,b", mtime=0)[:12], b"BZh91AY&SY,,,,"],
+    [
+        b"",
+        b"\x00\x01,",
+        b"a word",
+        b"\xff\xfe,\n",
+        gzip.compress(b"a,b", mtime=0)[:12],
+        b"BZh91AY&SY,,,,",
+    ],
     ids=["empty", "control", "word", "latin", "cut", "damaged"],
 )
 def test_show_leaves_open_what_it_does_not_recognise(data, folder, call):
