@@ -132,7 +132,10 @@ class ValueCodes:
 def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
     """Give distinct values of one column in any order, and the code of each row among them."""
     if hasattr(column, "dictionary_encode"):  # Arrow
-        column = column.dictionary_encode()
+        try:
+            column = column.dictionary_encode()
+        except NotImplementedError:  # of a nested type
+            return _of_objects(column.to_pylist(), name)
         column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
         indices = np.asarray(column.indices.fill_null(-1))
         return _of_dictionary(indices, column.dictionary.to_pylist(), name)
