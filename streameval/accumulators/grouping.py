@@ -239,8 +239,7 @@ class Batch:
     def __init__(self, table: Table, columns: dict[str, Any], inner: Inner) -> None:
         self.table, self.columns, self.inner = table, columns, inner
         self._arrays: dict[str, Array] = {}
-        first = self._array(inner.required[0])
-        self.size = len(first) if first.ndim else 0
+        self.size = self._length(inner.required[0])
 
     @classmethod
     def of(cls, batch: Any, sample_weight: Any, inner: Inner) -> Self:
@@ -258,6 +257,16 @@ class Batch:
         if sample_weight is not None:
             columns |= _weight_columns(sample_weight, columns, inner)
         return cls(table, columns, inner)
+
+    def _length(self, name: str) -> int:
+        """Count the rows; labels that are text are no array while some are missing."""
+        column = self.columns[name]
+        if isinstance(column, (list, tuple)):
+            return len(column)
+        shape = getattr(column, "shape", None)
+        if shape is None:
+            shape = _listed(column, name).shape
+        return int(shape[0]) if shape else 0
 
     def _array(self, name: str) -> Array:
         found = self._arrays.get(name)

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pyarrow as pa
 import pytest
 
@@ -200,6 +201,24 @@ def test_labels_are_missing_in_every_form(form: Any) -> None:
     expected = windowed().update(rows | {"y_true": [1, None, 0]})
     assert windowed().update(rows | {"y_true": form([1, None, 0])}) == expected
     assert (expected.n_rows(), expected.n) == (6, 4)
+
+
+@pytest.mark.parametrize(
+    "form",
+    [
+        list,
+        lambda labels: np.array(labels, dtype=object),
+        pd.Series,
+        lambda labels: pd.Series(labels, dtype="string"),
+        pl.Series,
+        pa.array,
+        lambda labels: pa.chunked_array([labels]),
+    ],
+)
+def test_labels_that_are_text_may_be_missing(form: Any) -> None:
+    w = se.Windowed(se.ConfusionAccumulator("auto"), pane=10)
+    w.update({"y_true": form(["ham", None]), "y_pred": ["ham", "ham"], "time": [1, 2]})
+    assert (w.n, w.n_rows()) == (1, 2)
 
 
 def test_rows_without_a_label_take_no_slice() -> None:
