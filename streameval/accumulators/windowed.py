@@ -502,6 +502,22 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         blank = (times, weights) if len(times) else None
         return batch.without(missing), labelled, blank
 
+    def _weighed(
+        self, held: Held, rows: GroupedRows, blank: tuple[Array, Array | None] | None
+    ) -> Held:
+        """Check the total of `n_rows`, exactly once it comes near its limit."""
+        weight = self._held.weight
+        if weight is None:
+            panes = self._everything(self._held).panes
+            weight = float(sum(pane.rows.to_floats().item() for pane in panes))
+        weight += _about(rows.columns.get(WEIGHTS), rows.size)
+        if blank is not None:
+            weight += _about(blank[1], len(blank[0]))
+        if weight > _LIMIT // 2:
+            _check_weight(self._everything(held))
+        held.weight = weight
+        return held
+
     def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
         times = [blank[0] for blank in held.blank]
         if rows is not None:
@@ -598,7 +614,18 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return attrs.evolve(after, tiers=tuple(tiers))
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        return Panes.sum_of(states, self._config, merged)
+        state = Panes.sum_of(states, self._config, merged)
+        _check_weight(state)
+        return state
+
+
+def _about(weights: Array | None, size: int) -> float:
+    """Add up weights within the rounding of floats."""
+    return float(size if weights is None else weights.sum(dtype=np.float64))
+
+
+def _check_weight(state: Panes) -> None:
+    FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in state.panes)])
 
 
 def _weights(weights: Array | None, places: Array, size: int) -> FixedPoint:

@@ -53,7 +53,8 @@ WEIGHTS: list[list[float] | None] = [None, [0, 0, 1], [0, 1, 3], [0.0, 0.1, 1.0,
 @functools.cache
 def order() -> dict[tuple[type, Any], int]:
     """Observe the fixed order of the values: the first of those that are left, time after time."""
-    left, found = list(VALUES), {}
+    left = list(VALUES)
+    found: dict[tuple[type, Any], int] = {}
     while left:
         alone = se.Sliced(se.ConfusionAccumulator(), "c", max_values=1)
         ones = [1] * len(left)
@@ -72,7 +73,7 @@ def drawn_rows(random: random.Random, *, is_ranking: bool, has_blanks: bool) -> 
         late = int(random.expovariate(1 / scale)) + (random.random() < 0.05) * 3000
         shared = {"time": 1000 - late, "c": random.choice(values), "q": query}
         for _ in range(random.randint(1, 4) if is_ranking else 1):
-            row = {"y_true": random.randrange(2), "y_pred": random.randrange(2)}
+            row: Row = {"y_true": random.randrange(2), "y_pred": random.randrange(2)}
             row |= {"p": random.randrange(9) / 8, "g": random.randrange(4)} | shared
             if has_blanks and random.random() < 0.3:
                 row["y_true"] = None
@@ -117,7 +118,7 @@ def sent(accumulator: Any, random: random.Random) -> Any:
 
 
 def weight(rows: Rows) -> float:
-    return sum(row.get("sample_weight", 1) for row in rows)
+    return math.fsum(row.get("sample_weight", 1) for row in rows)
 
 
 def labelled(rows: Rows) -> Rows:
@@ -149,7 +150,8 @@ class Model:
     def __init__(self, windowed: se.Windowed, rows: Rows) -> None:
         self.rows = [row for row in rows if row.get("sample_weight", 1)]
         options = windowed.options
-        self.pane, self.offset = options["pane"], options["offset"]
+        self.pane: int = options["pane"]
+        self.offset: int = options["offset"]
         tiers = [(self.pane, options["keep"]), *options["rollups"]]
         newest = max(row["time"] for row in self.rows)
         self.end = (newest - self.offset) // self.pane * self.pane + self.pane + self.offset

@@ -261,6 +261,31 @@ def test_weights_of_rows_are_sums() -> None:
     assert w.to_bytes() == other.to_bytes()
 
 
+@pytest.mark.parametrize("time", [5, 15, 1000])
+def test_weights_of_rows_that_do_not_fit_are_refused_at_once(time: int) -> None:
+    """A total that only a read finds too large would leave nothing to be read."""
+    w = windowed(keep=30).update(batch([5], sample_weight=[2**62]))
+    blank = {"y_true": [None], "y_pred": [1], "time": [time], "sample_weight": [2**62 - 1]}
+    w.update(blank)
+    before = w.to_bytes()
+    with pytest.raises(se.CountOverflowError):
+        w.update(blank | {"sample_weight": [1]})
+    with pytest.raises(se.CountOverflowError):
+        w.merge(windowed(keep=30).update(blank | {"sample_weight": [1]}))
+    assert se.from_bytes(w.to_bytes()).to_bytes() == w.to_bytes() == before
+    assert w.n_rows() == 2**63 - 1
+
+
+def test_labelled_rows_that_do_not_fit_beside_others_leave_no_trace() -> None:
+    blank = {"y_true": [None], "y_pred": [1], "time": [5], "sample_weight": [2**63 - 3]}
+    w, expected = (windowed().update(blank).update(batch([7], sample_weight=[1])) for _ in "ab")
+    with pytest.raises(se.CountOverflowError):
+        w.update(batch([8, 17], sample_weight=[1, 1]))
+    assert w == expected
+    assert w.update(batch([9], sample_weight=[1])).n_rows() == 2**63 - 1
+    assert w.n == 2
+
+
 def test_queries_count_once_each_and_have_one_time() -> None:
     w = se.Windowed(se.RankingAccumulator(["mrr"]), pane=10)
     rows = {"relevance": [0, 1, 1], "score": [0.9, 0.8, 0.7], "query": [5, 5, 9]}
