@@ -102,6 +102,23 @@ def test_windows_slide_over_panes() -> None:
     assert [end for end, _ in w.windows(10)][-1] == 1010
 
 
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_windows_slide_over_slices(most: int) -> None:
+    col = se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()})
+    inner = se.Sliced(col, "city", max_values=most)
+    rows: dict[str, Any] = data(600)
+    letters = np.array(list("abcde"), dtype=object)
+    rows["city"] = letters[np.random.default_rng(5).integers(0, 5, 600)]
+    w = se.Windowed(inner, pane=10).update(rows)
+    before = w.to_bytes()
+    for end, accumulator in w.windows(50):
+        inside = (rows["time"] >= end - 50) & (rows["time"] < end)
+        expected = inner.copy().update({name: column[inside] for name, column in rows.items()})
+        assert accumulator.to_bytes() == expected.to_bytes()
+        accumulator.merge(accumulator)
+    assert w.to_bytes() == before
+
+
 def test_windows_over_empty_panes_hold_nothing() -> None:
     w = windowed().update(batch([5, 65]))
     assert [(end, accumulator.n) for end, accumulator in w.windows(20)] == [
