@@ -722,7 +722,7 @@ class _TwoStacks:
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""
         front = self._front[-1] if self._front else None
-        found = _joined(front, self._back)
+        found: Any = _joined(front, self._back)
         if found is None:
             return self._inner.empty()
         return found.copy() if found is front or found is self._back else found
