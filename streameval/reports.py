@@ -10,22 +10,23 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.base import Accumulator
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.intervals import normal_quantile
 from streameval.render.blocks import Description
 from streameval.render.markup import Html, element
 from streameval.render.page import heading, legend, section
-from streameval.render.tables import scrolled
+from streameval.render.tables import Confusions, scrolled
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
-from streameval.results.kinds import RESULTS
 from streameval.results.result import Result
+from streameval.results.result_types import RESULTS
 
 __all__ = ["html_report"]
 
 
 _MOST_NAMED = 3
-_SHARED = 0.5  # so many of the classes of two results are the same ones
+_SHARED = 0.5  # the share of common classes from which two results stand side by side
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -69,8 +70,9 @@ def html_report(
     *,
     title: str | None = None,
     level: float = 0.95,
+    confusions: Confusions = "count",
 ) -> str:
-    """Lay out what states hold as one HTML page, side by side where they are of one kind.
+    """Lay out what states hold as one HTML page, side by side where they are of one type.
 
     The page needs nothing else: no script, no font, no network. It has a light and a dark look,
     and can be printed. Equal states give equal pages.
@@ -83,12 +85,16 @@ def html_report(
         The heading; by default the names.
     level : float
         The probability of the sampling intervals, in [0, 1); 0 leaves them out.
+    confusions : {"count", "rate"}
+        How the pairs of classes are ranked that are confused most: by examples, or by their
+        share of the true class, which shows what is wrong with rare ones.
 
     Returns
     -------
     str
         The page. Pictures share at most 8 states or classes, tables have at most 30 classes,
-        and matrices of more than 24 classes are the 20 pairs confused most often.
+        and matrices of more than 24 classes are the 20 pairs confused most. Beside the metrics
+        of each state but the first are their differences from the first one.
 
     Raises
     ------
@@ -105,12 +111,13 @@ def html_report(
     >>> page[:15], "<h1>This week</h1>" in page, "<script" in page
     ('<!doctype html>', True, False)
     """
+    one_of(confusions, ("count", "rate"), name="confusions")
     normal_quantile(level)  # refuses what is no level, even where no interval will be shown
     held = _read(states)
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
-    sections = _sections(held, level)
+    sections = _sections(held, level, confusions)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
     body = element(
@@ -139,9 +146,9 @@ def _read(states: Any) -> list[_State]:
                 f"must have names that are texts, got {name!r:.60}", argument="states"
             )
         if not isinstance(accumulator, Accumulator):
-            kind = type(accumulator).__name__
+            found = type(accumulator).__name__
             raise InvalidInputError(
-                f"must hold accumulators, got {kind} for {short(name)!r}", argument="states"
+                f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
             )
         n_bytes = len(accumulator.to_bytes())
         held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
@@ -153,9 +160,9 @@ def _check_results(state: _State) -> None:
     """Refuse results that have no section, as those of a class of one's own."""
     for _, result in state.leaves():
         if not isinstance(result, RESULTS):
-            kind = type(result).__name__
+            found = type(result).__name__
             raise InvalidInputError(
-                f"must have results of this library, got {kind} for {short(state.name)!r}",
+                f"must have results of this library, got {found} for {short(state.name)!r}",
                 argument="states",
             )
 
@@ -173,9 +180,9 @@ def _head(title: str, style: str) -> list[Html]:
 
 @attrs.frozen
 class _Section:
-    """A part of the page: what is of one kind, and of one member where there are members."""
+    """A part of the page: what is of one type, and of one member where there are members."""
 
-    place: str
+    anchor: str
     member: str
     heading: str
     names: tuple[str, ...]
@@ -184,23 +191,23 @@ class _Section:
 
 @attrs.frozen
 class _Group:
-    """Results that stand side by side: of one member, of one kind, and of one task."""
+    """Results that stand side by side: of one member, of one type, and of one task."""
 
     member: str
-    kind: type[Result]
+    result_type: type[Result]
     names: list[str] = attrs.field(factory=list)
     held: list[Description] = attrs.field(factory=list)
 
     def takes(self, member: str, result: Result, described: Description) -> bool:
         """Tell whether the numbers of a result can be compared with those here."""
         first = self.held[0]
-        if (self.member, self.kind, first.form) != (member, type(result), described.form):
+        if (self.member, self.result_type, first.form) != (member, type(result), described.form):
             return False
         mine, theirs = set(first.classes), set(described.classes)
         return len(mine & theirs) >= _SHARED * len(mine | theirs)
 
 
-def _sections(held: Sequence[_State], level: float) -> list[_Section]:
+def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> list[_Section]:
     """Put together what is of one task, and of one member."""
     groups: list[_Group] = []
     for state in held:
@@ -211,23 +218,23 @@ def _sections(held: Sequence[_State], level: float) -> list[_Section]:
                 groups.append(group := _Group(member, type(result)))
             group.names.append(state.name)
             group.held.append(described)
-    groups.sort(key=lambda group: RESULTS.index(group.kind))
+    groups.sort(key=lambda group: RESULTS.index(group.result_type))
     return [
         _Section(
-            f"part-{place}",
+            f"part-{number}",
             group.member,
             heading(group.held),
             tuple(group.names),
-            section(group.names, group.held, level),
+            section(group.names, group.held, level, confusions),
         )
-        for place, group in enumerate(groups, 1)
+        for number, group in enumerate(groups, 1)
     ]
 
 
 def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:
     states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
     links = (
-        element("li", element("a", _link_text(section, sections), href=f"#{section.place}"))
+        element("li", element("a", _link_text(section, sections), href=f"#{section.anchor}"))
         for section in sections
     )
     contents = element("nav", element("ul", *links), aria_label="Contents")
@@ -284,7 +291,7 @@ def _shown(section: _Section, n_states: int) -> Html:
     above = [element("p", *_between(of), class_="of-what")] if of else []
     heading = element("h2", section.heading)
     return element(
-        "section", *above, heading, legend(section.names), section.content, id=section.place
+        "section", *above, heading, legend(section.names), section.content, id=section.anchor
     )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -28,8 +28,10 @@ from streameval.inputs.arrays import (
     shape_text,
 )
 from streameval.inputs.labels import encode, without_names
-from streameval.results.calibration import Calibration
 from streameval.states.calibration import CalibrationSums
+
+if TYPE_CHECKING:
+    from streameval.results.calibration import Calibration
 
 __all__ = ["CalibrationAccumulator"]
 
@@ -102,7 +104,7 @@ class CalibrationAccumulator(
         super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
 
     def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------
@@ -136,11 +138,11 @@ class CalibrationAccumulator(
             return self
         labels = as_vector(as_labels(truth, name="y_true"))
         check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
-        places = encode(labels, without_names(self._config.classes or 2), name="y_true")
+        codes = encode(labels, without_names(self._config.classes or 2), name="y_true")
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = read_weights(given["sample_weight"], rows=len(labels))
-        return self._append(Rows((places, scores), weights))
+        return self._append(Rows((codes, scores), weights))
 
     def compute(self) -> Calibration:
         """Compute the metrics.
@@ -150,6 +152,8 @@ class CalibrationAccumulator(
         Calibration
             Frozen: later updates do not change it.
         """
+        from streameval.results.calibration import Calibration  # noqa: PLC0415 (rendering too)
+
         return Calibration(self._config, self._state)
 
     def _count(self, rows: Rows) -> CalibrationSums:

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.kinds import single_class
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.members import Members, SharedBatch, read_members
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require
-from streameval.results.collection import CollectionResult
 from streameval.states import codec
+
+if TYPE_CHECKING:
+    from streameval.results.collection import CollectionResult
 
 __all__ = ["Collection", "heaviest"]
 
@@ -118,6 +120,8 @@ class Collection(
         CollectionResult
             Frozen: later updates do not change it.
         """
+        from streameval.results.collection import CollectionResult  # noqa: PLC0415 (rendering too)
+
         accumulators = self._held.accumulators
         results = [accumulator.compute() for accumulator in accumulators]
         return CollectionResult(

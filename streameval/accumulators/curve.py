@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
@@ -15,10 +15,12 @@ from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics.points import CellTable
-from streameval.results.class_curves import ClassCurves
-from streameval.results.curve import Curve
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
+
+if TYPE_CHECKING:
+    from streameval.results.class_curves import ClassCurves
+    from streameval.results.curve import Curve
 
 __all__ = ["PRCurveSketch"]
 
@@ -116,7 +118,7 @@ class PRCurveSketch(
         )
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------
@@ -163,6 +165,9 @@ class PRCurveSketch(
         Curve, or ClassCurves with `classes`
             Frozen: later updates do not change it.
         """
+        from streameval.results.class_curves import ClassCurves  # noqa: PLC0415 (rendering too)
+        from streameval.results.curve import Curve  # noqa: PLC0415 (rendering too)
+
         buffered, labels = self._held, self._config.labels
         tables, skipped = tuple(self._tables(buffered)), buffered.state.skipped
         if self._config.classes is not None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 
@@ -13,9 +13,11 @@ from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import distinct
-from streameval.results.grouped import GroupedCurves
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
+
+if TYPE_CHECKING:
+    from streameval.results.grouped import GroupedCurves
 
 __all__ = ["GroupedAUC"]
 
@@ -86,7 +88,7 @@ class GroupedAUC(
     def update(
         self, y_true: Any, y_score: Any = None, group: Any = None, *, sample_weight: Any = None
     ) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------
@@ -127,6 +129,8 @@ class GroupedAUC(
         GroupedCurves
             Frozen: later updates do not change it.
         """
+        from streameval.results.grouped import GroupedCurves  # noqa: PLC0415 (rendering too)
+
         return GroupedCurves(self._state, self._config)
 
     def _appended(

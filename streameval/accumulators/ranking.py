@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import attrs
 import numpy as np
@@ -20,10 +20,12 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.judged_runs import judged_rows, missing_queries
 from streameval.metrics.ranking import evaluate
-from streameval.results.ranking import Ranking
 from streameval.states.queries import Queries
 from streameval.states.ranking import QueryValues, RankingParts, RankingState, added
 from streameval.states.ranking_rows import Documents, complete_queries, queries_of
+
+if TYPE_CHECKING:
+    from streameval.results.ranking import Ranking
 
 __all__ = ["RankingAccumulator"]
 
@@ -377,6 +379,8 @@ class RankingAccumulator(
         Ranking
             Frozen: later updates do not change it.
         """
+        from streameval.results.ranking import Ranking  # noqa: PLC0415 (rendering too)
+
         return Ranking.of(self._state, self._config, empty=empty, missing=missing)
 
     @property
@@ -455,6 +459,8 @@ def _missed(
 
 
 def _send(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:
+    from streameval.results.ranking import Ranking  # noqa: PLC0415 (rendering too)
+
     columns = Ranking.of(state, config, empty=None, missing=None).per_query()
     if len(columns["query"]):
         on_queries(columns)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Rows
 from streameval.configs.regression import RegressionConfig
 from streameval.inputs.arrays import are_empty, as_numbers, as_vector, check_vector, read_weights
-from streameval.results.regression import Regression
 from streameval.states.regression import RegressionSums
+
+if TYPE_CHECKING:
+    from streameval.results.regression import Regression
 
 __all__ = ["RegressionAccumulator"]
 
@@ -54,7 +56,10 @@ class RegressionAccumulator(
         super().__init__(RegressionConfig.of())
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, then the prediction, as in scikit-learn.
+
+        torchmetrics takes them the other way round, which turns the sign of the bias and changes
+        R2 without a word.
 
         Parameters
         ----------
@@ -98,6 +103,8 @@ class RegressionAccumulator(
         Regression
             Frozen: later updates do not change it.
         """
+        from streameval.results.regression import Regression  # noqa: PLC0415 (rendering too)
+
         return Regression(self._state)
 
     def _count(self, rows: Rows) -> RegressionSums:

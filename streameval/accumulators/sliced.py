@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Sequence
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
@@ -29,9 +29,11 @@ from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
-from streameval.results.sliced import SlicedResult
 from streameval.states import codec
 from streameval.states.slices import Slices
+
+if TYPE_CHECKING:
+    from streameval.results.sliced import SlicedResult
 
 __all__ = ["Sliced", "absorb", "count_in_slices"]
 
@@ -146,6 +148,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         SlicedResult
             A mapping from value to result; frozen.
         """
+        from streameval.results.sliced import SlicedResult  # noqa: PLC0415 (rendering too)
+
         state = self._everything(self._held)
         by_value = {value: self._slice(state, value).compute() for value in self._values(state)}
         other = self._config.accumulator.empty() if state.other is None else state.other

@@ -71,14 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
+    quiet = arguments.pop("quiet", False)
     if command in _COMMANDS:
-        return _COMMANDS[command](**arguments)
-    names = ("json", "gates", "metrics", "level", "quiet")
-    reporting = Reporting(**{name: arguments.pop(name) for name in names})
-    if command == "show":
-        return show(arguments["state"], reporting)
-    by = By.every(arguments.pop("by"))
-    return evaluate(Options(reporting=reporting, by=by, **arguments))
+        outcome = _COMMANDS[command](**arguments)
+    else:
+        names = ("json", "markdown", "bounds", "gates", "metrics", "level")
+        reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
+        if command == "show":
+            outcome = show(arguments["states"], reporting)
+        else:
+            by = By.every(arguments.pop("by"))
+            outcome = evaluate(Options(reporting=reporting, by=by, **arguments))
+    return outcome.quieted() if quiet else outcome
 
 
 _COMMANDS: dict[str, Callable[..., Outcome]] = {
@@ -96,7 +100,7 @@ _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 
 def _told(error: StreamevalError) -> str:
-    """Give the message; arguments that are wrong are named as options."""
+    """Return the message, with arguments of the library named as options."""
     is_of_input = isinstance(error, (InvalidInputError, BadDataError))
     return error.told(option_words) if is_of_input else str(error)
 

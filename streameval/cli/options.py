@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
 
-# A number of classes, their labels as they were typed, or labels met on the way.
+# A number of classes, their labels as they were typed, or observed labels.
 Classes = int | tuple[str, ...] | Literal["auto"]
 
 
@@ -72,6 +72,8 @@ class Reporting:
     """What is done with a result."""
 
     json: bool = False
+    markdown: bool = False
+    bounds: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TextIO
 
 import attrs
 
 from streameval.render.text import printable
 
-__all__ = ["Note", "is_live", "line_of"]
+__all__ = ["Note", "is_live", "line_of", "width_of"]
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
@@ -20,13 +21,13 @@ class Note:
 
     Parameters
     ----------
-    kind : str
+    category : str
         "note", "warning", "error", or the verdict of a gate.
     text : str
         A sentence.
     """
 
-    kind: str
+    category: str
     text: str
 
 
@@ -35,9 +36,14 @@ def is_live(stream: TextIO) -> bool:
     return stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
+def width_of(stream: TextIO) -> int | None:
+    """Return the width of a terminal; None of a file or a pipe, which has none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
+
+
 def line_of(note: Note, stream: TextIO) -> str:
-    """Lay out a note as one line, its kind in colour where the stream welcomes it."""
-    kind = note.kind
-    if kind in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
-        kind = f"\x1b[{_COLOURS[kind]}m{kind}\x1b[0m"
-    return f"streameval: {kind}: {printable(note.text)}\n"
+    """Lay out a note as one line, its category in colour where the stream welcomes it."""
+    category = note.category
+    if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
+        category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
+    return f"streameval: {category}: {printable(note.text)}\n"

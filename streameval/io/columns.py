@@ -140,16 +140,19 @@ class Labels:
         Whether the classes were listed. If not, a cell that looks like an integer is one, so
         that a column mixing integers and words is noticed.
     hint : str
-        What the user can do about a label of the other kind.
+        What the user can do about a label of the other type.
     longest : int
         How many characters a label may have. A longer text is none but a wrong column, and
-        every label met is kept.
+        every observed label is kept.
+    among : tuple of int or tuple of str
+        The labels that exist; empty where the accumulator knows them.
     """
 
     integers: bool
     listed: bool = True
     hint: str = ""
     longest: int = 256
+    among: tuple[int, ...] | tuple[str, ...] = ()
 
     @property
     def _text_types(self) -> set[type]:
@@ -164,6 +167,11 @@ class Labels:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an int64 array, or an object array of text, if every value is such a label."""
+        array = self._array(values)
+        is_known = array is None or not self.among or set(array.tolist()) <= set(self.among)
+        return array if is_known else None
+
+    def _array(self, values: Sequence[Any]) -> Array | None:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
             return integers if integers is not None else self._from_others(values)
@@ -182,15 +190,20 @@ class Labels:
         return np.array([int(number) for number in numbers], dtype=np.int64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept a label of the right type."""
+        """Accept a label of the right type, and one there is."""
         if self.integers:
             number: Any = class_number(value) if type(value) is str else value
             fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
             size = " of 64 bits" if type(number) is int else ""
-            return None if fits else f"an integer{size}{self.hint}"
+            return self._strange(int(number)) if fits else f"an integer{size}{self.hint}"
         if type(value) not in self._text_types and not isinstance(value, _DATES):
             return "text" + self.hint
-        return _text_fault(as_text(value) or "", self.longest)
+        text = as_text(value) or ""
+        return _text_fault(text, self.longest) or self._strange(text)
+
+    def _strange(self, label: int | str) -> str | None:
+        is_known = not self.among or label in self.among
+        return None if is_known else f"one of {', '.join(map(str, self.among))}"
 
     def _fits(self, label: str) -> bool:
         return _text_fault(label, self.longest) is None

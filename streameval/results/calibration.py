@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -18,8 +19,11 @@ from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
-from streameval.render.text import Column, lines_of, on_the_point, shorten
-from streameval.results.result import Result, labels_beside
+from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.text import numbers, shorten
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult, labels_beside
+from streameval.results.tables import Row as TableRow
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -34,7 +38,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False)
-class Calibration(Result):
+class Calibration(SumsResult):
     """How good probabilities are, and whether they mean what they say.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -60,12 +64,6 @@ class Calibration(Result):
     _state: CalibrationSums
 
     @property
-    def n(self) -> int | float:
-        """The sum of the weights of all examples."""
-        number: int | float = self._state.n.to_numbers().item()
-        return number
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
@@ -86,31 +84,31 @@ class Calibration(Result):
         return number
 
     @property
-    def log_loss(self) -> float:
+    def log_loss(self) -> MetricValue:
         """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
 
         Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.
         """
-        return mean(self._state.log_loss, self._state.n)
+        return MetricValue(mean(self._state.log_loss, self._state.n))
 
     @property
-    def brier(self) -> float:
+    def brier(self) -> MetricValue:
         """The mean squared error of the probabilities (Brier, 1950).
 
         For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
         (p_k - [y = k])**2, in [0, 2].
         """
-        return mean(self._state.brier, self._state.n)
+        return MetricValue(mean(self._state.brier, self._state.n))
 
     @property
-    def ece(self) -> float:
+    def ece(self) -> MetricValue:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
         The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
         prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
         depends on `bins`, and of few examples it is too high.
         """
-        return metrics.ece(self._state.prediction, self._state.hits, self._state.n)
+        return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
 
     @property
     def pcopc(self) -> PerClass:
@@ -152,16 +150,20 @@ class Calibration(Result):
 
     def report(self) -> str:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
-        lines = on_the_point(self._texts())
+        return self.text(0.95)
+
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the metrics, and those of each class."""
+        parts = [*super().sheet(level)]
         if not self.labels:
-            return "\n".join(lines)
-        table = self._class_table()
-        columns = [
-            Column([cells[k + 1] for cells in table], width=15 if k else 17)
-            for k in range(len(table[0]) - 1)
-        ]
-        names = Column([shorten(cells[0]) for cells in table], is_left=True)
-        return "\n".join([*lines, "", *lines_of([*columns, names]), *self._rest()])
+            return parts
+        shown, hidden = self.class_names[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
+        columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
+        for row in self.TABLE.by_class:
+            values = numbers(getattr(self, row.name)[:_MAX_CLASSES].tolist())
+            columns.append(Column([row.name, *values]))
+        more = f"... and {hidden:,} more" if hidden > 0 else ""
+        return [*parts, Grid(columns, caption=more)]
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
@@ -228,12 +230,7 @@ class Calibration(Result):
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
     def _repr_html_(self) -> str:
-        parts = [notebook.table(self._texts().items())]
-        if self.labels:
-            head, *rows = self._class_table()
-            parts.append(notebook.table(((shorten(of), *row) for of, *row in rows), head=head))
-            parts += (f"<p>{text}</p>" for text in self._rest())
-        return f"<div>{''.join(parts)}</div>"
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _axes(self) -> tuple[str, str]:
@@ -245,53 +242,39 @@ class Calibration(Result):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _texts(self) -> dict[str, str]:
-        """Write counts in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
-
-    def _class_table(self) -> list[tuple[str, ...]]:
-        """Write the numbers of the first classes, after their label, below a heading."""
-        names = [row.name for row in self.TABLE.by_class]
-        columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
-        rows = zip(self.class_names[:_MAX_CLASSES], *columns, strict=True)
-        texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
-        return [("class", *names), *texts]
-
-    def _rest(self) -> list[str]:
-        """Count the classes that are not shown."""
-        hidden = len(self.labels) - _MAX_CLASSES
-        return [f"... and {hidden:,} more"] if hidden > 0 else []
-
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
             return details
-        names = [row.name for row in self.TABLE.by_class]
-        columns = [list(getattr(self, name)) for name in names]
-        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        per_class = {str(name): row for name, row in self._per_class().items()}
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows} if self.labels else {}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
+        names = [row.name for row in self.TABLE.by_class]
+        columns = [getattr(self, name).tolist() for name in names] if self.labels else []
+        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
+
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """Give the sums of predictions and of labels: of the positive class, or of each."""
+        """List the sums of predictions and of labels: of the positive class, or of each."""
         state = self._state
         if not self.labels:
             return [metrics.total(state.prediction)], [state.hits.total()]
-        places = range(len(self.labels))
-        return list(state.class_prediction), [state.class_weight[place] for place in places]
+        labels = [state.class_weight[k] for k in range(len(self.labels))]
+        return list(state.class_prediction), labels
 
     def _of_classes(self, values: list[float]) -> PerClass:
-        return np.array(values) if self.labels else values[0]
+        return np.array(values) if self.labels else MetricValue(values[0])
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
-    return Metric(name=name, **defaults | row)
+    why_no_evidence = "it is no proportion of examples, and its spread is not kept"
+    return Metric(name=name, **{"why_no_evidence": why_no_evidence} | row)
 
 
 def _of_one(name: str, **row: Any) -> Metric:

@@ -14,20 +14,16 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.text import (
-    Column,
-    check_count,
-    interval_text,
-    lines_of,
-    number,
-    shorten,
-)
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, unknown_class
+from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -38,6 +34,7 @@ __all__ = ["ClassCurves"]
 Average = Literal["macro", "micro", "weighted"]
 
 _MOST_DRAWN = 8
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -75,7 +72,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names)
 
     def __getitem__(self, label: Label) -> Curve:
-        """Give the curve of a class, by its label or its display name."""
+        """Look up the curve of a class by its label or its display name."""
         return (self._curves if label in self._curves else self._by_class_name())[label]
 
     def __iter__(self) -> Iterator[Label]:
@@ -177,7 +174,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = 50) -> str:
+    def report(self, *, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
@@ -186,31 +183,33 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             How many classes get a line of their own; the rest is counted.
         """
         check_count(max_classes, name="max_classes")
+        return sheet_text(self._sheet(max_classes))
+
+    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+        """Give what a text shows: the metrics of each class, and their averages."""
+        return self._sheet(_MOST_SHOWN)
+
+    def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
-        heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self._by_class_name().items())[:max_classes])
         hidden = len(self) - len(shown)
-        more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        means = [f"{average} mean" for average in means_of]
         columns = [
-            Column(
-                ["class", *map(shorten, shown), *more, *(f"{kind} mean" for kind in kinds)],
-                is_left=True,
-            )
+            Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
         ]
         for row, width in zip(rows, (10, 17), strict=True):
-            cells = [number(getattr(curve, row.name)) for curve in shown.values()]
-            means = [number(averages[f"{row.name}_{kind}"]) for kind in kinds]
-            columns.append(Column([row.name, *cells, *[""] * len(more), *means], width=width))
+            every = [getattr(curve, row.name) for curve in shown.values()]
+            every += [averages[f"{row.name}_{average}"] for average in means_of]
+            cells = numbers(every)
+            cells[len(shown) : len(shown)] = [""] * len(more)
+            columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
-        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(kinds))]))
-        lines = [heading, "", *lines_of(columns)]
-        opened = [
-            f"{name:<26}  {interval_text(value.low, value.high)}"
-            for name, value in averages.items()
-            if not value.exact
-        ]
-        return "\n".join([*lines, *(["", "certified intervals", *opened] if opened else [])])
+        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
+        opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
+        sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
+        return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -245,7 +244,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return axes
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
-        """Draw one kind of curve."""
+        """Draw one type of curve."""
         self.plot(ax, kind=kind)
 
     def meaning(self, name: str) -> str:
@@ -353,24 +352,38 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._find(MetricName(f"{name}_{of}"))
-        place = class_position(of, self.class_names, self.labels)
-        if place is None:
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:
             raise unknown_class(of, map(str, self.class_names), averages)
-        return self[self.labels[place]]._find(MetricName(name))
+        return self[self.labels[position]]._find(MetricName(name))
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of one class."""
+        self._find(metric)
+        of = metric.of
+        position = None if of is None else class_position(of, self.class_names, self.labels)
+        if position is None:
+            return self._row(metric.name).statistic(self)
+        return self[self.labels[position]].statistic(metric.name)
 
     def _by_class_name(self) -> dict[Label, Curve]:
-        """Give the curves by what their classes are shown by."""
+        """Map what classes are shown by to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
 
-    def _details(self, level: float) -> dict[str, Any]:
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         per_class = {}
         for name, curve in self._by_class_name().items():
-            entries = curve.entries(level)
-            per_class[str(name)] = {
-                key: entries[key] for key in ("metrics", "bounds", "exact", "intervals")
-            }
+            entries = curve.entries(level, bounds=bounds)
+            del entries["n"], entries["level"]  # those of all classes
+            per_class[str(name)] = entries
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, Any]]:
+        return {name: curve._numbers() for name, curve in self._by_class_name().items()}
 
     def _average(self, name: str, average: Any) -> Any:
         if average is not None:
@@ -417,7 +430,13 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
-    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "averages": _AVERAGES,
+        "better": "higher",
+        "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
+    }
+    return Metric(name=name, **defaults | row)
 
 
 ClassCurves.TABLE = Table(

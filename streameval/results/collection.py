@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import html as escaping
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.errors import InvalidInputError
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
+from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Result
+from streameval.results.tables import Row, stacked
 
 __all__ = ["CollectionResult"]
 
@@ -30,13 +34,14 @@ class CollectionResult(Result, Mapping[str, Any]):
     """
 
     TASK = "collection"
+    SIZE = ""
     MADE_BY = "Collection"
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
 
     def __getitem__(self, name: str) -> Any:
-        """Give the result of a member."""
+        """Look up the result of a member."""
         if name in self._members:
             return self._results[self._members.index(name)]
         start = f"{name}{SEPARATOR}"
@@ -55,22 +60,25 @@ class CollectionResult(Result, Mapping[str, Any]):
         return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._members))
 
     def __len__(self) -> int:
-        """Give the number of members."""
+        """Count the members."""
         return sum(1 for _ in self)
 
     def leaves(self) -> dict[str, Any]:
-        """Give the results of the members that are no collections, by full name."""
+        """Map full names to the results of the members that are no collections."""
         return dict(zip(self._members, self._results, strict=True))
 
-    def as_dict(self) -> dict[str, int | float]:
+    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``.
 
         A result that is a number itself, as one of a class of one's own may be, is named as its
-        member.
+        member. `per_class` and `bounds` are as for other results.
         """
         flat: dict[str, int | float] = {}
         for name, result in self.leaves().items():
-            numbers = result.as_dict() if hasattr(result, "as_dict") else result
+            if isinstance(result, Result):
+                numbers: Any = result.as_dict(per_class=per_class, bounds=bounds)
+            else:
+                numbers = result.as_dict() if hasattr(result, "as_dict") else result
             if isinstance(numbers, Mapping):
                 items = numbers.items()
                 flat |= {f"{name}{SEPARATOR}{metric}": value for metric, value in items}
@@ -78,8 +86,18 @@ class CollectionResult(Result, Mapping[str, Any]):
                 flat[name] = numbers
         return flat
 
+    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+        """List the rows of `table`, each after the name of its member."""
+        if per is not None:
+            return super().rows(per, bounds)
+        rows: list[Row] = []
+        for name, result in self.leaves().items():
+            if isinstance(result, Result):
+                rows += [{"member": name, **row} for row in result.rows(None, bounds)]
+        return rows
+
     def titled(self) -> Iterator[tuple[str, Any]]:
-        """Give each result once, after the names of the members that share it."""
+        """Yield each result once, after the names of the members that share it."""
         names: dict[int, list[str]] = {}
         for name, result in self.leaves().items():
             names.setdefault(id(result), []).append(name)
@@ -91,12 +109,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Lay the reports of the members out one below the other."""
         return self.text(0.95)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the members out, those of equal ones once."""
-        return "\n\n".join(
-            f"{printable(title)}\n{textwrap.indent(_text(result, level), '  ')}"
-            for title, result in self.titled()
-        )
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the sheets of the members, those of equal ones once."""
+        return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -106,10 +121,12 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, reading in inner.readings(level).items()
         }
 
-    def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result: the members one by one."""
-        members = {name: inner.entries(level) for name, inner in self.leaves().items()}
-        return {"metrics": self.as_dict(), "level": level, "members": members}
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
+        """Build the JSON object of the result: the members one by one."""
+        leaves = self.leaves().items()
+        members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
+        metrics = {name: reading.value for name, reading in self.readings(0.0).items()}
+        return {"metrics": metrics, "level": level, "members": members}
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric of a member, named ``member/metric``."""
@@ -126,15 +143,29 @@ class CollectionResult(Result, Mapping[str, Any]):
         )
         return f"<div>{''.join(parts)}</div>"
 
+    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
+        holders: dict[str, dict[str, Result]] = {}
+        for name, result in self.leaves().items():
+            for per in result._parts() if isinstance(result, Result) else ():
+                holders.setdefault(per, {})[name] = result
+        return {
+            per: functools.partial(_rows_of_members, results, per)
+            for per, results in holders.items()
+        }
+
     def _names(self) -> list[str]:
         return self._of_members(lambda inner: inner._names())
 
-    def _of_members(self, names: Callable[[Any], list[str]]) -> list[str]:
+    def _of_members(self, names: Callable[[Any], Iterable[str]]) -> list[str]:
         return [
             f"{member}{SEPARATOR}{name}"
             for member, inner in self.leaves().items()
             for name in names(inner)
         ]
+
+    def headline(self) -> tuple[str, ...]:
+        """Choose the metrics that stand for each member."""
+        return tuple(self._of_members(lambda inner: inner.headline()))
 
     def _known(self) -> list[str]:
         return self._of_members(lambda inner: inner._known())
@@ -147,6 +178,13 @@ class CollectionResult(Result, Mapping[str, Any]):
         read: Callable[[float], Reading] = inner._find(own)
         return read
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        inner, own = self._found(metric)
+        if not isinstance(inner, Result):  # of a class of one's own
+            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
+            raise InvalidInputError("has a result without a table of metrics", argument=name)
+        return inner.statistic(own)
+
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
         """Find the result of the member that a metric names, and the metric in it."""
         leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
@@ -155,9 +193,13 @@ class CollectionResult(Result, Mapping[str, Any]):
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
 
-def _text(result: Any, level: float) -> str:
-    """Lay a result out; one of a class of one's own may be anything."""
-    return result.text(level) if isinstance(result, Result) else printable(str(result))
+def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list[Row]:
+    return stacked(results, per, key="member", bounds=bounds)
+
+
+def _sheet(result: Any, level: float) -> Sheet:
+    """Give what a text shows of a result; one of a class of one's own may be anything."""
+    return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 
 def _html(result: Any) -> str:

@@ -14,14 +14,17 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics import confusion as functions
 from streameval.metrics.confusion import LabelCounts
+from streameval.metrics.evidence import Share, Statistic
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
-from streameval.render.text import Column, chance_title, check_count, lines_of, shorten
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, shorten
 from streameval.results.metric_values import ClassMetric, FScore, MetricValue
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
+from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -30,7 +33,7 @@ __all__ = ["Confusion"]
 
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-_LABEL_WIDTH = 24
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False)
@@ -182,7 +185,7 @@ class Confusion(Result):
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
     ) -> tuple[Any, Any]:
-        """Give the sampling interval of a metric: where the population's value may lie.
+        """Compute the sampling interval of a metric: where the population's value may lie.
 
         Wilson's interval; exact counts of draws for accuracy and the ratios of one class, an
         effective number of draws for averages, F and top-k; Fisher's for the correlations.
@@ -237,7 +240,7 @@ class Confusion(Result):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The scalar metrics that are defined for this kind of labels, in order of report."""
+        """The scalar metrics that are defined for these labels, in order of report."""
         return tuple(row.name for row in self._metrics)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
@@ -250,7 +253,7 @@ class Confusion(Result):
             raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)
 
-    def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
+    def report(self, *, level: float = 0.95, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics out as a text table of at most 80 columns.
 
         Parameters
@@ -262,8 +265,7 @@ class Confusion(Result):
         """
         normal_quantile(level)  # refuses what is no level, even where no interval will be shown
         check_count(max_classes, name="max_classes")
-        parts = [*self._class_lines(max_classes), "", *self._metric_lines(level), self.scope]
-        return "\n".join(parts)
+        return sheet_text(self._sheet(level, max_classes))
 
     def plot(self, ax: Axes | None = None, *, normalize: bool = True) -> Axes:
         """Draw the matrix; needs matplotlib (``pip install streameval[plot]``).
@@ -286,9 +288,9 @@ class Confusion(Result):
         title = f"accuracy {self.accuracy:.4f}"
         return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
 
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the metrics of each class, and those of all."""
+        return self._sheet(level, _MOST_SHOWN)
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
         """Draw the matrix."""
@@ -370,7 +372,7 @@ class Confusion(Result):
     def _positive_or_all(self, numbers: npt.NDArray[Any]) -> Counts:
         if not self._is_binary:
             return numbers
-        number: int | float = numbers[self._counts.config.positive_place].item()
+        number: int | float = numbers[self._counts.config.positive_position].item()
         return number
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -380,17 +382,36 @@ class Confusion(Result):
         if not row.averages:
             refuse_brackets(metric)
         classes = list(map(str, self.class_names))
-        place = None if of is None else class_position(of, self.class_names, self.labels)
-        if of is not None and classes and of not in row.averages and place is None:
+        position = None if of is None else class_position(of, self.class_names, self.labels)
+        if of is not None and classes and of not in row.averages and position is None:
             raise unknown_class(of, classes, row.averages)
         if of is None or of in row.averages:
             options = {} if of is None else {"average": of}
             return lambda level: self._reading(
                 row, self._number(row.name, **options), level, **options
             )
-        if place is None:  # none has been observed yet
+        if position is None:  # none has been observed yet
             return lambda _: Reading(math.nan)
-        return lambda level: self._class_readings(row, level, zero_division=0.0)[place]
+        return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of a metric: of one class where it has averages."""
+        self.check(metric)
+        row, of = self.TABLE[metric.name], metric.of
+        if not row.averages or row.evidence is None:
+            return row.statistic(self._counts)
+        if of is None and self._is_binary:
+            return row.statistic(self._counts, self._counts.config.positive_position)
+        if of is None or of in row.averages:
+            raise InvalidInputError(
+                "is a mean over classes here, which is no proportion of examples",
+                argument=row.name,
+                remedy=f"Name a class, as in {row.name}[{[*self.class_names, 'LABEL'][0]}].",
+            )
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:  # none has been observed yet
+            return Share.of(0.0, 0.0)
+        return row.statistic(self._counts, position)
 
     def _number(self, name: str, **options: Any) -> Any:
         return self.TABLE[name].value(self._counts, **options)
@@ -415,16 +436,19 @@ class Confusion(Result):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - classes have no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         return {
             "scope": self.scope,
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
-            "per_class": self._per_class(),
+            "per_class": {str(name): row for name, row in self._per_class().items()},
         }
 
-    def _per_class(self) -> dict[str, dict[str, float]]:
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
         columns = {
             row.name: row.value(self._counts, average=None).tolist() for row in self.TABLE.by_class
         }
@@ -433,10 +457,10 @@ class Confusion(Result):
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
         ]
-        return dict(zip(map(str, self.class_names), rows, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
 
     def _class_weights(self) -> list[float]:
-        """Give the weight of each class in the truth, of two as well."""
+        """List the weight of each class in the truth, of both of two too."""
         weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
         return weights
 
@@ -456,49 +480,35 @@ class Confusion(Result):
         of = shorten(self._counts.config.positive_name)
         return f"Precision and the like are of class {of}, the positive one."
 
-    def _class_lines(self, max_classes: int) -> list[str]:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
+        return [self._class_grid(max_classes), self._metric_grid(level)]
+
+    def _class_grid(self, max_classes: int) -> Grid:
         """Lay out the metrics of each class, and their means."""
         counts = self._counts
         support, rows = counts.outcomes.support, self.TABLE.by_class
         total = sum(support.units()) * support.unit
         total_text = f"{int(total) if support.is_whole else float(total):,}"
         weights = [f"{weight:,}" for weight in support.to_numbers()]
-        last = max(len("support"), len(total_text), *map(len, weights))
-        width = min(_LABEL_WIDTH, 80 - 11 * len(rows) - 4 - last)
-        shown = np.flatnonzero(counts.averaged)
-        places = shown[:max_classes]
-        columns = []
+        occur = np.flatnonzero(counts.averaged)
+        shown, hidden = occur[:max_classes], len(occur) - max_classes
+        more = [f"... and {hidden:,} more"] * (hidden > 0)
+        names = [*(shorten(counts.class_names[k], None) for k in shown), *more]
+        columns = [Column.of_names("class", [*names, "macro mean", "weighted mean"])]
         for row in rows:
-            values = row.value(counts, average=None)[places].tolist()
+            values = row.value(counts, average=None)[shown].tolist()
             means = [row.value(counts, average=how) for how in ("macro", "weighted")]
-            columns.append([row.name, *map(_decimals, (*values, *means))])
-        names = [shorten(counts.class_names[k], width) for k in places]
-        # the first column of numbers stands two characters off
-        wide = [Column(cells, width=9 if k else 11) for k, cells in enumerate(columns)]
-        lines = lines_of(
-            [
-                Column(["class", *names, "macro mean", "weighted mean"], is_left=True),
-                *wide,
-                Column(
-                    ["support", *(weights[k] for k in places), total_text, total_text], width=last
-                ),
-            ]
-        )
-        if len(shown) > max_classes:
-            lines.insert(1 + max_classes, f"... and {len(shown) - max_classes:,} more")
-        return lines
+            cells = [*map(_decimals, values), *[""] * len(more), *map(_decimals, means)]
+            # the first column of numbers stands two characters off
+            columns.append(Column([row.name, *cells], width=9 if len(columns) > 1 else 11))
+        totals = [*[""] * len(more), total_text, total_text]
+        columns.append(Column(["support", *(weights[k] for k in shown), *totals]))
+        return Grid(columns)
 
-    def _metric_lines(self, level: float) -> list[str]:
+    def _metric_grid(self, level: float) -> Grid:
         rows = self._metrics
-        values = [_decimals(row.value(self._counts)) for row in rows]
-        columns = [
-            Column(["metric", *(row.name for row in rows)], is_left=True),
-            Column(["value", *values], width=7),
-        ]
-        if level and self._counts.has_whole_weights:
-            ends = [self._interval(row, level) for row in rows]
-            columns.append(Column([chance_title(level), *ends], is_left=True))
-        return lines_of(columns)
+        readings = {row.name: self._reading(row, row.value(self._counts), level) for row in rows}
+        return reading_grid(readings, level, decimals=4, caption=self.scope)
 
     def _interval(self, row: Metric, level: float) -> str:
         ends = self._sampling(row, level)

@@ -125,9 +125,8 @@ class RowFiles(Source):
                 else:
                     yield block
         except CutShortError as error:
-            raise BadDataError(
-                f"{str(error).removesuffix('.')}{MAYBE_PARTIAL}{self._advice}."
-            ) from None
+            said = f"{error.source}: {error.what}{MAYBE_PARTIAL}{self._advice}."
+            raise BadDataError(said) from None
 
     def left(self) -> list[str]:
         """Name the files whose last lines were left."""
@@ -287,7 +286,7 @@ def look_ahead(
         bad.add(bad_rows(block, faults, advice))
         if not faults and not others:
             seen.pop()
-        if len(seen) == _MOST_SEEN:
+        if len(seen) >= _MOST_SEEN and (others or isinstance(max_bad, Share)):
             break
     if not others:
         bad.check(bad.n)

@@ -51,8 +51,8 @@ def test_binary_reports_the_shipped_log(evaluate):
 
 
 def test_binary_report_has_the_level_asked_for(evaluate):
-    assert "90% sampling interval" in evaluate("--level", 0.9).out
-    assert "of samples" not in evaluate("--level", 0).out
+    assert "90% interval" in evaluate("--level", 0.9).out
+    assert "interval" not in evaluate("--level", 0).out
 
 
 def test_binary_json_is_that_of_sklearn(evaluate):
@@ -67,15 +67,24 @@ def test_binary_json_is_that_of_sklearn(evaluate):
     assert (metrics["n_pos"], metrics["n_neg"]) == (212, 357)
 
 
+@pytest.mark.parametrize("options", [[], ["--metrics", "roc_auc"]])
+def test_binary_json_has_values_and_no_bounds_unless_they_are_asked_for(options, evaluate):
+    found = evaluate("--json", *options, "--budget", 50).json
+    assert "bounds" not in found
+    assert isinstance(found["metrics"]["roc_auc"], float)
+    asked = evaluate("--json", *options, "--budget", 50, "--bounds").json
+    assert asked == {**found, "bounds": asked["bounds"]}
+
+
 def test_binary_json_has_bounds_of_no_width_when_exact(evaluate):
-    found = evaluate("--json").json
+    found = evaluate("--json", "--bounds").json
     assert found["bounds"]["roc_auc"] == [found["metrics"]["roc_auc"]] * 2
     assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
 
 
 def test_binary_json_has_bounds_that_hold_the_exact_value(evaluate):
     exact = evaluate("--json").json["metrics"]
-    found = evaluate("--json", "--budget", 50).json
+    found = evaluate("--json", "--bounds", "--budget", 50).json
     assert not found["exact"]
     assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
     for name, (low, high) in found["bounds"].items():
@@ -163,10 +172,68 @@ def test_binary_notes_the_classes_it_took(call, three):
     assert call("eval", three, *BINARY, "--classes", 3).err == ""
 
 
+NAMED = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
+
+
+@pytest.mark.parametrize(("positive", "scores"), [("b", [0.7, 0.4]), ("a", [0.2, 0.5])])
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_binary_takes_the_second_of_two_listed_classes_as_positive(
+    is_alone, positive, scores, call, write
+):
+    score = {"a": "p", "b": "q"}[positive] if is_alone else "p,q"
+    named = [] if positive == "b" else ["--pos-label", positive]
+    expected = se.PRCurveSketch(pos_label=positive).update(["b", "a"], scores)
+    log = write("a.csv", NAMED)
+    assert state(call, log, "--score", score, "--classes", "a,b", *named) == expected
+
+
+def test_binary_reads_listed_classes_as_classification_does(call, write):
+    log = write("a.csv", NAMED)
+    options = ("--score", "q", "--classes", "a,b")
+    assert call("eval", log, *options, "--json").json["metrics"]["tp"] == 1
+    curve = call("eval", log, *options, *BINARY, "--json").json
+    assert (curve["metrics"]["n_pos"], curve["metrics"]["roc_auc"]) == (1, 1.0)
+
+
+@pytest.mark.parametrize("classes", ["2", "0,1"])
+def test_binary_of_two_listed_numbers_is_the_usual_curve(classes, call, write):
+    rows = [{"y_true": t, "y_score": s} for t, s in ((1, 0.9), (0, 0.2))]
+    log = write("a.csv", rows)
+    assert state(call, log, "--classes", classes) == state(call, log)
+    flipped = se.PRCurveSketch(pos_label=0).update([1, 0], [0.9, 0.2])
+    assert state(call, log, "--classes", classes, "--pos-label", "0") == flipped
+
+
+def test_binary_of_two_listed_numbers_reads_words_of_truth(call, write):
+    log = write("a.csv", [{"y_true": t, "y_score": s} for t, s in (("True", 0.9), ("False", 0.2))])
+    assert state(call, log, "--classes", "0,1") == state(call, log)
+
+
+@pytest.mark.parametrize(
+    ("label", "classes", "fault"), [("c", "a,b", "one of a, b"), (7, "1,2", "one of 1, 2")]
+)
+def test_binary_refuses_a_label_that_is_not_listed(label, classes, fault, call, write):
+    first = classes.split(",")[0]
+    rows = [{"y_true": one, "y_score": 0.5} for one in (first, label)]
+    done = call("eval", write("a.csv", rows), *BINARY, "--classes", classes)
+    assert done.code == 3
+    assert (
+        done.err == f"streameval: error: a.csv, line 3: `y_true` must be {fault}, got {label!r}.\n"
+    )
+
+
+def test_binary_refuses_a_positive_label_that_is_not_listed(call, write):
+    options = ("--score", "q", "--classes", "a,b", "--pos-label", "c")
+    done = call("eval", write("a.csv", NAMED), *BINARY, *options)
+    message = "--pos-label must be one of the two classes ('a', 'b'), got 'c'."
+    assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
+
+
 def test_binary_reads_a_column_for_each_named_class(call, write):
-    rows = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
-    options = ["--score", "p,q", "--classes", "a,b"]
-    expected = se.PRCurveSketch(classes=["a", "b"]).update(["b", "a"], [[0.2, 0.7], [0.5, 0.4]])
+    rows = [row | {"r": 0.1} for row in NAMED]
+    options = ["--score", "p,q,r", "--classes", "a,b,c"]
+    expected = se.PRCurveSketch(classes=["a", "b", "c"])
+    expected.update(["b", "a"], [[0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
     assert state(call, write("a.csv", rows), *options) == expected
 
 
@@ -338,7 +405,7 @@ def test_binary_states_merge_and_show(call, evaluate):
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
         (["--multilabel"], "--classes must be given with --multilabel."),
         (
-            ["--score", "y_score,id", "--classes", "2", "--pos-label", "1"],
+            ["--score", "y_score,id,id", "--classes", "3", "--pos-label", "1"],
             "--pos-label names the positive one of two labels; with --classes every class is",
         ),
         (

@@ -262,7 +262,7 @@ def test_folder_may_be_there_already(call, write, folder):
             2,
             "--by names values of every column or of none; --where COLUMN=A,B,C picks rows.",
         ),
-        (["--by", "country", "-o", ""], 2, "argument -o: must be a path, got ''"),
+        (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
         (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
         (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
@@ -393,7 +393,7 @@ def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
     for size in (10_000, 20_000):
         rows = (f"{n % 7},{n % 5},u{n}\n" for n in range(size))
         (folder / "a.csv").write_text("y_true,y_pred,user\n" + "".join(rows))
-        peak, out = peak_of("eval", "a.csv", "--by", "user", "--quiet")
+        peak, out = peak_of("eval", "a.csv", "--by", "user")
         assert out.startswith(f"{size:,} rows of 1 file\n")
         peaks.append(peak)
     assert peaks[1] - peaks[0] < 50_000
@@ -476,6 +476,32 @@ def test_state_never_takes_the_place_of_another_file(command, call, write, folde
     assert (folder / "notes.txt").read_text() == "mine"
     assert call(command, *inputs, "-o", "empty").code == 0
     assert call(command, *inputs, "-o", "empty").code == 0
+
+
+def test_slices_print_markdown_for_pull_requests(call, write):
+    rows = [{"y_true": n % 2, "y_pred": 1, "country": "DE" if n % 3 else "F|R"} for n in range(9)]
+    options = ("--by", "country", "--metrics", "accuracy", "--level", 0, "--markdown")
+    assert call("eval", write("a.csv", rows), *options).out == (
+        "9 rows of 1 file\n"
+        "\n"
+        "| country | n | accuracy |\n"
+        "| :-- | --: | --: |\n"
+        "| (all) | 9 | 0.4444 |\n"
+        "| DE | 6 | 0.5000 |\n"
+        "| F\\|R | 3 | 0.3333 |\n"
+    )
+
+
+def test_name_of_a_class_is_cut_on_a_terminal_alone(call, write, on_a_terminal):
+    name = "a_class_whose_name_is_as_long_as_those_of_taxonomies_often_are"
+    log = write("a.csv", [{"y_true": name, "y_pred": name}, {"y_true": "b", "y_pred": name}])
+    assert f"{name}  " in call("eval", log).out
+    on_a_terminal(60)
+    out = call("eval", log).out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "\u2026" in out
+    on_a_terminal(120)
+    assert f"{name}  " in call("eval", log).out
 
 
 PAIRS = [

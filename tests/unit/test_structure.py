@@ -197,6 +197,14 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
+def test_accumulators_load_nothing_that_renders_before_they_compute() -> None:
+    names = [name for name in dir(se) if is_accumulator(name)]
+    loaded = own(loaded_by(f"import streameval as se; [getattr(se, name) for name in {names}]"))
+    rendering = ("streameval.render", "streameval.results")
+    assert "PRCurveSketch" in names
+    assert [name for name in loaded if name.startswith(rendering)] == []
+
+
 def is_accumulator(name: str) -> bool:
     public = getattr(se, name)
     return inspect.isclass(public) and issubclass(public, Accumulator) and public is not Accumulator

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
@@ -16,6 +18,7 @@ from streameval.cli.tasks.columns import (
     has_column,
     label_kind,
     lay_out,
+    n_classes,
     note_of_classes,
     presence_kind,
     read_label,
@@ -52,12 +55,15 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     if options.classes in (None, "auto") and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
     classes = score_classes(options, layout)
+    if classes is not None and n_classes(classes) == 2 and not layout.multilabel:
+        return _plan_of_listed(options, layout, classes)
     names = layout.prediction
     of_one = classes is None
     truth = _truth_kind(options, layout) if of_one else label_kind(layout, layout.label, classes)
     score = Numbers() if of_one else vector_kind(layout, names, classes, integers=False)
     note = note_of_classes(options, classes, names)
-    return _plan(options, layout, truth, Column("y_score", names, score), note, classes=classes)
+    column, pos_label = Column("y_score", names, score), _pos_label(options, layout)
+    return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=classes)
 
 
 def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
@@ -149,7 +155,29 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     index = labels.index(positive)
     score = Column("y_score", names, vector_kind(layout, names, classes, integers=False), index)
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
-    return _plan(options, layout, truth, score, (note,))
+    return _plan(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
+
+
+def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
+    """Take two listed classes, of which the second one is positive unless another is named."""
+    names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
+    integers = isinstance(labels[0], int)
+    named = read_label(options.pos_label, "--pos-label", integers=integers)
+    positive = labels[1] if named is None else named
+    if positive not in labels:
+        raise UsageError(
+            f"--pos-label must be one of the two classes {labels!r}, got {positive!r}."
+        )
+    if layout.width(names) is None:
+        score = Column("y_score", names, Numbers())
+    else:
+        kind = vector_kind(layout, names, classes, integers=False)
+        score = Column("y_score", names, kind, labels.index(positive))
+    truth = label_kind(layout, layout.label, classes)
+    if isinstance(truth, Labels):
+        truth = attrs.evolve(truth, among=labels)
+    is_usual = labels == (0, 1) and positive == 1  # as without --classes: the states merge
+    return _plan(options, layout, truth, score, (), pos_label=None if is_usual else positive)
 
 
 def _plan(
@@ -158,19 +186,22 @@ def _plan(
     truth: Kind,
     score: Column,
     notes: tuple[str, ...],
+    *,
+    pos_label: Any,
     classes: Any = None,
 ) -> Plan:
     """Put the columns together with what the sketch is made of."""
-    integers = not isinstance(layout.row[layout.label[0]], str)
-    of_classes = given(
-        classes=classes,
-        multilabel=options.multilabel,
-        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
-    )
+    of_classes = given(classes=classes, multilabel=options.multilabel, pos_label=pos_label)
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     return Plan(make, columns, options.max_bad, notes)
+
+
+def _pos_label(options: Options, layout: Layout) -> Any:
+    """Read the positive label as the labels of the file are read."""
+    integers = not isinstance(layout.row[layout.label[0]], str)
+    return read_label(options.pos_label, "--pos-label", integers=integers)
 
 
 def _truth_kind(options: Options, layout: Layout) -> Kind:
