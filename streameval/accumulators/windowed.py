@@ -722,10 +722,11 @@ class _TwoStacks:
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""
         front = self._front[-1] if self._front else None
-        found: Any = _joined(front, self._back)
+        found = _joined(front, self._back)
         if found is None:
             return self._inner.empty()
-        return found.copy() if found is front or found is self._back else found
+        is_held = front is None or self._back is None
+        return found.copy() if is_held else found
 
 
 def _joined(a: Any, b: Any) -> Any:
