@@ -61,6 +61,11 @@ OPTIONS = [
     make("none", "`members` must be from 1 to 4096 accumulators, got 0.", {}),
     make("many", "got 4097.", {str(number): CM for number in range(MAX_MEMBERS + 1)}),
     make("class", "`members` must be accumulators, got ABCMeta for 'a'.", {"a": type(CM)}),
+    make(
+        "slices",
+        "`members` cannot be a Sliced, got one for 'a'. Make a Sliced of the collection.",
+        {"a": se.Sliced(CM, "city")},
+    ),
     make("number-name", "`members` must have names that are texts, got 0.", {0: CM}),
     make("empty-name", "`members` must have names that are texts, got ''.", {"": CM}),
     make("slash", "`members` must have names without '/', which", {"a/b": CM}),
