@@ -234,10 +234,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         The format is versioned, checksummed and free of code; see `streameval.states.codec`.
         """
+        return codec.encode(self.type_id, self.type_name, *self._fields_written())
+
+    def _fields_written(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Give what bytes hold: the options, and the fields of the state, by name."""
         state = self._state
         self._definition.check_state(state)
-        config = fields_of(self._config)
-        return codec.encode(self.type_id, self.type_name, config, fields_of(state))
+        return fields_of(self._config), fields_of(state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:

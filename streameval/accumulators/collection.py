@@ -168,12 +168,6 @@ class Collection(
             return False
         return name in self._config.place_of or self._config.within(name) is not None
 
-    def to_bytes(self) -> bytes:
-        """Write names, columns and members; equal collections give equal bytes."""
-        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
-        fields = {"members": codec.Nested(tuple(encoded))}
-        return codec.encode(self.type_id, self.type_name, _described(self._config), fields)
-
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
         held = self._held
@@ -192,6 +186,10 @@ class Collection(
     @_state.setter
     def _state(self, state: Members) -> None:
         self._held = state
+
+    def _fields_written(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
+        return _described(self._config), {"members": codec.Nested(tuple(encoded))}
 
     def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""

@@ -175,9 +175,11 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 
 def test_every_type_id_is_that_of_its_class() -> None:
-    classes = {**SINGLE_KINDS, se.Collection.type_id: se.Collection}
+    composed = {se.Collection.type_id: se.Collection, se.Parts.type_id: se.Parts}
+    classes = {**SINGLE_KINDS, **composed}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
-    assert {number: kind.__name__ for kind, number in KINDS.items()} == OWN_TYPES
+    numbers = {**KINDS, se.Parts: 11}
+    assert {number: kind.__name__ for kind, number in numbers.items()} == OWN_TYPES
 
 
 @pytest.mark.slow
