@@ -393,7 +393,9 @@ def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -
 
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Merge state files into one; the order does not matter."
+    parser.description = (
+        "Merge state files into one; the order does not matter. Of files of parts it is the union."
+    )
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_output(parser, "OUT", "where the sum goes")
 

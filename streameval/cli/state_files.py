@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
+from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError
 from streameval.io import STANDARD_INPUT
@@ -17,15 +18,17 @@ from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from streameval.runs.slices import Slices
 
 __all__ = [
+    "check_distinct",
     "check_folder",
     "check_output",
     "check_state_output",
     "computed",
+    "load_held",
     "load_state",
     "save_picture",
     "save_slices",
@@ -146,8 +149,30 @@ def save_picture(data: bytes, path: str) -> None:
         raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
 
 
+def check_distinct(paths: Sequence[str]) -> None:
+    """Raise UsageError if one file is given twice, perhaps through a link."""
+    first: dict[str, str] = {}
+    for path in paths:
+        file = os.path.realpath(path)
+        if file in first:
+            other = "" if first[file] == path else f", as {first[file]}"
+            raise UsageError(f"{path} is given twice{other}.")
+        first[file] = path
+
+
 def load_state(path: str) -> Any:
-    """Load a state, or say in one line why that failed."""
+    """Load an accumulator, of parts their total, or say in one line why that failed."""
+    held = load_held(path)
+    if not isinstance(held, Parts):
+        return held
+    try:
+        return held.total()
+    except InvalidInputError as error:
+        raise BadDataError(f"{path}: {error}") from None
+
+
+def load_held(path: str) -> Any:
+    """Load an accumulator or parts, or say in one line why that failed."""
     try:
         return load(path)
     except OSError as error:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.parts import Parts
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.state_files import computed, load_state
 from streameval.render.text import plural, printable
@@ -27,7 +28,9 @@ def show(path: str, reporting: Reporting) -> Outcome:
 
 
 def size_text(accumulator: Any) -> str:
-    """Say how much an accumulator has counted, or how many members it has."""
+    """Say how much an accumulator has counted, or how many members or parts there are."""
+    if isinstance(accumulator, Parts):
+        return plural(len(accumulator), "part")
     if isinstance(accumulator, Collection):
         return plural(len(accumulator), "member")
     return f"n = {accumulator.n:,}"
