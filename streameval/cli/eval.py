@@ -23,7 +23,7 @@ from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
-from streameval.runs.slices import counting_plan, sliced
+from streameval.runs.slices import SizeLimit, counting_plan, sliced
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
@@ -41,6 +41,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _TOP = 20
+_MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
@@ -70,12 +71,16 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
-    counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
+    counting = plan if options.by is None else _sliced(plan, options.by, rows)
     with Spool() as spool:
-        tally = _tallied(blocks, counting, options, spool)
+        try:
+            tally = _tallied(blocks, counting, options, spool, _limit(options.by))
+        except _TooManyStates:
+            counting = _of_most_frequent(plan, options, source)
+            tally = _tallied(source.blocks(), counting, options)
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
-        total, slices = _separated(tally.total(), options.by)
+        total, slices = _separated(tally.total(), options)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):
@@ -153,11 +158,25 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
         result.check(metric)
 
 
-def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:
-    """Plan to count each value of a column for itself: those named, or the most frequent."""
+class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
+    """The states of all values of a column do not fit into the memory that they may take."""
+
+
+def _sliced(plan: Plan, by: By, rows: Sequence[Row]) -> Plan:
+    """Plan to count each value of a column for itself: those named, or all."""
     check_columns([by.column], rows[0])
-    if by.values is not None:
-        return sliced(plan, by.column, tuple(Texts().from_text(by.values)))
+    values = None if by.values is None else tuple(Texts().from_text(by.values))
+    return sliced(plan, by.column, values)
+
+
+def _limit(by: By | None) -> SizeLimit | None:
+    """Limit the states of values that nobody has named."""
+    return SizeLimit(_MAX_BYTES) if by is not None and by.values is None else None
+
+
+def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
+    """Find the most frequent values in a pass of their own, and plan to count them."""
+    by: Any = options.by
     _check_can_be_read_twice(options.files)
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
@@ -171,8 +190,8 @@ def _check_can_be_read_twice(files: Iterable[str]) -> None:
     for file in files:
         if is_read_once(file):
             raise UsageError(
-                f"{name_of(file)} can be read only once, but --by has to find the most frequent "
-                "values first; name them, as in --by COLUMN=A,B,C."
+                f"{name_of(file)} can be read only once, and the states of all values take more "
+                f"than {_MAX_BYTES // 10**6:,} MB; name those to count, as in --by COLUMN=A,B,C."
             )
 
 
@@ -183,10 +202,13 @@ def _unsure(column: str) -> str:
     )
 
 
-def _separated(held: Any, by: By | None) -> tuple[Any, Slices | None]:
-    """Give the accumulator of all rows, and those of the slices."""
+def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
+    """Give the accumulator of all rows, and those of the slices to show."""
+    by = options.by
     if by is None:
         return held, None
+    if held.is_open:
+        held.keep_most_frequent(options.top or _TOP)
     return held.total(), held.slices()
 
 
@@ -201,12 +223,18 @@ def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
 
 
 def _tallied(
-    blocks: Iterator[Block], plan: Plan, options: Options, spool: Spool | None = None
+    blocks: Iterator[Block],
+    plan: Plan,
+    options: Options,
+    spool: Spool | None = None,
+    limit: SizeLimit | None = None,
 ) -> Tally:
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
             tally.add(counted)
+            if limit is not None and limit.is_passed_by(tally):
+                raise _TooManyStates
             if spool is not None:
                 spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)

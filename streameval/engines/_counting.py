@@ -21,7 +21,7 @@ from streameval.io.errors import shown
 from streameval.io.parquet import items_of
 from streameval.runs.columns import columns_of
 from streameval.runs.counting import Plan, count
-from streameval.runs.slices import Sliced, sliced
+from streameval.runs.slices import MAX_SLICES, Sliced, sliced
 from streameval.runs.sources import files_of, look_ahead
 from streameval.runs.totals import Tally, merge_tree
 
@@ -162,14 +162,16 @@ class Counting:
         columns = columns_of(_members(self.make()), found, rows)
         plan = Plan(self.make, columns, update=partial(_update, options=self.options))
         if self.by is not None:
-            plan = sliced(plan, self.by, kind=Values())
+            plan = sliced(plan, self.by, kind=Values(), max_values=MAX_SLICES)
         tally = Tally(plan)
         for block in blocks:
             tally.add(count(block, plan))
         return tally.total()
 
     def _empty(self) -> Any:
-        return self.make() if self.by is None else Sliced(self.make, self.by)
+        if self.by is None:
+            return self.make()
+        return Sliced(self.make, self.by, max_values=MAX_SLICES)
 
     def _states(self, held: Any) -> States:
         parts = {None: held} if self.by is None else held.slices().by_value

@@ -250,7 +250,7 @@ def test_batch_that_is_refused_is_explained(batch, by, message):
 
 
 def test_column_of_too_many_values_is_refused(monkeypatch):
-    monkeypatch.setattr("streameval.runs.slices.MOST_SLICES", 2)
+    monkeypatch.setattr("streameval.engines._counting.MAX_SLICES", 2)
     with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
         Counting.of(se.PRCurveSketch, by="country").count(TABLE)
 
