@@ -39,6 +39,8 @@ if TYPE_CHECKING:
     from streameval.accumulators.parts import Parts
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
+    from streameval.accumulators.sliced import Sliced
+    from streameval.accumulators.windowed import Windowed
     from streameval.metrics.bounded import Bounded
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
@@ -49,6 +51,7 @@ if TYPE_CHECKING:
     from streameval.results.grouped import GroupedCurves
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
+    from streameval.results.sliced import SlicedResult
 
     __version__: str
 
@@ -78,9 +81,12 @@ __all__ = [
     "RankingAccumulator",
     "Regression",
     "RegressionAccumulator",
+    "Sliced",
+    "SlicedResult",
     "StreamevalError",
     "UnknownTypeError",
     "UnsupportedVersionError",
+    "Windowed",
     "compare",
     "from_bytes",
     "load",
@@ -155,6 +161,12 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.grouped as home
             case "Ranking":
                 import streameval.results.ranking as home
-            case _:  # Regression, the last of them
+            case "Regression":
                 import streameval.results.regression as home
+            case "Sliced":
+                import streameval.accumulators.sliced as home
+            case "SlicedResult":
+                import streameval.results.sliced as home
+            case _:  # Windowed, the last of them
+                import streameval.accumulators.windowed as home
         return home

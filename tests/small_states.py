@@ -5,7 +5,9 @@ The reader and writer follow the published layout and share no code with the lib
 
 from __future__ import annotations
 
+import itertools
 import json
+import math
 import struct
 import zlib
 from collections.abc import Callable
@@ -37,6 +39,7 @@ class Parsed:
 
     @property
     def numbers(self) -> list[int]:
+        """The words of a payload of version 1."""
         return list(struct.unpack(f"<{len(self.payload) // 8}q", self.payload))
 
 
@@ -51,11 +54,11 @@ def seal(
     payload: bytes | list[int],
     *,
     kind: int = 1,
-    version: int = 1,
+    version: int = 2,
     header_size: int | None = None,
     payload_size: int | None = None,
 ) -> bytes:
-    """Write bytes whose checksum is right, whatever they hold."""
+    """Write bytes of version 2 whose checksum is right, whatever they hold."""
     text = header if isinstance(header, bytes) else canonical(header)
     body = payload if isinstance(payload, bytes) else struct.pack(f"<{len(payload)}q", *payload)
     sizes = (
@@ -64,6 +67,121 @@ def seal(
     )
     prefix = struct.pack("<8sHHIQ", MAGIC, version, kind, *sizes)
     return prefix + struct.pack("<I", zlib.crc32(prefix + text + body)) + text + body
+
+
+def parse_words(data: bytes) -> Parsed:
+    """Take bytes apart as if version 1 had written them: in words, which are easy to change."""
+    return parse(widened(data))
+
+
+def seal_words(header: Any, payload: bytes | list[int], *, kind: int = 1) -> bytes:
+    """Write bytes of version 1 whose checksum is right, whatever they hold."""
+    return seal(header, payload, kind=kind, version=1)
+
+
+def widened(data: bytes) -> bytes:
+    """Write bytes of version 2 as version 1 did."""
+    parsed = parse(data)
+    header, payload, rest = parsed.settings, b"", parsed.payload
+    for name in payload_fields(header["state"]):
+        described = header["state"][name]
+        if "shape" in described:
+            widths = described.pop("widths")
+            described["fraction"] = len(widths) == 2
+            for width in widths:
+                numbers, rest = _integers(rest, math.prod(described["shape"]), width, "u")
+                payload += _words(numbers)
+            continue
+        width, column = described.pop("width"), described["column"]
+        letter = "i" if column == "int64" else "u"
+        numbers, rest = _integers(rest, described["length"], width, letter)
+        if "above" in described:
+            lo = payload[-8 * len(numbers) :] if numbers else b""
+            below, _ = _integers(lo, len(numbers), 8, "u")
+            numbers = [a + b for a, b in zip(numbers, below, strict=True)]
+            del described["above"]
+        payload += _words(numbers)
+        if column in ("text", "bytes"):
+            size = sum(numbers)
+            pieces, rest = rest[:size], rest[size:]
+            if column == "bytes":
+                ends = list(itertools.accumulate(numbers, initial=0))
+                pieces = [widened(pieces[a:b]) for a, b in itertools.pairwise(ends)]
+                payload = payload[: -8 * len(numbers)] + _words([len(one) for one in pieces])
+                size, pieces = sum(map(len, pieces)), b"".join(pieces)
+            payload += pieces + bytes(-size % 8)
+    assert not rest
+    return seal(header, payload, kind=parsed.kind, version=1)
+
+
+def narrowed(data: bytes) -> bytes:
+    """Write bytes of version 1 as version 2 does, if they are whole."""
+    parsed = parse(data)
+    header, payload, rest = parsed.settings, b"", parsed.payload
+    last: list[int] = []
+    for name in payload_fields(header["state"]):
+        described = header["state"][name]
+        if "shape" in described:
+            size, described["widths"] = math.prod(described["shape"]), []
+            for _ in range(1 + described.pop("fraction")):
+                numbers, rest = _integers(rest, size, 8, "u")
+                width, narrow = _narrow(numbers, "u")
+                described["widths"].append(width)
+                payload += narrow
+            continue
+        column = described["column"]
+        letter = "i" if column == "int64" else "u"
+        numbers, rest = _integers(rest, described["length"], 8, letter)
+        own = numbers
+        if name == "hi":
+            described["above"] = "lo"
+            numbers = [(hi - lo) % 2**64 for hi, lo in zip(numbers, last, strict=True)]
+        pieces = b""
+        if column in ("text", "bytes"):
+            size = sum(numbers)
+            pieces, rest = rest[:size], rest[size + -size % 8 :]
+            if column == "bytes":
+                ends = list(itertools.accumulate(numbers, initial=0))
+                inner = [narrowed(pieces[a:b]) for a, b in itertools.pairwise(ends)]
+                numbers, pieces = [len(one) for one in inner], b"".join(inner)
+        least = 4 if column in ("text", "bytes") else 1
+        described["width"], narrow = _narrow(numbers, letter, least)
+        payload += narrow + pieces
+        last = own
+    assert not rest
+    return seal(header, payload, kind=parsed.kind)
+
+
+def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
+    """The fields of a state that stand in the payload, in order."""
+    held = {
+        name
+        for name, value in described.items()
+        if isinstance(value, dict) and not value.keys() & {"exact_sum", "float64"}
+    }
+    return next(fields for fields in (*FIELDS.values(), ("n", "outcomes")) if held == {*fields})
+
+
+def _integers(data: bytes, count: int, width: int, letter: str) -> tuple[list[int], bytes]:
+    code = dict(zip((1, 2, 4, 8), "bhiq", strict=True))[width]
+    code = code.upper() if letter == "u" else code
+    numbers = struct.unpack(f"<{count}{code}", data[: count * width])
+    return list(numbers), data[count * width :]
+
+
+def _words(numbers: list[int]) -> bytes:
+    return b"".join((number % 2**64).to_bytes(8, "little") for number in numbers)
+
+
+def _narrow(numbers: list[int], letter: str, least: int = 1) -> tuple[int, bytes]:
+    """Write numbers in as few bytes each as hold all of them."""
+    for width in (1, 2, 4, 8):
+        low, high = (0, 2 ** (8 * width)) if letter == "u" else (-(2 ** (8 * width - 1)),) * 2
+        high = high if letter == "u" else -low
+        if width >= least and all(low <= number < high for number in numbers):
+            break
+    signed = letter == "i"
+    return width, b"".join(one.to_bytes(width, "little", signed=signed) for one in numbers)
 
 
 def canonical(header: Any) -> bytes:

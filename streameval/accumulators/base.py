@@ -9,12 +9,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, fields_of
+from streameval.accumulators.definition import Definition, written_options
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
+from streameval.states.fields import fields_of, written_fields
 from streameval.states.state import State
 
 __all__ = ["Accumulator"]
@@ -59,6 +60,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     _definition: ClassVar[Definition]
     _arrays: ClassVar[tuple[str, ...]] = ()
     _optional_arrays: ClassVar[tuple[str, ...]] = ("sample_weight",)
+    _unit_array: ClassVar[str | None] = None
+    """The array of ids whose rows are one example: they belong together in an update."""
+    _depth: ClassVar[int] = 0
+    """How deep it nests: an accumulator stands within those alone that are deeper."""
     _config: ConfigT
     _held: Any
 
@@ -234,13 +239,18 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
         The format is versioned, checksummed and free of code; see `streameval.states.codec`.
         """
-        return codec.encode(self.type_id, self.type_name, *self._fields_written())
-
-    def _fields_written(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Give what bytes hold: the options, and the fields of the state, by name."""
         state = self._state
         self._definition.check_state(state)
-        return fields_of(self._config), fields_of(state)
+        config = written_options(self._config)
+        return codec.encode(self.type_id, self.type_name, config, written_fields(state))
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Give what was counted, however bytes write it: options and fields by name.
+
+        Digests are made of it, so that it must stay what it is. Accumulators within this one are
+        a field of their own, a tuple.
+        """
+        return written_options(self._config), fields_of(self._state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -290,7 +300,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         usual = self._usual_options()
         options = [
             f"{name}={value!r}"
-            for name, value in fields_of(self._config).items()
+            for name, value in self.options.items()
             if value is not None and (name not in usual or value != usual[name])
         ]
         return f"{type(self).__name__}({', '.join([*options, f'n={self.n}'])})"
@@ -370,7 +380,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
         config = cls._definition.read_config(parts.header["config"])
         state = cls._definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(fields_of(config), fields_of(state))
+        parts.check_header(written_options(config), fields_of(state))
         return config, state
 
     def _alike(self, other: Any) -> Any:

@@ -13,12 +13,17 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.kinds import single_class
 from streameval.accumulators.parts import Parts
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
 __all__ = ["from_bytes", "load", "read_accumulator", "replace_file", "save"]
 
 _PIECE = 2**20
+_OUTER: dict[int, type[Accumulator[Any, Any]]] = {
+    cls.type_id: cls for cls in (Collection, Sliced, Windowed)
+}
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> Any:
@@ -52,9 +57,8 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
 
 def read_accumulator(parts: codec.Parts) -> Any:
     """Read an accumulator of any class from checked bytes."""
-    if parts.type_id == Collection.type_id:
-        return Collection._decode(parts)
-    return single_class(parts)._decode(parts)
+    cls = _OUTER.get(parts.type_id) or single_class(parts)
+    return cls._decode(parts)
 
 
 def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str]) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self, final
 
 from streameval.accumulators.base import Accumulator
@@ -71,6 +71,7 @@ class Collection(
 
     __slots__ = ()
 
+    _depth = 1
     _held: Members
 
     def __init__(
@@ -168,6 +169,12 @@ class Collection(
             return False
         return name in self._config.place_of or self._config.within(name) is not None
 
+    def to_bytes(self) -> bytes:
+        """Write names, columns and members; equal collections give equal bytes."""
+        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
+        fields = {"members": codec.Nested(tuple(encoded))}
+        return codec.encode(self.type_id, self.type_name, _described(self._config), fields)
+
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
         held = self._held
@@ -187,9 +194,11 @@ class Collection(
     def _state(self, state: Members) -> None:
         self._held = state
 
-    def _fields_written(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        encoded = [accumulator.to_bytes() for accumulator in self._held.accumulators]
-        return _described(self._config), {"members": codec.Nested(tuple(encoded))}
+    def _sum_of(self, alike: Sequence[Any]) -> Members:
+        return Members.sum_of([one._held for one in alike])
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return _described(self._config), {"members": self._held.accumulators}
 
     def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
@@ -212,11 +221,13 @@ class Collection(
         require(isinstance(names, tuple) and 1 <= len(names) <= MAX_MEMBERS, "names")
         require(all(isinstance(name, str) for name in names), "names that are no texts")
         nested = {"column": "bytes", "length": len(columns)}
-        require(state == {"members": nested}, "the fields are not those of a collection")
+        is_own = state.keys() == {"members"} and isinstance(state["members"], dict)
+        is_own = is_own and nested.items() <= state["members"].items()
+        require(is_own, "the fields are not those of a collection")
         require(set(places) == set(range(len(columns))) and len(places) == len(names), "places")
 
-        fields = codec.decode_fields(state, parts.payload)
-        accumulators = [_decode_member(item) for item in fields["members"].items]
+        fields = codec.decode_fields(state, parts.payload, parts.version)
+        accumulators = [_decode_member(item, parts.version) for item in fields["members"].items]
         distinct = [
             Member(type(accumulator), accumulator._config).renamed(_read_pairs(pairs))
             for accumulator, pairs in zip(accumulators, columns, strict=True)
@@ -250,8 +261,9 @@ def _described(config: CollectionConfig) -> dict[str, Any]:
     return {"columns": columns, "names": config.names, "places": config.places}
 
 
-def _decode_member(data: memoryview) -> Accumulator[Any, Any]:
+def _decode_member(data: bytes | memoryview, version: int) -> Accumulator[Any, Any]:
     parts = codec.split(data)
+    require(parts.version == version, "a member of another version")
     require(parts.type_id != Collection.type_id, "a collection in a collection")
     return single_class(parts)._decode(parts)
 

@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
-from typing import Any, get_origin
+from typing import Any
 
 import attrs
 
 from streameval.accumulators.registry import check_type
 from streameval.errors import InvalidInputError, StreamevalError, require
-from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
-from streameval.states.column import Column
-from streameval.states.state import State, check_numbers
+from streameval.states.fields import bases, check_values, field_types, fields_of
+from streameval.states.state import State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
 __all__ = [
     "Definition",
     "NoOptions",
-    "fields_of",
+    "written_options",
 ]
 
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
 _OWN_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
-_COLUMN_KINDS = ("int64", "uint64", "text")
 
 
 @attrs.frozen(kw_only=True)
@@ -68,6 +65,7 @@ class Definition:
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
+        made._check_defaults()
         if made.is_open:
             made._check_config()
             made._check_state()
@@ -105,7 +103,7 @@ class Definition:
         if not self.is_open:
             return
         expected: Any = self.state
-        types = _field_types(expected)
+        types = field_types(expected)
         if type(state) is not expected:
             got = type(state).__name__
             raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
@@ -115,32 +113,46 @@ class Definition:
                 raise TypeError(
                     f"`{name}` of a {type(state).__name__} must be {types[name]}, got {kind}."
                 )
-        _check_values(fields_of(state))
+        check_values(fields_of(state))
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
-        expected = {field.name for field in attrs.fields(self.config)}
-        require(described.keys() == expected, "the options are not those of this version")
-        return self.make_config({name: codec.from_json(item) for name, item in described.items()})
+        defaults = _omitted_defaults(self.config)
+        every = {field.name for field in attrs.fields(self.config)}
+        is_complete = every - defaults.keys() <= described.keys() <= every
+        require(is_complete, "the options are not those of this version")
+        written = {name: codec.from_json(item) for name, item in described.items()}
+        return self.make_config({**defaults, **written})
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
-        types = _field_types(state_type)
+        types = field_types(state_type)
         described = parts.header["state"]
         require(described.keys() == types.keys(), "the fields are not those of this version")
         ordered = {name: described[name] for name in types}
-        fields = codec.decode_fields(ordered, parts.payload)
+        fields = codec.decode_fields(ordered, parts.payload, parts.version, above=bases(state_type))
         for name, value in fields.items():
             require(type(value).__name__ == types[name], f"field {name}")
         if self.is_open:
-            _check_values(fields)
+            check_values(fields)
         state = state_type(**fields)
+        for name, value in fields.items():
+            kept = getattr(state, name)
+            require(kept is value or kept == value, f"{name} is not what its class makes of it")
         state.check(config)
         return state
 
     def _check_config(self) -> None:
         if not _is_frozen(self.config):
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
+
+    def _check_defaults(self) -> None:
+        """Check that what is omitted from bytes can be filled in by whoever reads them."""
+        for name, default in _omitted_defaults(self.config).items():
+            if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
+                raise TypeError(
+                    f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
+                )
 
     def _check_state(self) -> None:
         state: Any = self.state
@@ -149,16 +161,36 @@ class Definition:
                 "`state` must be a frozen attrs class under streameval.states.State, "
                 f"got {state!r}."
             )
-        for name, kind in _field_types(state).items():
+        for name, kind in field_types(state).items():
             if kind not in _FIELD_TYPES:
                 raise TypeError(
                     f"`state` must have fields of {', '.join(_FIELD_TYPES)}, got {kind} for {name}."
                 )
 
 
-def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give the fields of a configuration or a state by name."""
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
+    """Give the options that stand in bytes, by name: all but omitted defaults.
+
+    An option declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
+    only where it differs from its default, so that bytes from before it was added are those
+    that its default gives.
+    """
+    defaults = _omitted_defaults(type(config))
+    return {
+        name: value
+        for name, value in fields_of(config).items()
+        if name not in defaults or value != defaults[name]
+    }
+
+
+def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
+    if not attrs.has(config_type):
+        return {}
+    return {
+        field.name: field.default
+        for field in attrs.fields(config_type)
+        if field.metadata.get("omit_default")
+    }
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:
@@ -173,27 +205,3 @@ def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Si
 def _is_frozen(cls: Any) -> bool:
     """Tell whether a class is itself one of attrs, whose fields do not change."""
     return isinstance(cls, type) and "__attrs_attrs__" in vars(cls) and cls.__hash__ is not None
-
-
-@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
-def _field_types(state_type: type[Any]) -> dict[str, str]:
-    """Name the type of each field, however its annotation is written."""
-    return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
-
-
-def _type_name(annotation: Any) -> str:
-    if isinstance(annotation, str):
-        return annotation.partition("[")[0].rpartition(".")[2]
-    return getattr(get_origin(annotation) or annotation, "__name__", str(annotation))
-
-
-def _check_values(fields: dict[str, Any]) -> None:
-    """Raise `CorruptStateError` unless numbers and columns are what these types can hold."""
-    check_numbers(fields["n"], (), "n")
-    for name, value in fields.items():
-        if isinstance(value, FixedPoint):
-            check_numbers(value, value.shape, name)
-        elif isinstance(value, Column):
-            require(value.kind in _COLUMN_KINDS, f"{name} is a column of {value.kind}")
-        elif isinstance(value, float):
-            require(value == value, f"{name} is nan")  # noqa: PLR0124

@@ -10,7 +10,9 @@ from streameval.accumulators.grouped import GroupedAUC
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.accumulators.registry import open_class
 from streameval.accumulators.regression import RegressionAccumulator
+from streameval.errors import require
 from streameval.states.codec import Parts
+from streameval.states.type_ids import FIRST_OPEN_ID
 
 __all__ = ["SINGLE_KINDS", "single_class"]
 
@@ -28,5 +30,7 @@ SINGLE_KINDS: dict[int, type[Accumulator[Any, Any]]] = {
 
 
 def single_class(parts: Parts) -> type[Accumulator[Any, Any]]:
-    """Find the class of bytes that hold no collection."""
+    """Find the class of bytes that hold no other accumulators."""
+    is_single = parts.type_id in SINGLE_KINDS or parts.type_id >= FIRST_OPEN_ID
+    require(is_single, f"a {parts.type_name} where it cannot be")
     return SINGLE_KINDS.get(parts.type_id) or open_class(parts)

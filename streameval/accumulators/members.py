@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import attrs
 
 from streameval.accumulators.base import Accumulator
 from streameval.configs.collection import SEPARATOR, CollectionConfig, Member, canonical_name
+from streameval.configs.inner import OuterConfig
 from streameval.errors import InvalidInputError, StreamevalError
 from streameval.inputs.arrays import to_host
 from streameval.inputs.batches import Table, arguments
@@ -71,6 +72,13 @@ def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
             remedy="Reset it, or give a new one.",
         )
     config = accumulator._config
+    if isinstance(config, OuterConfig):
+        given = type(accumulator).__name__
+        raise InvalidInputError(
+            f"cannot be a {given}, got one for {name!r}",
+            argument="members",
+            remedy=f"Make a {given} of the collection.",
+        )
     if not isinstance(config, CollectionConfig):
         return {name: Member(type(accumulator), config)}
     paths = (SEPARATOR.join((name, inner)) for inner in config.names)
@@ -141,6 +149,18 @@ class Members:
             with _Naming(name):
                 total.append(mine + theirs)
         return type(self)(self.names, tuple(total))
+
+    @classmethod
+    def sum_of(cls, members: Sequence[Self]) -> Self:
+        """Merge the members of many collections, one at least, each with its like at once."""
+        total = []
+        for name, *alike in zip(
+            members[0].names, *(one.accumulators for one in members), strict=True
+        ):
+            first = alike[0]
+            with _Naming(name):
+                total.append(first._make(first._config, first._sum_of(alike)))
+        return cls(members[0].names, tuple(total))
 
     def detached(self) -> Self:
         """Copy the members, so that later updates reach one of the two only."""

@@ -352,10 +352,8 @@ Count it again under one id, or give each an id of its own.
     def _decode(cls, parts: codec.Parts) -> Self:
         if parts.type_id != cls.type_id:
             raise IncompatibleStateError(f"these bytes hold a {parts.type_name}, not Parts.")
-        described = parts.header["state"]
         order = ("ids", "sizes", "digests", "states")
-        require(described.keys() == set(order), "the fields are not those of parts")
-        fields = codec.decode_fields({name: described[name] for name in order}, parts.payload)
+        fields = codec.decode_named(order, parts)
         expected = {"ids": "text", "sizes": "int64", "digests": "uint64"}
         require(
             all(_holds(fields[name], kind) for name, kind in expected.items())
@@ -363,10 +361,12 @@ Count it again under one id, or give each an id of its own.
             "the fields are not those of parts",
         )
         parts.check_header({}, fields)
-        return cls._of_fields(*(fields[name] for name in order))
+        return cls._of_fields(*(fields[name] for name in order), version=parts.version)
 
     @classmethod
-    def _of_fields(cls, ids: Column, sizes: Column, digests: Column, states: codec.Nested) -> Self:
+    def _of_fields(
+        cls, ids: Column, sizes: Column, digests: Column, states: codec.Nested, *, version: int
+    ) -> Self:
         """Check fields of the right types, and make what they hold."""
         counts = sizes.values.tolist()
         within = all(0 < count <= len(ids) for count in counts)
@@ -387,6 +387,7 @@ Count it again under one id, or give each an id of its own.
             last = orders[0]
             inner = codec.split(data)
             require(inner.type_id != cls.type_id, "parts in parts")
+            require(inner.version == version, "a state of another version")
             state = _read(inner)
             try:
                 made._check_alike(group[0], state)
@@ -436,33 +437,34 @@ def _digest(accumulator: Accumulator[Any, Any]) -> bytes:
 
     Folds keep these digests: they must stay what they are for ever.
     """
-    options, fields = accumulator._fields_written()
-    arrays = {name: value for name, value in fields.items() if _is_array(value)}
-    scalars = {name: value for name, value in fields.items() if name not in arrays}
+    options, fields = accumulator._summary()
+    pieces = {name: list(_pieces(value)) for name, value in fields.items()}
+    scalars = {name: value for name, value in fields.items() if not pieces[name]}
+    type_name = (accumulator.type_id, accumulator.type_name)
     made = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    made.update(codec.encode_header(accumulator.type_id, accumulator.type_name, options, scalars))
-    for name in sorted(arrays):
-        for piece in _pieces(arrays[name]):
+    made.update(codec.to_json((type_name, dict(options), scalars)).encode())
+    for name in sorted(fields):
+        for piece in pieces[name]:
             made.update(f"{name} {len(piece)} ".encode())
             made.update(piece)
     return made.digest()
 
 
-def _is_array(value: Any) -> bool:
-    return isinstance(value, (FixedPoint, Column, codec.Nested))
+def _pieces(value: Any) -> Iterator[bytes]:
+    """Give an array as bytes, its shape or type first, then its items at full width.
 
-
-def _pieces(value: FixedPoint | Column | codec.Nested) -> Iterator[bytes]:
-    """Give an array as bytes: its shape or type first, then its items at full width."""
+    Accumulators are their digests; of what is no array there is nothing.
+    """
     if isinstance(value, FixedPoint):
         yield repr(value.shape).encode()
         yield value.whole.astype("<i8").tobytes()
         if value.fraction is not None:
             yield value.fraction.astype("<i8").tobytes()
-    elif isinstance(value, codec.Nested):
-        yield from (_digest(_read(codec.split(item))) for item in value.items)
-    elif value.kind == "text":
-        yield from (text.encode() for text in value.values)
-    else:
+    elif isinstance(value, Column):
         yield value.kind.encode()
-        yield value.values.astype("<u8").tobytes()
+        if value.kind == "text":
+            yield from (text.encode() for text in value.values)
+        else:
+            yield value.values.astype("<u8").tobytes()
+    elif isinstance(value, tuple) and value and isinstance(value[0], Accumulator):
+        yield from map(_digest, value)

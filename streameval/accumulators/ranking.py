@@ -115,6 +115,7 @@ class RankingAccumulator(
 
     _arrays = ("relevance", "score")
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
+    _unit_array = "query"
 
     # complete queries of small batches are pending: ranking takes a millisecond of calls whatever
     # their number; the state is in parts

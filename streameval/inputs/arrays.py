@@ -30,6 +30,7 @@ __all__ = [
     "check_matrix",
     "check_vector",
     "first_index",
+    "is_missing",
     "read_weights",
     "shape_text",
     "to_host",
@@ -313,7 +314,7 @@ def _settle_objects(
     items: list[Any] = array.ravel().tolist()
     if set(map(type, items)) <= {str}:
         return array
-    missing = np.fromiter(map(_is_missing, items), dtype=bool, count=len(items))
+    missing = np.fromiter(map(is_missing, items), dtype=bool, count=len(items))
     if allow_missing:
         items = [math.nan if gap else item for item, gap in zip(items, missing, strict=True)]
     else:
@@ -357,7 +358,8 @@ def _item_kind(item: Any) -> str:
     return "other"
 
 
-def _is_missing(item: Any) -> bool:
+def is_missing(item: Any) -> bool:
+    """Tell whether an item is None, NaN, NA or NaT."""
     if item is None or type(item).__name__ in ("NAType", "NaTType"):
         return True
     if isinstance(item, Decimal):

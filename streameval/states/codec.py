@@ -1,4 +1,4 @@
-"""The byte format, version 1: a prefix of 28 bytes, a JSON header, integers.
+"""The byte format, version 2: a prefix of 28 bytes, a JSON header, integers.
 
 ====== ======= =============================================
 offset size    meaning
@@ -10,21 +10,21 @@ offset size    meaning
 16     8       u64 payload length
 24     4       u32 CRC-32 of everything else
 28     header  canonical JSON: sorted keys, ASCII, no spaces
-...    payload integers of 8 bytes, and text, field after field
+...    payload integers of 1, 2, 4 or 8 bytes, and text
 ====== ======= =============================================
 
-All integers are little-endian. The prefix is the same for ever. The checksum finds accidents,
-not forgery; what it lets through is still checked as a state by the reader.
+All integers are little-endian. Those of an array are as narrow as the widest of them needs. The
+prefix is the same for ever, and version 1, where all have 8 bytes, is read for ever. The checksum
+finds accidents, not forgery; what it lets through is still checked as a state by the reader.
 """
 
 from __future__ import annotations
 
 import base64
-import itertools
 import json
 import struct
 import zlib
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -40,33 +40,42 @@ from streameval.errors import (
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
+from streameval.states.narrow import WIDTHS, is_narrow, narrowed
 from streameval.states.type_ids import FIRST_OPEN_ID, OWN_TYPES, is_type_name
 
 __all__ = [
     "MAGIC",
     "PREFIX",
     "VERSION",
+    "Above",
     "Nested",
     "Parts",
     "Prefix",
+    "decode_block",
     "decode_fields",
+    "decode_named",
     "encode",
+    "encode_block",
     "encode_header",
     "from_json",
     "from_state_dict",
     "read_prefix",
     "split",
+    "to_json",
     "to_state_dict",
 ]
 
 MAGIC = b"\x89SEVL\r\n\x1a"
-VERSION = 1
+VERSION = 2
 PREFIX = struct.Struct("<8sHHIQI")
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
 MAX_SIZE = 2**40
 _WORD = 8
+_TEXT_WIDTHS = 4, 8  # of lengths: a string in memory is many times as large as a short text here
+_PIECES = 2**12
+_NO_BASES: Mapping[str, str] = {}
 _IN_THE_HEADER = {"exact_sum", "float64"}
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
@@ -75,6 +84,7 @@ _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 class Prefix:
     """The first 28 bytes; magic, version and lengths are checked, type id and checksum are not."""
 
+    version: int
     type_id: int
     header_size: int
     payload_size: int
@@ -90,6 +100,7 @@ class Prefix:
 class Parts:
     """The checked parts of encoded bytes; the type is one of ours, or has a name in the header."""
 
+    version: int
     type_id: int
     header_bytes: bytes
     header: dict[str, Any]
@@ -102,8 +113,15 @@ class Parts:
         return name
 
     def check_header(self, config: Mapping[str, Any], fields: Mapping[str, Any]) -> None:
-        """Check that the header is the one that would be written of what was read."""
-        expected = encode_header(self.type_id, self.type_name, config, fields)
+        """Check that the header is the one that would be written of what was read.
+
+        Descriptions of what stands in the payload were checked when that was read.
+        """
+        described = {
+            name: self.header["state"][name] if isinstance(value, _IN_THE_PAYLOAD) else value
+            for name, value in fields.items()
+        }
+        expected = encode_header(self.type_id, self.type_name, config, described)
         require(expected == self.header_bytes, "the header is not in canonical form")
 
 
@@ -112,6 +130,21 @@ class Nested:
     """Encoded states that are part of another."""
 
     items: tuple[bytes | memoryview, ...]
+
+
+@attrs.frozen
+class Above:
+    """A column of uint64 that is written as what it adds to an earlier one of its length.
+
+    Where they are equal, or nearly so, that takes a byte an item.
+    """
+
+    column: Column
+    base: str
+    start: Column
+
+
+_IN_THE_PAYLOAD = FixedPoint, Column, Above, Nested
 
 
 def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[str, Any]) -> bytes:
@@ -127,8 +160,10 @@ def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[s
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
         and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
-    header = encode_header(type_id, name, config, fields)
-    payload = [part for value in fields.values() for part in _payload(value)]
+    laid_out = {name: _lay_out(value) for name, value in fields.items()}
+    described = {name: description for name, (description, _) in laid_out.items()}
+    header = encode_header(type_id, name, config, described)
+    payload = [part for _, parts in laid_out.values() for part in parts]
     size = sum(memoryview(part).nbytes for part in payload)
     prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
     checksum = zlib.crc32(header, zlib.crc32(prefix))
@@ -138,15 +173,13 @@ def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[s
 
 
 def encode_header(
-    type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[str, Any]
+    type_id: int, name: str, config: Mapping[str, Any], described: Mapping[str, Any]
 ) -> bytes:
-    """Write the header: equal configurations and shapes give equal bytes."""
-    described = {name: _describe(value) for name, value in fields.items()}
-    settings = {name: _to_json(value) for name, value in config.items()}
-    header: dict[str, Any] = {"config": settings, "state": described}
+    """Write the header: equal configurations and descriptions give equal bytes."""
+    header: dict[str, Any] = {"config": config, "state": described}
     if type_id >= FIRST_OPEN_ID:
         header["type"] = name
-    return _CANONICAL_JSON.encode(header).encode("ascii")
+    return to_json(header).encode("ascii")
 
 
 def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
@@ -170,12 +203,12 @@ def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefi
     require(len(head) >= PREFIX.size, f"prefix (expected {PREFIX.size} bytes, got {len(head)})")
     magic, version, type_id, header_size, payload_size, checksum = PREFIX.unpack_from(head)
     require(magic == MAGIC, "these are not the bytes of an accumulator")
-    if version != VERSION:
+    if not 1 <= version <= VERSION:
         raise UnsupportedVersionError(
-            f"state has format version {version}, this release reads version {VERSION}."
+            f"state has format version {version}, this release reads versions 1 to {VERSION}."
         )
     require(header_size <= MAX_HEADER, f"header length {header_size}")
-    prefix = Prefix(type_id, header_size, payload_size, checksum)
+    prefix = Prefix(version, type_id, header_size, payload_size, checksum)
     require(size in (None, prefix.size), f"length (expected {prefix.size} bytes, got {size})")
     return prefix
 
@@ -199,24 +232,88 @@ def split(data: Any) -> Parts:
     require(type_id in OWN_TYPES or type_id >= FIRST_OPEN_ID, f"unknown type id {type_id}")
     start = PREFIX.size + prefix.header_size
     header_bytes = bytes(view[PREFIX.size : start])
-    return Parts(type_id, header_bytes, _parse(header_bytes, type_id), view[start:])
+    header = _parse(header_bytes, type_id)
+    return Parts(prefix.version, type_id, header_bytes, header, view[start:])
 
 
-def decode_fields(described: Mapping[str, Any], payload: memoryview) -> dict[str, Any]:
+def decode_fields(
+    described: Mapping[str, Any],
+    payload: memoryview,
+    version: int = VERSION,
+    *,
+    above: Mapping[str, str] = _NO_BASES,
+    widen: bool = True,
+) -> dict[str, Any]:
     """Read the fields of a state; declared sizes are compared before anything is allocated.
 
-    `described` must list the fields in the order in which they were written.
+    An array that is written wider than its numbers need is refused.
+
+    Parameters
+    ----------
+    described : mapping
+        What the header says of each field, in the order in which they were written.
+    payload : memoryview
+        Theirs, to its end.
+    version : int
+        Of the format.
+    above : mapping of names
+        The columns that were written as `Above`, and their bases. In version 1 none was.
+    widen : bool
+        Whether columns have 8 bytes an item in memory, rather than what they have here.
     """
     fields: dict[str, Any] = {}
+    source = _Source(payload, version, widen)
     for name, description in described.items():
+        source.name = name
         if isinstance(description, dict) and "column" in description:
-            fields[name], payload = _take_column(description, payload, name)
+            base = above.get(name) if version > 1 else None
+            fields[name] = source.take_column(description, base, fields.get(base))
         elif isinstance(description, dict) and not description.keys() & _IN_THE_HEADER:
-            fields[name], payload = _take_numbers(description, payload, name)
+            fields[name] = source.take_numbers(description)
         else:
             fields[name] = from_json(description)
-    require(not payload, f"payload has {len(payload)} bytes too many")
+    require(not source.payload, f"payload has {len(source.payload)} bytes too many")
     return fields
+
+
+def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
+    """Read the fields of a state that must have these names, in this order."""
+    described = parts.header["state"]
+    require(described.keys() == {*names}, "the fields are not those of this version")
+    ordered = {name: described[name] for name in names}
+    return decode_fields(ordered, parts.payload, parts.version)
+
+
+def encode_block(fields: Mapping[str, Any]) -> bytes:
+    """Write fields that stand within a state: the length of a header, it, and their payload."""
+    laid_out = {name: _lay_out(value) for name, value in fields.items()}
+    header = to_json({name: described for name, (described, _) in laid_out.items()}).encode("ascii")
+    payload = (part for _, parts in laid_out.values() for part in parts)
+    return b"".join((struct.pack("<Q", len(header)), header, *payload))
+
+
+def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, Any]:
+    """Read what `encode_block` wrote; integers stay as narrow as they are."""
+    view = memoryview(data)
+    require(len(view) >= _WORD, "a block is cut")
+    (size,) = struct.unpack_from("<Q", view)
+    require(size <= min(MAX_HEADER, len(view) - _WORD), "a block declares more than there is")
+    header = bytes(view[_WORD : _WORD + size])
+    described = _parse_json(header)
+    require(isinstance(described, dict) and described.keys() == {*names}, "the parts of a block")
+    ordered = {name: described[name] for name in names}
+    fields = decode_fields(ordered, view[_WORD + size :], widen=False)
+    again = {
+        name: described[name] if isinstance(value, _IN_THE_PAYLOAD) else value
+        for name, value in fields.items()
+    }
+    require(to_json(again).encode("ascii") == header, "a block is not in canonical form")
+    return fields
+
+
+def to_json(value: Any) -> str:
+    """Write configurations, descriptions and what stands in headers: one text for one value."""
+    return _CANONICAL_JSON.encode(_to_json(value))
 
 
 def from_json(value: Any) -> Any:
@@ -256,6 +353,8 @@ def _to_json(value: Any) -> Any:
         return {"float64": struct.pack(">d", value).hex()}
     if isinstance(value, ExactSum):
         return {"exact_sum": f"{value.units:x}"}
+    if isinstance(value, dict):
+        return {name: _to_json(item) for name, item in value.items()}
     return value
 
 
@@ -274,97 +373,154 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
     return ExactSum(int(digits, 16))
 
 
-def _describe(value: Any) -> Any:
+def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
+    """Describe a field for the header, and give what stands in the payload, in pieces."""
     if isinstance(value, FixedPoint):
-        return {"fraction": value.fraction is not None, "shape": list(value.shape)}
+        held = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
+        arrays = [narrowed(array.view(array.dtype.str.replace("i", "u"))) for array in held]
+        widths = [array.itemsize for array in arrays]
+        description: dict[str, Any] = {"shape": list(value.shape), "widths": widths}
+        return description, [_raw(array) for array in arrays]
+    if isinstance(value, Above):
+        difference = Column(value.column.values - value.start.values)
+        description, parts = _lay_out(difference)
+        return description | {"above": value.base}, parts
+    if isinstance(value, Column) and value.kind == "text":
+        return _lay_out_pieces("text", [text.encode("utf-8") for text in value.values])
     if isinstance(value, Column):
-        return {"column": value.kind, "length": len(value)}
+        array = narrowed(value.values)
+        kind = "uint64" if array.dtype.kind == "u" else "int64"
+        return {"column": kind, "length": len(array), "width": array.itemsize}, [_raw(array)]
     if isinstance(value, Nested):
-        return {"column": "bytes", "length": len(value.items)}
-    return _to_json(value)
+        return _lay_out_pieces("bytes", value.items)
+    return value, ()
 
 
-def _payload(value: Any) -> Iterable[bytes | memoryview]:
-    """Write what does not stand in the header, in pieces of whole words."""
-    if isinstance(value, FixedPoint):
-        yield _words(value.whole)
-        if value.fraction is not None:
-            yield _words(value.fraction)
-    elif isinstance(value, Column) and value.kind == "text":
-        yield from _pieces([text.encode("utf-8") for text in value.values])
-    elif isinstance(value, Column):
-        yield _words(value.values)
-    elif isinstance(value, Nested):
-        yield from _pieces(value.items)
+def _lay_out_pieces(
+    kind: str, pieces: Sequence[bytes | memoryview]
+) -> tuple[Any, Sequence[bytes | memoryview]]:
+    """Lay out pieces of any length: the length of each, then all of them."""
+    lengths = narrowed(np.array([len(piece) for piece in pieces], dtype=np.uint64), _TEXT_WIDTHS)
+    description = {"column": kind, "length": len(pieces), "width": lengths.itemsize}
+    return description, [_raw(lengths), *pieces]
 
 
-def _pieces(pieces: Sequence[bytes | memoryview]) -> Iterable[bytes | memoryview]:
-    """Write pieces of any length: the length of each, then all of them up to a whole word."""
-    lengths = np.array([len(piece) for piece in pieces], dtype=np.int64)
-    yield _words(lengths)
-    yield from pieces
-    yield bytes(int(-lengths.sum() % _WORD))
-
-
-def _words(array: npt.NDArray[Any]) -> memoryview:
-    """Look at an array as bytes; where these are in order, nothing is copied."""
+def _raw(array: npt.NDArray[Any]) -> memoryview:
+    """Look at an array as little-endian bytes; where these are in order, nothing is copied."""
     return np.ascontiguousarray(array, array.dtype.newbyteorder("<")).data
 
 
-def _take_column(
-    description: dict[str, Any], payload: memoryview, name: str
-) -> tuple[Column | Nested, memoryview]:
-    require(description.keys() == {"column", "length"}, name)
-    kind, length = description["column"], description["length"]
-    require(kind in ("int64", "uint64", "text", "bytes") and type(length) is int, name)
-    size = _WORD * length
-    require(0 <= size <= len(payload), f"{name} declares more than there is")
-    words = np.frombuffer(payload[:size], dtype="<u8" if kind == "uint64" else "<i8")
-    payload = payload[size:]
-    if kind in ("int64", "uint64"):
-        return Column(words.astype(kind)), payload
-    pieces, payload = _take_pieces(words, payload, name)
-    return Nested(tuple(pieces)) if kind == "bytes" else _texts(pieces, name), payload
+@attrs.define
+class _Source:
+    """What is left of a payload, and the field that is being read."""
+
+    payload: memoryview
+    version: int
+    widen: bool
+    name: str = ""
+
+    def take_column(
+        self, description: dict[str, Any], above: str | None, base: Any
+    ) -> Column | Nested:
+        """Read a column that is described; one above another is added to that."""
+        keys, width = {"column", "length"}, _WORD
+        if self.version > 1:
+            keys, width = keys | {"width"}, description.get("width", 0)
+        kind, length = description["column"], description.get("length")
+        is_text = kind in ("text", "bytes")
+        well_formed = (
+            description.keys() == (keys if above is None else keys | {"above"})
+            and description.get("above") == above
+            and (kind in ("int64", "uint64") or (is_text and above is None))
+            and type(length) is type(width) is int
+        )
+        require(well_formed, self.name)
+        if is_text:
+            return self._take_pieces(kind, length, width)
+        numbers = self._take(length, width, kind[0], WIDTHS)
+        numbers = numbers.astype(kind if self.widen else numbers.dtype.newbyteorder("="))
+        if above is not None:
+            fits = isinstance(base, Column) and base.kind == kind == "uint64"
+            require(fits and len(base) == length, self.name)
+            numbers += base.values
+        return Column(numbers)
+
+    def take_numbers(self, description: dict[str, Any]) -> FixedPoint:
+        """Read numbers that are described."""
+        keys, widths = {"shape", "widths"}, description.get("widths")
+        if self.version == 1:
+            fraction = description.get("fraction")
+            keys = {"shape", "fraction"}
+            widths = [_WORD] * (1 + fraction) if type(fraction) is bool else None
+        shape = description.get("shape")
+        well_formed = (
+            description.keys() == keys
+            and isinstance(shape, list)
+            and isinstance(widths, list)
+            and len(shape) <= MAX_DIMENSIONS
+            and 1 <= len(widths) <= 2
+            and all(type(size) is int for size in (*shape, *widths))
+        )
+        require(well_formed, self.name)
+        items = 1
+        for size in shape:
+            self._require_there(size)
+            items *= size
+        whole, *fraction = (
+            self._take(items, width, "u", WIDTHS).astype(np.int64).reshape(shape)
+            for width in widths
+        )
+        return FixedPoint(whole, *fraction)
+
+    def _take(
+        self, length: int, width: int, letter: str, widths: Sequence[int]
+    ) -> npt.NDArray[Any]:
+        """Look at integers without a copy; they must be as narrow as they can be."""
+        require(width in widths, self.name)
+        self._require_there(length * width)
+        size = length * width
+        array = np.frombuffer(self.payload[:size], dtype=f"<{letter}{width}")
+        self.payload = self.payload[size:]
+        if self.version > 1:
+            require(is_narrow(array, widths), f"{self.name} is wider than its numbers need")
+        return array
+
+    def _take_pieces(self, kind: str, length: int, width: int) -> Column | Nested:
+        lengths = self._take(length, width, "u" if self.version > 1 else "i", _TEXT_WIDTHS)
+        if length:
+            shortest = int(lengths.min())
+            self._require_there(shortest)
+            self._require_there(int(lengths.max()))
+            require(kind == "text" or shortest >= PREFIX.size, f"{self.name} holds no states")
+        # none is longer than the payload, so that a sum too large for int64 shows as negative
+        ends = np.cumsum(lengths, dtype=np.int64)
+        self._require_there(int(ends.min(initial=0)))
+        total = int(ends[-1]) if length else 0
+        size = total + (-total % _WORD if self.version == 1 else 0)
+        self._require_there(size)
+        text, padding = self.payload[:total], self.payload[total:size]
+        require(not any(padding), f"{self.name} is not padded with zeros")
+        self.payload = self.payload[size:]
+        pieces = _cut(text, ends)
+        return Nested(tuple(pieces)) if kind == "bytes" else self._texts(pieces, length)
+
+    def _texts(self, pieces: Iterator[memoryview], length: int) -> Column:
+        texts = (str(piece, "utf-8") for piece in pieces)
+        try:
+            return Column(np.fromiter(texts, dtype=object, count=length))
+        except UnicodeDecodeError:
+            raise CorruptStateError(f"state is corrupt: {self.name} is not text.") from None
+
+    def _require_there(self, size: int) -> None:
+        require(0 <= size <= len(self.payload), f"{self.name} declares more than there is")
 
 
-def _take_pieces(
-    lengths: npt.NDArray[np.int64], payload: memoryview, name: str
-) -> tuple[Iterable[memoryview], memoryview]:
-    within = (lengths >= 0) & (lengths <= len(payload))
-    require(within.all(), f"{name} declares more than there is")
-    ends = list(itertools.accumulate(lengths.tolist(), initial=0))
-    size = ends[-1] + -ends[-1] % _WORD
-    require(size <= len(payload), f"{name} declares more than there is")
-    require(not any(payload[ends[-1] : size]), f"{name} is not padded with zeros")
-    pieces = (payload[start:end] for start, end in itertools.pairwise(ends))
-    return pieces, payload[size:]
-
-
-def _texts(pieces: Iterable[memoryview], name: str) -> Column:
-    try:
-        texts = [str(piece, "utf-8") for piece in pieces]
-    except UnicodeDecodeError:
-        raise CorruptStateError(f"state is corrupt: {name} is not text.") from None
-    return Column(np.fromiter(texts, dtype=object, count=len(texts)))
-
-
-def _take_numbers(
-    description: dict[str, Any], payload: memoryview, name: str
-) -> tuple[FixedPoint, memoryview]:
-    require(description.keys() == {"fraction", "shape"}, name)
-    shape, has_fraction = description["shape"], description["fraction"]
-    require(isinstance(has_fraction, bool) and isinstance(shape, list), name)
-    require(len(shape) <= MAX_DIMENSIONS and all(type(size) is int for size in shape), name)
-    items = 1
-    for size in shape:
-        require(0 <= size <= len(payload), f"{name} declares more than there is")
-        items *= size
-    size = _WORD * items * (2 if has_fraction else 1)
-    require(size <= len(payload), f"{name} declares more than there is")
-    arrays = np.frombuffer(payload[:size], dtype="<i8").astype(np.int64)
-    whole = arrays[:items].reshape(shape)
-    fraction = arrays[items:].reshape(shape) if has_fraction else None
-    return FixedPoint(whole, fraction), payload[size:]
+def _cut(text: memoryview, ends: npt.NDArray[np.int64]) -> Iterator[memoryview]:
+    start = 0
+    for first in range(0, len(ends), _PIECES):  # Python integers take four times the memory
+        for end in ends[first : first + _PIECES].tolist():
+            yield text[start:end]
+            start = end
 
 
 def _view(data: Any) -> memoryview:
@@ -379,11 +535,15 @@ def _view(data: Any) -> memoryview:
     return view.cast("B")
 
 
-def _parse(header: bytes, type_id: int) -> dict[str, Any]:
+def _parse_json(header: bytes) -> Any:
     try:
-        parsed = json.loads(header.decode("ascii"))
+        return json.loads(header.decode("ascii"))
     except (ValueError, RecursionError):
         raise CorruptStateError("state is corrupt: the header is not JSON.") from None
+
+
+def _parse(header: bytes, type_id: int) -> dict[str, Any]:
+    parsed = _parse_json(header)
     parts = {"config", "state"} | ({"type"} if type_id >= FIRST_OPEN_ID else set())
     well_formed = (
         isinstance(parsed, dict)

@@ -85,7 +85,7 @@ class ScoreTables(State):
     levels: Column
     sizes: Column
     lo: Column
-    hi: Column
+    hi: Column = attrs.field(metadata={"above": "lo"})
     pos: FixedPoint
     neg: FixedPoint
 

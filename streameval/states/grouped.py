@@ -49,7 +49,7 @@ class GroupTables(State):
     groups: Column
     sizes: Column
     lo: Column
-    hi: Column
+    hi: Column = attrs.field(metadata={"above": "lo"})
     pos: FixedPoint
     neg: FixedPoint
 

@@ -14,6 +14,8 @@ OWN_TYPES = {
     5: "GroupedAUC",
     6: "RankingAccumulator",
     7: "Collection",
+    8: "Sliced",
+    9: "Windowed",
     11: "Parts",
 }
 """The class that each id of this library belongs to; an id is never given twice."""

@@ -182,6 +182,8 @@ def scribble(array: Any) -> None:
         np.logical_not(array, out=array)
     elif kind in "iuf":
         array[...] = np.where(array == 0, 1, 0)
+    elif kind in "mM":
+        array[...] = "NaT"
     else:
         array[...] = None if kind == "O" else "?"
 

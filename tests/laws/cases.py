@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 from hypothesis import strategies as st
-from laws import collection_cases, curve_cases, ranking_cases
+from laws import collection_cases, curve_cases, group_cases, ranking_cases
 
 import streameval as se
 from streameval.accumulators.base import Accumulator
@@ -293,7 +293,45 @@ def _large_collection() -> Case:
     return Case(se.Collection, *collection_cases.large_rows())
 
 
+@st.composite
+def _sliced(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = group_cases.sliced_rows(draw, random, size)
+    return Case(se.Sliced, options, rows | _weights(draw, size, random))
+
+
+@st.composite
+def _windowed(draw: st.DrawFn) -> Case:
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    options, rows = group_cases.windowed_rows(draw, random, size)
+    return Case(se.Windowed, options, rows | _weights(draw, size, random))
+
+
+def _large_sliced() -> Case:
+    return Case(se.Sliced, *group_cases.large_sliced_rows())
+
+
+def _large_windowed() -> Case:
+    return Case(se.Windowed, *group_cases.large_windowed_rows())
+
+
 LAWS: dict[str, Laws] = {
+    "Sliced": Laws(
+        cases=_sliced(),
+        changed_options=group_cases.CHANGED_SLICED,
+        bad_batches=group_cases.BAD_SLICED,
+        good_batch=group_cases.good_batch,
+        large=_large_sliced,
+    ),
+    "Windowed": Laws(
+        cases=_windowed(),
+        changed_options=group_cases.CHANGED_WINDOWED,
+        bad_batches=group_cases.BAD_WINDOWED,
+        good_batch=group_cases.good_batch,
+        large=_large_windowed,
+    ),
     "Collection": Laws(
         cases=_collection(),
         changed_options=collection_cases.CHANGED_OPTIONS,

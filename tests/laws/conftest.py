@@ -9,6 +9,7 @@ from laws.ranking_cases import RANKING_BLOCKS, USUAL_BLOCKS
 
 import streameval.accumulators.curve
 import streameval.accumulators.grouped
+import streameval.accumulators.grouping
 import streameval.metrics.ranking
 
 BLOCKS = [
@@ -16,6 +17,10 @@ BLOCKS = [
     (streameval.accumulators.curve, "_MIN_ROWS", 4),
     (streameval.accumulators.curve, "_MAX_ENTRIES", 30),
     (streameval.accumulators.grouped, "_CAPACITY", 12),
+    (streameval.accumulators.grouping, "CAPACITY", 12),
+    (streameval.accumulators.grouping, "_FIRST_CAPACITY", 2),
+    (streameval.accumulators.grouping, "_MAX_BLANK", 2),
+    (streameval.accumulators.grouping, "_MAX_CODES", 4),
 ]
 """Small sizes of the blocks of rows that are pending."""
 

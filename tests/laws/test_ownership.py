@@ -181,7 +181,7 @@ def handed_out(result: Any) -> Iterator[np.ndarray]:
 
 def results_of(accumulator: Any) -> list[Any]:
     result = accumulator.compute()
-    return list(result.values()) if isinstance(accumulator, se.Collection) else [result]
+    return list(result.leaves().values()) if isinstance(result, se.CollectionResult) else [result]
 
 
 @large

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pytest
 from profiles import quick_cases
-from small_states import EVERY, parse, seal
+from small_states import EVERY, parse_words, seal_words
 from unit.test_decoded_invariants import Broken
 
 import streameval as se
@@ -232,7 +232,7 @@ def test_numbers_of_any_state_that_is_let_in_are_in_range() -> None:
     """Change the payload and the sums at random: what is read has sane metrics."""
     read, n_cases = 0, quick_cases(1500)
     for name in (ONE, SEVERAL):
-        parsed = parse(EVERY[name]().to_bytes())
+        parsed = parse_words(EVERY[name]().to_bytes())
         for seed in range(n_cases):
             random = np.random.default_rng(seed)
             header, numbers = json.loads(parsed.header), parsed.numbers
@@ -245,7 +245,7 @@ def test_numbers_of_any_state_that_is_let_in_are_in_range() -> None:
                 place = random.integers(0, len(header["state"]["prediction"]))
                 header["state"]["prediction"][place] = total(float(random.uniform(-0.1, 4)))
             try:
-                state = se.from_bytes(seal(header, numbers, kind=parsed.kind))
+                state = se.from_bytes(seal_words(header, numbers, kind=parsed.kind))
             except se.CorruptStateError:
                 continue
             read += 1

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from small_states import parse
+from small_states import parse_words
 
 import streameval as se
 from streameval.accumulators import curve
@@ -407,7 +407,7 @@ def test_large_state_is_that_of_counting_in_plain_numpy(large: dict[str, Any]) -
     pos = np.bincount(place, weights=np.where(positive, quarters, 0))
     neg = np.bincount(place, weights=np.where(positive, 0, quarters))
 
-    parsed = parse(count(large, slice(0, ROWS)).to_bytes())
+    parsed = parse_words(count(large, slice(0, ROWS)).to_bytes())
     size = len(ends[0])
     numbers = parsed.numbers
     assert numbers[0] + numbers[1] / 2**62 == large["w"].sum()

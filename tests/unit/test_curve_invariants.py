@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 import pytest
-from small_states import EVERY, parse
+from small_states import EVERY, parse_words
 from unit.test_decoded_invariants import Broken
 
 import streameval as se
@@ -33,7 +33,7 @@ def key(probability: float) -> int:
 
 def numbers_of(name: str, places: slice) -> list[int]:
     """Some of the payload of a small state."""
-    return parse(EVERY[name]().to_bytes()).numbers[places]
+    return parse_words(EVERY[name]().to_bytes()).numbers[places]
 
 
 def column(length: int, kind: str = "int64") -> dict[str, Any]:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import pytest
-from small_states import EVERY, SMALL, canonical, parse, seal
+from small_states import EVERY, SMALL, canonical, parse_words, seal_words
 
 import streameval as se
 
@@ -32,7 +32,7 @@ class Broken:
     payload: list[int] | None = None
 
     def data(self) -> bytes:
-        parsed = parse(EVERY[self.state]().to_bytes())
+        parsed = parse_words(EVERY[self.state]().to_bytes())
         header, numbers = parsed.settings, parsed.numbers
         for path, value in self.header.items():
             *way, last = path.split(".")
@@ -45,7 +45,9 @@ class Broken:
                 place[last] = value
         for place, value in self.numbers.items():
             numbers[place] += value
-        return seal(header, numbers if self.payload is None else self.payload, kind=parsed.kind)
+        return seal_words(
+            header, numbers if self.payload is None else self.payload, kind=parsed.kind
+        )
 
 
 LEFT_OUT = object()
@@ -235,8 +237,8 @@ SPELLINGS: dict[str, Callable[[bytes], bytes]] = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_header_is_refused_when_it_is_written_with(spelling: str) -> None:
-    parsed = parse(SMALL["met"]().to_bytes())
+    parsed = parse_words(SMALL["met"]().to_bytes())
     header = SPELLINGS[spelling](parsed.header)
     assert header != canonical(parsed.settings)
     with pytest.raises(se.CorruptStateError):
-        se.from_bytes(seal(header, parsed.payload))
+        se.from_bytes(seal_words(header, parsed.payload))

@@ -6,6 +6,7 @@ import copy
 import functools
 import json
 import math
+import struct
 import tracemalloc
 from collections.abc import Callable
 from typing import Any
@@ -15,7 +16,16 @@ import pytest
 from hypothesis import HealthCheck, event, given, settings
 from hypothesis import strategies as st
 from profiles import quick_cases
-from small_states import EVERY, FIELDS, canonical, column_words, parse, seal
+from small_states import (
+    EVERY,
+    FIELDS,
+    canonical,
+    column_words,
+    narrowed,
+    parse_words,
+    seal,
+    seal_words,
+)
 from use_states import use
 
 import streameval as se
@@ -29,7 +39,7 @@ fuzzed = settings(
 
 
 def _header(name: str, **changes: Any) -> Any:
-    header = parse(EVERY[name]().to_bytes()).settings
+    header = parse_words(EVERY[name]().to_bytes()).settings
     for path, value in changes.items():
         part, field = path.split("__")
         header[part][field] = value
@@ -43,7 +53,7 @@ def _shape(*shape: int, fraction: bool = False) -> dict[str, Any]:
 def _many_classes() -> bytes:
     size = 2**62
     shapes = {"state__matrix": _shape(size, size), "state__credit": _shape(size, size)}
-    return seal(_header("top_k", config__classes=size, config__top_k=size, **shapes), [0])
+    return seal_words(_header("top_k", config__classes=size, config__top_k=size, **shapes), [0])
 
 
 def _large(size: int, **cells: int) -> bytes:
@@ -53,7 +63,7 @@ def _large(size: int, **cells: int) -> bytes:
         payload[int(cell.removeprefix("cell"))] = value
     shapes = {"state__matrix": _shape(size, size), "state__credit": _shape(1, size)}
     header = _header("top_k", config__classes=size, config__top_k=1, **shapes)
-    return seal(header, payload.tobytes())
+    return seal_words(header, payload.tobytes())
 
 
 HOSTILE_SIZES: dict[str, Callable[[], bytes]] = {
@@ -62,33 +72,39 @@ HOSTILE_SIZES: dict[str, Callable[[], bytes]] = {
     "payload of 2**64": lambda: seal(b"{}", [0], payload_size=2**64 - 1),
     "payload that wraps around": lambda: seal(b"{}", [0], payload_size=2**64 - 2),
     "payload too short by one": lambda: seal(b"{}", [0], payload_size=7),
-    "long header": lambda: seal(b" " * (2**24 + 1), []),
-    "shape of 2**62": lambda: seal(_header("met", state__matrix=_shape(2**62)), [0]),
-    "square of 2**32": lambda: seal(_header("met", state__matrix=_shape(2**32, 2**32)), [0]),
-    "cube of 2**22": lambda: seal(_header("met", state__matrix=_shape(*[2**22] * 3)), [0]),
-    "shape of 10**40": lambda: seal(_header("met", state__matrix=_shape(10**40)), [0]),
-    "shape of nothing and 2**62": lambda: seal(_header("met", state__matrix=_shape(0, 2**62)), [0]),
-    "one number too many": lambda: seal(_header("empty_met", state__n=_shape(2)), [0]),
-    "fraction that is not there": lambda: seal(
+    "long header": lambda: seal_words(b" " * (2**24 + 1), []),
+    "shape of 2**62": lambda: seal_words(_header("met", state__matrix=_shape(2**62)), [0]),
+    "square of 2**32": lambda: seal_words(_header("met", state__matrix=_shape(2**32, 2**32)), [0]),
+    "cube of 2**22": lambda: seal_words(_header("met", state__matrix=_shape(*[2**22] * 3)), [0]),
+    "shape of 10**40": lambda: seal_words(_header("met", state__matrix=_shape(10**40)), [0]),
+    "shape of nothing and 2**62": lambda: seal_words(
+        _header("met", state__matrix=_shape(0, 2**62)), [0]
+    ),
+    "one number too many": lambda: seal_words(_header("empty_met", state__n=_shape(2)), [0]),
+    "fraction that is not there": lambda: seal_words(
         _header("empty_met", state__n=_shape(fraction=True)), [0]
     ),
-    "negative shape": lambda: seal(_header("met", state__matrix=_shape(-1, -1)), [0, 0]),
-    "four dimensions": lambda: seal(_header("met", state__matrix=_shape(1, 1, 1, 1)), [0, 0]),
-    "classes of 2**20": lambda: seal(_header("empty", config__classes=2**20), [0] * 7),
-    "classes of 2**62": lambda: seal(_header("empty", config__classes=2**62), [0] * 7),
+    "negative shape": lambda: seal_words(_header("met", state__matrix=_shape(-1, -1)), [0, 0]),
+    "four dimensions": lambda: seal_words(_header("met", state__matrix=_shape(1, 1, 1, 1)), [0, 0]),
+    "classes of 2**20": lambda: seal_words(_header("empty", config__classes=2**20), [0] * 7),
+    "classes of 2**62": lambda: seal_words(_header("empty", config__classes=2**62), [0] * 7),
     "classes and top_k of 2**62": _many_classes,
-    "classes of 10**4000": lambda: seal(_header("empty", config__classes=10**4000), [0] * 7),
-    "multilabel of 2**62": lambda: seal(_header("multilabel", config__classes=2**62), [0] * 14),
+    "classes of 10**4000": lambda: seal_words(_header("empty", config__classes=10**4000), [0] * 7),
+    "multilabel of 2**62": lambda: seal_words(
+        _header("multilabel", config__classes=2**62), [0] * 14
+    ),
     "large and negative": lambda: _large(300, cell5=-1),
     "large and does not add up": lambda: _large(300, cell5=1),
     "large and credited too much": lambda: _large(300, cell90001=1),
 }
 
 LONG_HEADERS: dict[str, Callable[[], bytes]] = {
-    "lists": lambda: seal(b'{"config":{"x":[' + b"[]," * 50_000 + b'[]]},"state":{}}', []),
-    "labels met": lambda: seal(_header("empty_met", state__labels=[*range(50_000)]), [0]),
-    "labels listed": lambda: seal(_header("empty", config__classes=[*range(50_000)]), [0] * 7),
-    "label listed twice": lambda: seal(
+    "lists": lambda: seal_words(b'{"config":{"x":[' + b"[]," * 50_000 + b'[]]},"state":{}}', []),
+    "labels met": lambda: seal_words(_header("empty_met", state__labels=[*range(50_000)]), [0]),
+    "labels listed": lambda: seal_words(
+        _header("empty", config__classes=[*range(50_000)]), [0] * 7
+    ),
+    "label listed twice": lambda: seal_words(
         _header("empty", config__classes=[*range(20_000), 19_999]), [0] * 7
     ),
 }
@@ -133,7 +149,7 @@ def test_a_header_is_read_without_a_search_per_label(monkeypatch: pytest.MonkeyP
     )
     monkeypatch.setattr(Counted, "compared", 0)
     size = 4000
-    data = seal(_header("empty", config__classes=[*range(size), size - 1]), [0] * 7)
+    data = seal_words(_header("empty", config__classes=[*range(size), size - 1]), [0] * 7)
     with pytest.raises(se.CorruptStateError, match="must be distinct"):
         se.from_bytes(data)
     assert size <= Counted.compared <= 50 * size
@@ -152,15 +168,35 @@ def _peak_while_refused(data: bytes) -> int:
         tracemalloc.stop()
 
 
-def refuse_or_use(data: bytes) -> None:
+def refuse_or_use(words: bytes) -> None:
+    """Read what version 1 wrote, and the same as version 2 writes it: both are alike."""
     try:
-        accumulator = se.from_bytes(data)
+        data = narrowed(words)
+    except (struct.error, *BROKEN):
+        data = None
+    try:
+        accumulator = se.from_bytes(words)
     except se.CorruptStateError:
         event("refused")
+        if data is not None:
+            with pytest.raises(se.CorruptStateError):
+                se.from_bytes(data)
         return
     event("accepted")
     assert accumulator.to_bytes() == data
+    assert se.from_bytes(data) == accumulator
     use(accumulator)
+
+
+BROKEN = (
+    ArithmeticError,
+    AssertionError,
+    AttributeError,
+    LookupError,
+    StopIteration,
+    TypeError,
+    ValueError,
+)
 
 
 @every_state
@@ -228,16 +264,16 @@ def changed_headers(draw: st.DrawFn, header: Any) -> Any:
 @given(data=st.data())
 @fuzzed
 def test_hostile_header_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
-    parsed = parse(EVERY[name]().to_bytes())
+    parsed = parse_words(EVERY[name]().to_bytes())
     header = data.draw(changed_headers(parsed.settings))
-    refuse_or_use(seal(header, parsed.payload, kind=parsed.kind))
+    refuse_or_use(seal_words(header, parsed.payload, kind=parsed.kind))
 
 
 @every_state
 @given(data=st.data())
 @fuzzed
 def test_hostile_payload_is_refused_or_harmless(name: str, data: st.DataObject) -> None:
-    parsed = parse(EVERY[name]().to_bytes())
+    parsed = parse_words(EVERY[name]().to_bytes())
     numbers = parsed.numbers
     places = st.integers(0, len(numbers) - 1)
     for _ in range(data.draw(st.integers(1, 4))):
@@ -249,14 +285,14 @@ def test_hostile_payload_is_refused_or_harmless(name: str, data: st.DataObject) 
         else:
             numbers[source] = data.draw(st.integers(-2, 3) | st.integers(-(2**63), 2**63 - 1))
     within = [max(min(number, 2**63 - 1), -(2**63)) for number in numbers]
-    refuse_or_use(seal(parsed.header, within, kind=parsed.kind))
+    refuse_or_use(seal_words(parsed.header, within, kind=parsed.kind))
 
 
 @every_state
 @given(data=st.data())
 @fuzzed
 def test_hostile_fractions_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
-    parsed = parse(EVERY[name]().to_bytes())
+    parsed = parse_words(EVERY[name]().to_bytes())
     header, numbers, payload = parsed.settings, parsed.numbers, []
     fractions = st.sampled_from([0, 0, 0, 1, 2**61, 2**62 - 1, 2**62, 2**63 - 1, -1])
     for field in FIELDS[name]:
@@ -272,7 +308,7 @@ def test_hostile_fractions_are_refused_or_harmless(name: str, data: st.DataObjec
         description["fraction"] = data.draw(st.booleans())
         drawn = data.draw(st.lists(fractions, min_size=size, max_size=size))
         payload += whole + (drawn if description["fraction"] else [])
-    refuse_or_use(seal(header, payload, kind=parsed.kind))
+    refuse_or_use(seal_words(header, payload, kind=parsed.kind))
 
 
 @pytest.mark.parametrize("opening", ["[", '{"a":', '[{"a":'], ids=["list", "object", "both"])
@@ -284,4 +320,4 @@ def test_deep_nesting_is_refused(opening: str, place: str) -> None:
     for depth in (10, 300, 400, 500, 700, 900, 1_000, 100_000):
         nested = (opening * depth + "1" + closing * depth).encode()
         with pytest.raises(se.CorruptStateError):
-            se.from_bytes(seal(header.replace(b'"HERE"', nested), [0]))
+            se.from_bytes(seal_words(header.replace(b'"HERE"', nested), [0]))

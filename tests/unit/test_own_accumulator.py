@@ -748,3 +748,66 @@ def test_an_update_of_ones_own_may_have_its_own_signature() -> None:
             return self._state.outcomes.to_numbers().tolist()
 
     assert Own().update(2, 3).update(1, 0).compute() == [3, 0, 3]
+
+
+@attrs.frozen(kw_only=True)
+class Grown:
+    """Options of which the second was added later."""
+
+    unit: str = "ms"
+    display: str | None = attrs.field(default=None, metadata={"omit_default": True})
+
+
+@attrs.frozen(kw_only=True)
+class Young:
+    """The same before that."""
+
+    unit: str = "ms"
+
+
+def test_an_omitted_default_gives_the_bytes_of_before_the_option() -> None:
+    before = define(config=Young)(unit="s").update([1, 2]).to_bytes()
+    after = define(config=Grown)
+    assert after(unit="s").update([1, 2]).to_bytes() == before
+    back = se.from_bytes(before)
+    assert type(back) is after
+    assert back.options == {"unit": "s", "display": None}
+
+
+def test_an_option_that_is_not_its_omitted_default_is_written() -> None:
+    accumulator = define(config=Grown)(display="Latency")
+    header = parse(accumulator.to_bytes()).settings
+    assert header["config"] == {"display": "Latency", "unit": "ms"}
+    assert se.from_bytes(accumulator.to_bytes()) == accumulator
+
+
+@pytest.mark.parametrize(
+    ("options", "reason"),
+    [
+        ({"unit": "s", "display": None}, "not in canonical form"),
+        ({"display": "Latency"}, "not those of this version"),
+        ({"unit": "s", "colour": None}, "not those of this version"),
+    ],
+    ids=["default spelled out", "other missing", "unknown"],
+)
+def test_options_are_refused_unless_written_as_declared(
+    options: dict[str, Any], reason: str
+) -> None:
+    parsed = parse(define(config=Grown)().to_bytes())
+    header = {**parsed.settings, "config": options}
+    with pytest.raises(se.CorruptStateError, match=reason):
+        se.from_bytes(seal(header, parsed.payload, kind=parsed.kind))
+
+
+@pytest.mark.parametrize(
+    "settings", [{}, {"factory": tuple}, {"default": attrs.Factory(tuple)}], ids=str
+)
+def test_an_option_is_omitted_only_with_a_constant_default(settings: dict[str, Any]) -> None:
+    changing = attrs.make_class(
+        "Changing",
+        {"sides": attrs.field(metadata={"omit_default": True}, **settings)},
+        frozen=True,
+        kw_only=True,
+    )
+    with pytest.raises(TypeError, match="`sides` of Changing needs a constant default"):
+        define(config=changing)

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from small_states import EVERY, RANKING_FIELDS, column_words, parse, seal
+from small_states import EVERY, RANKING_FIELDS, column_words, parse_words, seal_words
 from unit.test_curve_invariants import refusing_line, require_lines
 from unit.test_hostile_bytes import fuzzed, refuse_or_use
 
@@ -95,7 +95,7 @@ class Changed:
     kinds: dict[str, str] = field(default_factory=dict)
 
     def data(self) -> bytes:
-        parsed = parse(STATES[self.state]().to_bytes())
+        parsed = parse_words(STATES[self.state]().to_bytes())
         header, numbers, payload = parsed.settings, parsed.numbers, []
         for name in RANKING_FIELDS:
             described = header["state"][name]
@@ -116,7 +116,7 @@ class Changed:
             for step in way:
                 place = place[step]
             place[last] = value
-        return seal(header, struct.pack(f"<{len(payload)}Q", *payload), kind=parsed.kind)
+        return seal_words(header, struct.pack(f"<{len(payload)}Q", *payload), kind=parsed.kind)
 
 
 def _words(items: list[Any]) -> list[int]:

@@ -1,0 +1,637 @@
+"""One split for many groups: rows are pending together, and each group then counts its own."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from typing import Any, Self, TypeVar
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.members import Members
+from streameval.accumulators.merging import merge
+from streameval.accumulators.pending import Block, Rows
+from streameval.configs.inner import Inner, OuterConfig
+from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.arrays import (
+    as_array,
+    as_labels,
+    check_vector,
+    first_index,
+    is_missing,
+    read_weights,
+)
+from streameval.inputs.batches import Table
+from streameval.inputs.labels import distinct
+from streameval.inputs.values import Value, ValueCodes
+from streameval.states.panes import Sealed
+
+__all__ = [
+    "CODES",
+    "TIMES",
+    "WEIGHTS",
+    "Batch",
+    "Counter",
+    "GroupedRows",
+    "Grouping",
+    "Held",
+    "Take",
+    "groups_of",
+    "live",
+    "merged",
+    "outer_difference",
+    "read_inner",
+    "refuse_split_queries",
+]
+
+Array = npt.NDArray[Any]
+Key = Hashable
+Take = Callable[[Any], Any]
+"""Makes an accumulator that may be updated: a fork for an update, a copy for a reader."""
+
+CODES, TIMES, WEIGHTS = 0, 1, 2
+"""The columns besides those of the batch, which have names."""
+
+CAPACITY = 2**17
+"""How many rows are pending: what a group costs apart from its rows is spread over so many."""
+
+_FIRST_CAPACITY = 2**10
+_MAX_BYTES = 2**25
+_MAX_BLANK = 256
+_MAX_CODES = 2**16
+_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
+
+ConfigT = TypeVar("ConfigT", bound=OuterConfig)
+
+
+def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
+    """Check the accumulator of which each group gets one: it has counted nothing."""
+    if not isinstance(accumulator, Accumulator):
+        given = type(accumulator).__name__
+        raise InvalidInputError(f"must be an accumulator, got {given}", argument="accumulator")
+    if accumulator._depth >= depth:
+        raise InvalidInputError(
+            f"cannot be a {type(accumulator).__name__} within a {outer}",
+            argument="accumulator",
+            remedy="They nest as Windowed, Sliced, Collection, any other, in this order.",
+        )
+    if accumulator != accumulator.copy().reset():
+        raise InvalidInputError(
+            f"must have counted nothing yet, got one with n={accumulator.n}",
+            argument="accumulator",
+            remedy="Reset it, or give a new one.",
+        )
+    return Inner(type(accumulator), accumulator._config)
+
+
+@attrs.frozen(eq=False)
+class GroupedRows:
+    """Checked rows: the columns that are counted, and what tells groups apart.
+
+    Parameters
+    ----------
+    columns : dict from name to array, shapes (n, ...)
+        Those of the batch by name, and `CODES`, `TIMES` and `WEIGHTS` where there are some.
+    size : int
+    values : list
+        What codes stand for.
+    """
+
+    columns: dict[Key, Array]
+    size: int
+    values: list[Value]
+
+    @property
+    def layout(self) -> tuple[Any, ...]:
+        """What rows must have in common to be pending together."""
+        return tuple((key, part.dtype, part.shape[1:]) for key, part in self.columns.items())
+
+    def taken(self, rows: Array) -> GroupedRows:
+        """Give some of the rows."""
+        taken = {key: part[rows] for key, part in self.columns.items()}
+        return GroupedRows(taken, len(rows), self.values)
+
+    def part(self, start: int, end: int) -> GroupedRows:
+        """Give neighbouring rows; they are views."""
+        part = {key: column[start:end] for key, column in self.columns.items()}
+        return GroupedRows(part, end - start, self.values)
+
+
+def groups_of(
+    rows: GroupedRows, groups: Array, n_groups: int
+) -> Iterator[tuple[int, GroupedRows]]:
+    """Split rows by the number of their group, and give the groups that have some, in order.
+
+    The rows of all groups are brought in order at once, whatever the number of groups.
+    """
+    counts = np.bincount(groups, minlength=n_groups)
+    found = np.flatnonzero(counts)
+    if len(found) == 1:
+        yield int(found[0]), rows
+        return
+    narrow = groups.astype(np.uint16 if n_groups <= _SMALL else np.uint32)
+    ordered = rows.taken(np.argsort(narrow, kind="stable"))
+    ends = np.cumsum(counts[found]).tolist()
+    start = 0
+    for number, end in zip(found.tolist(), ends, strict=True):
+        yield number, ordered.part(start, end)
+        start = end
+
+
+class Counter:
+    """Counts the rows of groups: what each member reads of a row is found once for all groups.
+
+    Parameters
+    ----------
+    inner : Inner
+        A single accumulator, or a collection of these.
+    keys : collection of keys
+        The columns that the rows have.
+    """
+
+    __slots__ = ("_inner", "_members")
+
+    def __init__(self, inner: Inner, keys: Mapping[Key, Any]) -> None:
+        self._inner = inner
+        self._members = []
+        for member in inner.members:
+            read: dict[str, Key] = {}
+            for array, column in member.read.items():
+                own = (array, column)
+                key: Key = own if own in keys else column
+                if key in keys:
+                    read[array] = key
+            by_position = () if _is_open(member) else member.kind._arrays
+            first = tuple(read.pop(array) for array in by_position)
+            self._members.append((first, tuple(read.items()), _is_open(member)))
+
+    def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
+        """Count rows in a fork or a copy of an accumulator; in a new one if it is None."""
+        made = self._inner.empty() if accumulator is None else take(accumulator)
+        columns = rows.columns
+        if self._inner.cls is not Collection:
+            _hand_over(made, self._members[0], columns)
+            return made
+        held = made._held
+        forks = []
+        for member, read in zip(held.accumulators, self._members, strict=True):
+            fork = member._fork()
+            _hand_over(fork, read, columns)
+            forks.append(fork)
+        made._held = Members(held.names, tuple(forks))
+        return made
+
+
+def _is_open(member: Any) -> bool:
+    is_open: bool = member.kind._definition.is_open
+    return is_open
+
+
+def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> None:
+    """Update an accumulator; the `update` of a class of others takes one batch for certain."""
+    first, rest, is_open = read
+    given = {array: columns[key] for array, key in rest}
+    if is_open:
+        accumulator.update(given)
+    else:
+        accumulator.update(*[columns[key] for key in first], **given)
+
+
+def merged(accumulators: Sequence[Any]) -> Any:
+    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
+    if len(accumulators) == 1:
+        return accumulators[0].copy()
+    return merge([live(accumulator) for accumulator in accumulators])
+
+
+def live(part: Any) -> Any:
+    """Give an accumulator as it is, a sealed one as a new accumulator."""
+    return part.copy() if isinstance(part, Sealed) else part
+
+
+def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
+    """Say how two configurations differ in what groups are counted with; None if they do not."""
+    mine, theirs = config.accumulator, other.accumulator
+    if mine == theirs:
+        return None
+    if mine.cls is not theirs.cls:
+        return "accumulator", f"differs ({mine.cls.__name__} and {theirs.cls.__name__})"
+    option, difference = mine.cls._difference(mine.options, theirs.options)
+    return "accumulator", f"differs: `{option}` {difference}"
+
+
+class Batch:
+    """What one update is given: its columns, as they came.
+
+    Parameters
+    ----------
+    table : Table
+    columns : dict from name to array
+        Those that are counted; nothing is checked but that they are there.
+    inner : Inner
+    """
+
+    __slots__ = ("_arrays", "columns", "inner", "size", "table")
+
+    def __init__(self, table: Table, columns: dict[str, Any], inner: Inner) -> None:
+        self.table, self.columns, self.inner = table, columns, inner
+        self._arrays: dict[str, Array] = {}
+        first = self._array(inner.required[0])
+        self.size = len(first) if first.ndim else 0
+
+    @classmethod
+    def of(cls, batch: Any, sample_weight: Any, inner: Inner) -> Self:
+        """Take the columns out of a mapping, a data frame or an Arrow table."""
+        table = Table.of(batch)
+        if table is None:
+            raise InvalidInputError(
+                f"must be a mapping, a data frame or an Arrow table, got {type(batch).__name__}",
+                argument="batch",
+            )
+        columns = {name: table.column(name) for name in inner.required}
+        for name in inner.optional:
+            if name in table.names:
+                columns[name] = table.column(name)
+        if sample_weight is not None:
+            columns |= _weight_columns(sample_weight, columns, inner)
+        return cls(table, columns, inner)
+
+    def _array(self, name: str) -> Array:
+        found = self._arrays.get(name)
+        if found is None:
+            found = as_array(self.columns[name], name=name, allow_missing=True)
+            self._arrays[name] = found
+        return found
+
+    def arrays(self) -> dict[Key, Array]:
+        """Give the columns as arrays, which have been checked by whoever counted the batch."""
+        return {name: self._array(name) for name in self.columns}
+
+    def without_truth(self) -> Array | None:
+        """Tell which rows have no label; None if all have."""
+        found: Array | None = None
+        for name in self.inner.truths:
+            missing = _missing(self.columns[name], name)
+            if missing is None:
+                return None
+            found = missing if found is None else found & missing
+        return found if found is not None and found.any() else None
+
+    def without(self, missing: Array) -> Batch:
+        """Leave rows out."""
+        kept = np.flatnonzero(~missing)
+        columns = {}
+        for name in self.columns:
+            value = self.columns[name]
+            array = value if isinstance(value, np.ndarray) else _listed(value, name)
+            if len(array) != len(missing):
+                raise InvalidInputError(
+                    f"must have {len(missing)} rows, got {len(array)}", argument=name
+                )
+            columns[name] = array[kept]
+        return Batch(self.table, columns, self.inner)
+
+    def count_in(self, accumulator: Any) -> None:
+        """Check the batch: count it with an accumulator of all rows, which may refuse it."""
+        accumulator.update(dict(self.columns))
+
+    def weights(self) -> Array | None:
+        """Give what each row weighs: as in the member in which it weighs most; None for 1."""
+        found: Array | None = None
+        for column in self.inner.weights:
+            if column is None or column not in self.columns:
+                return None
+        for column in dict.fromkeys(self.inner.weights):
+            weights = read_weights(self.columns[str(column)], rows=self.size, name=str(column))
+            found = weights if found is None else np.maximum(found, weights)
+        return found
+
+
+def _missing(value: Any, name: str) -> Array | None:
+    """Tell which items of a vector are missing; None if none can be."""
+    array = value if isinstance(value, np.ndarray) else _listed(value, name)
+    if array.dtype.kind == "f" and array.ndim == 1:
+        return np.asarray(np.isnan(array))
+    if array.dtype.kind != "O" or array.ndim != 1:
+        return None
+    known = (bool, int, str)
+    return np.fromiter(
+        (type(item) not in known and is_missing(item) for item in array.tolist()),
+        bool,
+        len(array),
+    )
+
+
+def _listed(value: Any, name: str) -> Array:
+    """Hold the items of a column, of which some are missing, so that rows can be left out."""
+    items = value.to_list() if hasattr(value, "to_list") else value
+    items = items.to_pylist() if hasattr(items, "to_pylist") else items
+    if not isinstance(items, (list, tuple)):
+        return as_array(value, name=name, allow_missing=True)
+    array = np.empty(len(items), dtype=object)
+    array[:] = items
+    return array
+
+
+def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict[str, Any]:
+    """Give the weights that were passed by keyword to every member."""
+    for member, column in zip(inner.members, inner.weights, strict=True):
+        if column is None:
+            raise InvalidInputError(
+                f"has no meaning here: {member.kind.__name__} reads {', '.join(member.arrays)}",
+                argument="sample_weight",
+            )
+        if column in columns and column == "sample_weight":
+            raise InvalidInputError(
+                "is in the batch and is also passed by keyword", argument="sample_weight"
+            )
+    return {str(column): weights for column in inner.weights}
+
+
+def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: str) -> None:
+    """Refuse queries whose rows are not of one group."""
+    first = np.zeros(int(queries.max()) + 1, dtype=groups.dtype)
+    first[queries[::-1]] = groups[::-1]
+    apart = first[queries] != groups
+    if apart.any():
+        raise InvalidInputError(
+            f"must be the same in all rows of a query (column {column!r})",
+            argument=name,
+            position=first_index(apart),
+        )
+
+
+class Held:
+    """A state, rows that are pending, and the accumulator of all rows.
+
+    It is replaced as a whole by an update, so that a reader sees all rows of a batch or none.
+
+    Attributes
+    ----------
+    state : Slices or Panes
+        What has been split.
+    total : accumulator or None
+        All rows, those that are pending too; None until somebody asks.
+    block, used, layout
+        Rows that are pending, which all have the columns of the layout.
+    blank : tuple of (times, weights)
+        Rows without a label.
+    codes : ValueCodes
+        What the codes of the rows stand for.
+    n_queries : int
+        How many queries are pending whose ids are only numbers now.
+    read : Slices or Panes, optional
+        The state of everything, where whoever read it first left it for the next.
+    """
+
+    __slots__ = (
+        *("blank", "block", "codes", "layout", "n_queries", "read", "state", "total", "used"),
+    )
+
+    def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
+        self.state, self.total = state, total
+        self.block, self.used = Block((), 0), 0
+        self.layout: tuple[Any, ...] = ()
+        self.blank: tuple[tuple[Array, Array | None], ...] = ()
+        many = codes is None or len(codes.values) > _MAX_CODES
+        self.codes = ValueCodes() if many or codes is None else codes
+        self.n_queries, self.read = 0, None
+
+    @property
+    def is_counted(self) -> bool:
+        """Whether nothing is pending."""
+        return not self.used and not self.blank
+
+    @property
+    def rows(self) -> GroupedRows:
+        """The rows that are pending; they are views."""
+        keys = [key for key, _, _ in self.layout]
+        columns = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        return GroupedRows(columns, self.used, self.codes.values)
+
+    def following(self) -> Held:
+        """Make one to change, which holds the same."""
+        if self.read is not None:
+            return Held(self.read, self.total, self.codes)
+        made = Held(self.state, self.total, self.codes)
+        for name in self.__slots__:
+            setattr(made, name, getattr(self, name))
+        return made
+
+    def has_capacity_for(self, rows: GroupedRows) -> bool:
+        """Tell whether rows can be written behind those that are pending."""
+        return self.used + rows.size <= self.block.capacity and rows.layout == self.layout
+
+    def put(self, rows: GroupedRows) -> None:
+        """Write rows behind those that are pending."""
+        self.used = self.block.put(self.used, Rows(tuple(rows.columns.values())))
+
+    def open(self, rows: GroupedRows, capacity: int) -> None:
+        """Make a block for rows like these, with those that are pending if they are."""
+        old, used = self.block, self.used
+        self.block = Block.like(Rows(tuple(rows.columns.values())), capacity)
+        if used:
+            self.block.put(0, old.rows(used))
+        self.layout = rows.layout
+
+
+class Grouping(Accumulator[ConfigT, Any]):
+    """An accumulator that splits its rows into groups, each with an accumulator of its own.
+
+    An update counts the batch with an accumulator of all rows, so that what it refuses leaves no
+    trace, and copies the rows into a block. They are split once the block is full, or when
+    somebody reads: what a group costs apart from its rows is then paid once.
+    """
+
+    __slots__ = ()
+
+    _held: Held
+
+    @abstractmethod
+    def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
+        """Count rows, and those without a label that are pending, in the groups they are of."""
+
+    @abstractmethod
+    def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
+        """Read the columns that tell groups apart, of all rows."""
+
+    @property
+    @abstractmethod
+    def _key_columns(self) -> tuple[str, ...]:
+        """Name the columns that tell groups apart."""
+
+    @abstractmethod
+    def _merge_states(self, states: Sequence[Any]) -> Any:
+        """Merge states whose accumulators are left alone."""
+
+    @property
+    def n(self) -> Any:
+        """What has been counted over all groups: the `n` of the accumulator of each group."""
+        return self._all_rows(self._held).n
+
+    @property
+    def _total(self) -> FixedPoint:
+        total: FixedPoint = self._all_rows(self._held)._total
+        return total
+
+    @property
+    def _state(self) -> Any:
+        held = self._held
+        total = self._all_rows(held).copy()
+        return attrs.evolve(self._everything(held).detached(), total=total)
+
+    @_state.setter
+    def _state(self, state: Any) -> None:
+        self._held = Held(state, state.total)
+
+    def _everything(self, held: Held) -> Any:
+        """Give the state with what is pending; nothing that it holds may be changed."""
+        if held.is_counted:
+            return held.state
+        if held.read is None:
+            rows = held.rows if held.used else None
+            held.read = self._split(held.state, held, rows, _copy)
+        return held.read
+
+    def _all_rows(self, held: Held) -> Any:
+        """Give the accumulator of all rows; nothing may change it."""
+        if held.total is None:
+            inner = self._config.accumulator
+            found = self._everything(held).accumulators
+            if inner is not inner.leaf:
+                found = [part._all_rows(part._held) for part in map(live, found)]
+            held.total = merged([inner.leaf.empty(), *found])
+        return held.total
+
+    def _sum_of(self, alike: Sequence[Any]) -> Any:
+        held = [one._held for one in alike]
+        total = merged([self._all_rows(one) for one in held])
+        state = self._merge_states([self._everything(one) for one in held])
+        return attrs.evolve(state, total=total)
+
+    def _counted_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
+        """Check a batch, then let its rows be pending."""
+        if partial is not False:
+            raise InvalidInputError(
+                f"must be False: {type(self).__name__} needs complete queries", argument="partial"
+            )
+        given = Batch.of(batch, sample_weight, self._config.accumulator)
+        total = self._all_rows(self._held)._fork()
+        held = self._held.following()
+        given, keys, blank = self._labelled(given, held)
+        given.count_in(total)
+        held.total = total
+        if blank is not None:
+            held.blank = (*held.blank, blank)
+        rows = self._checked_rows(given, keys, held)
+        self._held = self._extended(held, rows)
+        return self
+
+    def _labelled(
+        self, batch: Batch, held: Held
+    ) -> tuple[Batch, dict[Key, Array], tuple[Array, Array | None] | None]:
+        """Read what tells groups apart, and take the rows without a label out."""
+        return batch, self._keys_of(batch, held), None
+
+    def _keys_of(self, batch: Batch, held: Held) -> dict[Key, Array]:
+        """Read the columns that tell groups apart; without rows they may be of any type."""
+        if batch.size:
+            return self._read_keys(batch, held)
+        for name in self._key_columns:
+            column = as_array(batch.table.column(name), name=name, allow_missing=True)
+            check_vector(column.reshape(-1) if not column.size else column, rows=0, name=name)
+        return {}
+
+    def _checked_rows(self, batch: Batch, keys: dict[Key, Array], held: Held) -> GroupedRows:
+        """Put the columns of a batch together, without rows that weigh nothing."""
+        for key, column in keys.items():
+            if len(column) != batch.size:
+                raise InvalidInputError(
+                    f"must have {batch.size} rows, got {len(column)}", argument=self._name_of(key)
+                )
+        if not batch.size:
+            return GroupedRows({}, 0, held.codes.values)
+        columns = batch.arrays() | keys
+        self._number_queries(columns, keys, batch, held)
+        rows = GroupedRows(columns, batch.size, held.codes.values)
+        weights = batch.weights()
+        if weights is None:
+            return rows
+        if TIMES in keys:
+            rows.columns[WEIGHTS] = weights
+        if weights.all():
+            return rows
+        return rows.taken(np.flatnonzero(weights))
+
+    @abstractmethod
+    def _name_of(self, key: Key) -> str:
+        """Name the column of a key."""
+
+    def _number_queries(
+        self, columns: dict[Key, Array], keys: dict[Key, Array], batch: Batch, held: Held
+    ) -> None:
+        """Refuse queries in two groups; where ids are not kept, tell those of batches apart."""
+        for column, keeps_ids in self._config.accumulator.queries:
+            if column not in columns or columns[column].ndim != 1:
+                continue
+            known, numbers = distinct(as_labels(columns[column], name=column), name=column)
+            for key, groups in keys.items():
+                refuse_split_queries(numbers, groups, name=self._name_of(key), column=column)
+            if not keeps_ids:
+                columns["query", column] = numbers + held.n_queries
+                held.n_queries += len(known)
+            if TIMES in keys and all(m.kind._unit_array for m in self._config.accumulator.members):
+                is_first = np.zeros(len(numbers), dtype=np.int64)
+                is_first[np.unique(numbers, return_index=True)[1]] = 1
+                columns[WEIGHTS] = is_first
+
+    def _extended(self, held: Held, rows: GroupedRows) -> Held:
+        """Write rows behind those that are pending, or split what there is."""
+        if not rows.size:
+            return self._flushed(held) if len(held.blank) > _MAX_BLANK else held
+        limit = self._capacity(rows)
+        if rows.size > limit // 2:
+            return self._flushed(held, rows)
+        if held.has_capacity_for(rows):
+            held.put(rows)
+            return held
+        if held.used and (rows.layout != held.layout or held.used + rows.size > limit):
+            if len(held.codes.values) > _MAX_CODES:
+                return self._flushed(held, rows)
+            n_queries, held = held.n_queries, self._flushed(held)
+            held.n_queries = n_queries
+        capacity = min(limit, max(_FIRST_CAPACITY, 8 * (held.used + rows.size)))
+        held.open(rows, capacity)
+        held.put(rows)
+        return held
+
+    def _capacity(self, rows: GroupedRows) -> int:
+        """Choose how many rows like these may be pending."""
+        width = sum(part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values())
+        return max(2, min(CAPACITY, _MAX_BYTES // max(width, 1)))
+
+    def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:
+        """Split what is pending, and rows that came with it."""
+        state = held.state
+        if not held.is_counted:
+            state = self._split(state, held, held.rows if held.used else None, _fork)
+        if rows is not None:
+            state = self._split(state, Held(state, None, held.codes), rows, _fork)
+        return Held(self._sealed(held.state, state), held.total, held.codes)
+
+    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
+        """Put what a split has left alone into flat columns, if it is to stay as it is."""
+        return after
+
+
+def _fork(accumulator: Any) -> Any:
+    return accumulator._fork()
+
+
+def _copy(accumulator: Any) -> Any:
+    return accumulator.copy()

@@ -1,0 +1,744 @@
+"""One accumulator for each pane of event time."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import pairwise
+from types import NoneType
+from typing import Any, Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.grouping import (
+    CODES,
+    TIMES,
+    WEIGHTS,
+    Batch,
+    Counter,
+    GroupedRows,
+    Grouping,
+    Held,
+    Key,
+    Take,
+    groups_of,
+    live,
+    merged,
+    outer_difference,
+    read_inner,
+)
+from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
+from streameval.accumulators.sliced import Sliced, count_in_slices
+from streameval.configs.inner import Inner
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError, require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.labels import distinct
+from streameval.inputs.times import as_steps, as_times, read_step, read_time
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
+from streameval.states.state import check_numbers
+
+__all__ = ["Windowed"]
+
+Array = npt.NDArray[Any]
+PaneKey = tuple[int, int] | None
+"""The tier and the number of a pane; None for what is before all of them."""
+
+_LIMIT = 2**63
+_OPEN_PANES = 2
+
+
+@final
+class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state=Panes):
+    """Count the rows of each pane of event time apart: a metric over time, and of any window.
+
+    A pane is the smallest window: that of ``floor((t - offset) / pane)``. (In Beam, a pane is
+    something else: a firing.) Panes that are older than `keep`, as the newest row tells, are
+    rolled up into wider ones and in the end into `before`; nothing is ever dropped. All of it
+    depends on the rows alone, never on their order: the state is the same bytes however the
+    data is cut, spread and merged, and however late rows come.
+
+    Parameters
+    ----------
+    accumulator : accumulator
+        What each pane is counted with: one that has counted nothing, which is copied. It may be
+        a `Sliced` or a `Collection`.
+    pane : str, timedelta or int
+        The width of the finest panes: a duration such as ``"30s"``, ``"5m"``, ``"1h"``,
+        ``"7d"``; or an integer, and then times are integers of any meaning, such as steps of a
+        training or offsets in a log.
+    time : str
+        The column of the times.
+    keep : duration or int, optional
+        How long panes are kept. By default all are, for ever.
+    rollups : sequence of (width, keep), optional
+        Wider panes for what is older, each a multiple of the one before: ``[("1h", "7d"),
+        ("1d", "400d")]``. The last may be kept for ever: None.
+    offset : duration or int, optional
+        By how much the edges of panes are shifted, such as "1h" for days in UTC+1.
+    unit : {"s", "ms", "us", "ns"}, optional
+        That of times that are numbers; it is never guessed.
+
+    Notes
+    -----
+    With `end` the end of the newest pane, those of a tier are moved on that lie before
+    ``floor((end - keep) / next width)`` in units of the next width: the width of the next
+    tier, and of the last tier its own. So whole panes move.
+
+    Times are ``datetime64``, ``datetime``, ISO 8601 text, timestamps of pandas, polars and
+    Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
+    that is warned of once. They are kept as microseconds, rounded once and to even.
+
+    A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
+    `newest`, and nowhere else. A row of weight 0 leaves no trace.
+
+    Windows and panes are handed out as copies, on which nothing of the accumulator depends;
+    `n` is that of all rows with a label. All rows of a query, of a `RankingAccumulator`, must
+    have one time, and an update must hold complete queries.
+
+    Up to 131,072 rows are pending, and are split at once when there are more or when the state
+    is read, which costs about 10 ns a row and 10 microseconds a pane (and slice) that has some.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", keep="1h", unit="s")
+    >>> batch = {"y_true": [1, 0, 1, None], "y_pred": [1, 0, 0, 1], "time": [0, 30, 70, 80]}
+    >>> w = w.update(batch)
+    >>> for start, end, accumulator in w.panes():
+    ...     print(start, accumulator.compute().accuracy, w.n_rows(start, end))
+    1970-01-01T00:00:00.000000 1.0 2
+    1970-01-01T00:01:00.000000 0.0 2
+    >>> w.window("2m").n, w.total().n, str(w.newest)
+    (3, 3, '1970-01-01T00:01:20.000000')
+    """
+
+    __slots__ = ()
+
+    _depth = 3
+
+    def __init__(
+        self,
+        accumulator: Accumulator[Any, Any],
+        *,
+        pane: Any,
+        time: str = "time",
+        keep: Any = None,
+        rollups: Sequence[tuple[Any, Any]] = (),
+        offset: Any = 0,
+        unit: str | None = None,
+    ) -> None:
+        super().__init__(
+            WindowedConfig.of(
+                accumulator=read_inner(accumulator, outer="Windowed", depth=self._depth),
+                pane=pane,
+                time=time,
+                keep=keep,
+                rollups=rollups,
+                offset=offset,
+                unit=unit,
+            )
+        )
+
+    def update(self, batch: Any, *, sample_weight: Any = None, partial: bool = False) -> Self:
+        """Count one batch: each row in the pane of its time.
+
+        Parameters
+        ----------
+        batch : mapping, data frame or Arrow table
+            With the column of the times, and those that the accumulator reads.
+        sample_weight : array of shape (n,), optional
+            Non-negative weights, if they are no column: 2 counts a row twice, 0 leaves it out.
+        partial : bool
+            Must be False: the rows of a query cannot go on in other batches.
+
+        Returns
+        -------
+        The accumulator itself.
+
+        Raises
+        ------
+        InvalidInputError
+            When a column is missing, or has the wrong shape, type or values; when a time is
+            missing, or looks like one of another unit. Nothing of the batch has been counted
+            then.
+        CountOverflowError
+            When the total would pass 2**63 - 1. Nothing has been counted then.
+        """
+        return self._counted_batch(batch, sample_weight, partial)
+
+    def compute(self) -> Any:
+        """Compute the result of all rows with a label: that of `total`."""
+        return self.total().compute()
+
+    def total(self) -> Any:
+        """Give the accumulator of all rows with a label, as if there were no panes: a copy."""
+        held = self._held
+        if self._inner is self._config.accumulator.leaf:
+            return self._all_rows(held).copy()
+        return merged([self._inner.empty(), *self._everything(held).accumulators])
+
+    @property
+    def newest(self) -> Any:
+        """The time of the newest row: datetime64[us] or int; None before the first."""
+        newest = self._everything(self._held).newest
+        return None if newest is None else self._config.shown(newest)
+
+    @property
+    def before(self) -> Any:
+        """The accumulator of the rows that are older than all panes: a copy."""
+        before = self._everything(self._held).before
+        return self._part(before)
+
+    def panes(self) -> Iterator[tuple[Any, Any, Any]]:
+        """Give start, end and accumulator of each pane that has rows, in order of time.
+
+        Yields
+        ------
+        start, end : datetime64[us] or int
+            The rows with ``start <= t < end``.
+        accumulator
+            A copy.
+        """
+        shown = self._config.shown
+        for span in self._everything(self._held).spans(self._config):
+            yield shown(span.start), shown(span.end), self._part(span.pane)
+
+    def n_rows(self, start: Any = None, end: Any = None) -> int | float:
+        """Count the rows with ``start <= t < end``, those without a label too, by weight.
+
+        Parameters
+        ----------
+        start, end : time, optional
+            Edges of panes, in any form that the column of the times may have. By default
+            everything counts, what is before all panes too.
+
+        Raises
+        ------
+        InvalidInputError
+            When one of them is no edge, or lies within a pane that has been rolled up.
+        """
+        state = self._everything(self._held)
+        low = None if start is None else self._edge(start, name="start")
+        high = None if end is None else self._edge(end, name="end")
+        panes = [span.pane for span in self._between(state, low, high)]
+        if low is None and state.before is not None:
+            panes.append(state.before)
+        total = FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
+        number: int | float = total.to_numbers().item()
+        return number
+
+    def window(self, width: Any, end: Any = None) -> Any:
+        """Merge the panes of a window: the rows with ``end - width <= t < end``.
+
+        Parameters
+        ----------
+        width : duration or int
+            A multiple of the pane.
+        end : time, optional
+            The edge of a pane; by default the end of the newest.
+
+        Returns
+        -------
+        accumulator
+            What has counted these rows alone; nothing of this one depends on it.
+
+        Raises
+        ------
+        InvalidInputError
+            When the window begins or ends within a pane that has been rolled up, or within
+            what is before all panes; the nearest edges are named.
+
+        Notes
+        -----
+        It costs a merge of all panes. For many windows, one after the other, see `windows`.
+        """
+        size = self._config.length(width, name="width")
+        state = self._everything(self._held)
+        if state.newest is None:
+            return self._inner.empty()
+        high = self._newest_end(state) if end is None else self._edge(end, name="end")
+        spans = self._between(state, high - size, high)
+        parts = [span.pane.part for span in spans if span.pane.part is not None]
+        return merged([self._inner.empty(), *parts])
+
+    def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
+        """Slide a window over the panes.
+
+        Parameters
+        ----------
+        width : duration or int
+            That of the window, a multiple of the pane.
+        every : duration or int, optional
+            From the end of one window to that of the next, by default a pane. Ends are
+            multiples of it (shifted by the offset).
+
+        Yields
+        ------
+        end : datetime64[us] or int
+            From the first pane on, up to the end of the newest. Windows that would begin or
+            end within a pane that has been rolled up, or within what is before all panes, and
+            all windows before such a one, are left out.
+        accumulator
+            What has counted the rows with ``end - width <= t < end`` alone.
+
+        Notes
+        -----
+        Two stacks of merged panes make it two or three merges a step, however many panes a
+        window has: those that will leave it next lie on a stack of which each item is merged
+        with all below it, and those that came are merged into one. While it runs, as many
+        merged panes are held as a window has panes.
+        """
+        size = self._config.length(width, name="width")
+        step = self._config.length(self._config.pane if every is None else every, name="every")
+        state = self._everything(self._held)
+        if state.newest is None:
+            return
+        spans = state.spans(self._config)
+        ends = self._window_ends(state, spans, size, step)
+        stacks = _TwoStacks(self._inner.empty())
+        first = after = 0
+        for end in ends:
+            while after < len(spans) and spans[after].end <= end:
+                after += 1
+                stacks.push(spans[after - 1])
+            while first < after and spans[first].start < end - size:
+                first += 1
+                stacks.pop()
+            yield self._config.shown(end), stacks.merged()
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The options by name; `accumulator` is one that has counted nothing."""
+        return super().options | {"accumulator": self._inner.empty()}
+
+    def to_bytes(self) -> bytes:
+        """Write options and panes as flat columns; equal accumulators give equal bytes."""
+        config, inner = self._config, self._inner
+        state = self._everything(self._held)
+        panes = [pane for tier in state.tiers for _, pane in sorted(tier.items())]
+        panes += [] if state.before is None else [state.before]
+        numbers = [number for tier in state.tiers for number in sorted(tier)]
+        parts = [live(pane.part) for pane in panes if pane.part is not None]
+        zeros = FixedPoint.zeros(0)
+        times = [] if state.newest is None else [state.newest]
+        fields = {
+            "accumulator": encode_inner(inner),
+            "newest": Column(np.array(times, dtype=np.int64)),
+            "tiers": Column(np.array([len(tier) for tier in state.tiers], dtype=np.uint64)),
+            "panes": Column(np.array(numbers, dtype=np.int64)),
+            "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
+            "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
+        } | _flat_type(inner).of(inner, parts).fields()
+        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        state = self._everything(self._held)
+        spans = [(span.tier, span.start, span.pane) for span in state.spans(self._config)]
+        spans += [] if state.before is None else [(-1, 0, state.before)]
+        panes = [pane for _, _, pane in spans]
+        return _written(self._config), {
+            "accumulator": (self._inner.empty(),),
+            "newest": state.newest,
+            "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
+            "rows": FixedPoint.concatenate([FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]),
+            "parts": tuple(live(pane.part) for pane in panes if pane.part is not None),
+        }
+
+    @classmethod
+    def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+        described = parts.header["config"]
+        require(described.keys() == set(_OPTIONS), "the options of panes")
+        options = {name: codec.from_json(item) for name, item in described.items()}
+        is_sliced = "values" in parts.header["state"]
+        flat_type: Any = FlatSlices if is_sliced else FlatLeaves
+        names = [*_FIELDS, *flat_type.names(Inner(cls, None))]
+        fields = codec.decode_named(names, parts)
+        outer = {Sliced.type_id: Sliced} if is_sliced else {Collection.type_id: Collection}
+        inner = decode_inner(fields["accumulator"], parts.version, outer)
+        require((inner.cls is Sliced) is is_sliced, "the fields are not those of its panes")
+        config = WindowedConfig.of(accumulator=inner, **options)
+        parts.check_header(_written(config), fields)
+        return config, _read_panes(config, fields)
+
+    @classmethod
+    def _difference(cls, config: WindowedConfig, other: WindowedConfig) -> tuple[str, str]:
+        return outer_difference(config, other) or super()._difference(config, other)
+
+    @property
+    def _inner(self) -> Any:
+        return self._config.accumulator
+
+    @classmethod
+    def _usual_options(cls) -> dict[str, Any]:
+        return {"time": "time", "rollups": (), "offset": 0}
+
+    def _part(self, pane: Pane | None) -> Any:
+        if pane is None or pane.part is None:
+            return self._inner.empty()
+        return pane.part.copy()
+
+    def _newest_end(self, state: Panes) -> int:
+        assert state.newest is not None
+        return newest_end(state.newest, self._config) + self._config.offset_size
+
+    def _edge(self, value: Any, *, name: str) -> int:
+        """Read a time that is the edge of a pane."""
+        config = self._config
+        time = (
+            read_step(value, name=name)
+            if config.is_step
+            else read_time(value, unit=config.unit, name=name)
+        )
+        below = (time - config.offset_size) // config.width * config.width + config.offset_size
+        if below != time:
+            raise self._no_edge(time, below, below + config.width, name)
+        return time
+
+    def _no_edge(self, time: int, below: int, above: int, name: str) -> InvalidInputError:
+        shown = self._config.shown
+        return InvalidInputError(
+            f"must be an edge of panes, got {shown(time)}; the nearest are {shown(below)} and "
+            f"{shown(above)}",
+            argument=name,
+        )
+
+    def _between(self, state: Panes, low: int | None, high: int | None) -> list[Span]:
+        """Give the panes between two times; one that would be cut raises."""
+        kept = []
+        for span in state.spans(self._config):
+            for time, name in ((low, "start"), (high, "end")):
+                if time is not None and span.start < time < span.end:
+                    raise self._no_edge(time, span.start, span.end, name)
+            is_late = low is None or span.start >= low
+            if is_late and (high is None or span.end <= high):
+                kept.append(span)
+        oldest = self._oldest_edge(state)
+        if state.before is not None and low is not None and low < oldest:
+            raise InvalidInputError(
+                f"must not lie before {self._config.shown(oldest)}: older rows are counted "
+                f"together, got {self._config.shown(low)}",
+                argument="start",
+            )
+        return kept
+
+    def _oldest_edge(self, state: Panes) -> int:
+        """Give the time before which rows are counted together, if there are some."""
+        last = self._config.tiers[-1]
+        if last.keep is None or state.newest is None:
+            return -_LIMIT
+        edge = last.edge(newest_end(state.newest, self._config))
+        assert edge is not None
+        return edge + self._config.offset_size
+
+    def _window_ends(
+        self, state: Panes, spans: Sequence[Span], size: int, step: int
+    ) -> Sequence[int]:
+        """Give the ends of the windows that can be had, from the first after the last that cuts."""
+        shift = self._config.offset_size
+        newest = (self._newest_end(state) - shift) // step
+        oldest = min((span.start for span in spans), default=self._newest_end(state))
+        first = (oldest - shift) // step + 1
+        if state.before is not None:
+            first = max(first, -(-(self._oldest_edge(state) + size - shift) // step))
+        for span in spans:
+            if span.tier:
+                for reach in (0, size):
+                    last_cut = (span.end - 1 + reach - shift) // step
+                    cut = last_cut * step + shift - reach
+                    if span.start < cut < span.end:
+                        first = max(first, last_cut + 1)
+        return [number * step + shift for number in range(first, newest + 1)]
+
+    @property
+    def _key_columns(self) -> tuple[str, ...]:
+        inner = self._inner
+        return (self._config.time, *(inner.options.column if inner.cls is Sliced else ()))
+
+    def _name_of(self, key: Key) -> str:
+        return self._config.time if key == TIMES else self._key_columns[1]
+
+    def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Any]:
+        time, *columns = self._key_columns
+        keys = {}
+        if columns:
+            keys[CODES] = held.codes.encode([batch.table.column(c) for c in columns], columns)
+        keys[TIMES] = self._read_times(batch.table.column(time))
+        return keys
+
+    def _read_times(self, column: Any) -> Array:
+        config = self._config
+        if config.is_step:
+            times = as_steps(column, name=config.time)
+        else:
+            times = as_times(column, unit=config.unit, name=config.time)
+        if len(times):
+            low, high = int(times.min()), int(times.max())
+            first = low - config.offset_size
+            end = newest_end(high, config)
+            if first < -_LIMIT + config.tiers[-1].width or max(end, end + config.offset_size) >= _LIMIT:
+                position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
+                raise InvalidInputError(
+                    "must lie so that the ends of its panes fit 64 bits, got "
+                    f"{int(times[position])}",
+                    argument=config.time,
+                    position=position,
+                )
+        return times
+
+    def _labelled(
+        self, batch: Batch, held: Held
+    ) -> tuple[Batch, dict[Key, Any], tuple[Array, Array | None] | None]:
+        keys = self._keys_of(batch, held)
+        missing = batch.without_truth() if batch.size else None
+        if missing is None:
+            return batch, keys, None
+        for key, column in keys.items():
+            if len(column) != batch.size:
+                raise InvalidInputError(
+                    f"must have {batch.size} rows, got {len(column)}", argument=self._name_of(key)
+                )
+        weights = batch.weights()
+        times = keys[TIMES][missing]
+        if weights is not None:
+            weights = weights[missing]
+            times, weights = times[weights != 0], weights[weights != 0]
+        labelled = {key: column[~missing] for key, column in keys.items()}
+        blank = (times, weights) if len(times) else None
+        return batch.without(missing), labelled, blank
+
+    def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
+        times = [blank[0] for blank in held.blank]
+        if rows is not None:
+            times.append(rows.columns[TIMES])
+        newest = max(int(part.max()) for part in times)
+        if state.newest is not None:
+            newest = max(newest, state.newest)
+        aged: Panes = state.aged(newest, self._config, merged)
+        tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
+
+        def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
+            """Replace the panes of some keys by those with more rows, and perhaps other parts."""
+            homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
+            indices = [0 if key is None else key[1] for key in keys]
+            pairs = list(zip(homes, indices, strict=True))
+            held = [home[0] if home is before else home.get(index) for home, index in pairs]
+            parts = count_in([None if pane is None else pane.part for pane in held])
+            for at, (home, index) in enumerate(pairs):
+                pane = held[at]
+                weight = weights[at] if pane is None else pane.rows + weights[at]
+                home[index] = Pane.of(weight, parts[at])
+
+        if rows is not None:
+            columns = dict(rows.columns)
+            keys, places = self._places(columns.pop(TIMES), newest)
+            weights = _weights(columns.pop(WEIGHTS, None), places, len(keys))
+            left = GroupedRows(columns, rows.size, rows.values)
+            count(keys, weights, lambda parts: self._counted_parts(parts, places, left, take))
+        for times_of_blank, own in held.blank:
+            keys, places = self._places(times_of_blank, newest)
+            count(keys, _weights(own, places, len(keys)), lambda parts: parts)
+        return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
+
+    def _counted_parts(
+        self, parts: list[Any], places: Array, rows: GroupedRows, take: Take
+    ) -> list[Any]:
+        """Count rows in the accumulators of the panes that they are of."""
+        inner = self._inner
+        if inner.cls is not Sliced:
+            counter = Counter(inner, rows.columns)
+            for number, part in groups_of(rows, places, len(parts)):
+                parts[number] = counter.count(parts[number], part, take)
+            return parts
+        shells = [inner.empty() if part is None else part._fork() for part in parts]
+        states = [shell._held.state for shell in shells]
+        counted = count_in_slices(states, places, rows, inner.options, take)
+        for shell, state in zip(shells, counted, strict=True):
+            shell._held = Held(state)
+        return shells
+
+    def _places(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
+        """Find the pane of each row: the panes that have some, and the number of each row's."""
+        config = self._config
+        relative = times - config.offset_size if config.offset_size else times
+        end = newest_end(newest, config)
+        keys: list[PaneKey] = []
+        places = np.empty(len(times), dtype=np.int64)
+        rest: Any = slice(None)
+        for number, tier in enumerate(config.tiers):
+            left = relative[rest]
+            edge = tier.edge(end)
+            if edge is None or int(left.min()) >= edge:
+                found, local = distinct(left // tier.width, name="time")
+                places[rest] = local + len(keys)
+                return [*keys, *((number, index) for index in found.tolist())], places
+            inside = left >= max(edge, -_LIMIT)
+            if inside.any():
+                indices = np.arange(len(times))[rest]
+                found, local = distinct(left[inside] // tier.width, name="time")
+                places[indices[inside]] = local + len(keys)
+                keys += [(number, index) for index in found.tolist()]
+                rest = indices[~inside]
+        places[rest] = len(keys)
+        return [*keys, None], places
+
+    def _sealed(self, before: Any, after: Any) -> Any:
+        """Seal all panes but the newest, and those older ones in which a late row came."""
+        open_from = newest_end(after.newest, self._config) // self._config.width - _OPEN_PANES
+        chosen = [
+            (number, index, pane)
+            for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
+            for index, pane in tier.items()
+            if (number or index < open_from)
+            and old.get(index) is pane
+            and not isinstance(pane.part, (Sealed, NoneType))
+        ]
+        if not chosen:
+            return after
+        inner = self._inner
+        columns = _flat_type(inner).of(inner, [pane.part for _, _, pane in chosen])
+        tiers = [dict(tier) for tier in after.tiers]
+        for at, (number, index, pane) in enumerate(chosen):
+            tiers[number][index] = Pane(pane.rows, Sealed(columns, at))
+        return attrs.evolve(after, tiers=tuple(tiers))
+
+    def _merge_states(self, states: Sequence[Any]) -> Any:
+        return Panes.sum_of(states, self._config, merged)
+
+
+def _weights(weights: Array | None, places: Array, size: int) -> FixedPoint:
+    """Give the weight of the rows of each pane; without weights, each row counts once."""
+    if weights is None:
+        return FixedPoint(np.bincount(places, minlength=size))
+    numbers = FixedPoint.of_numbers(weights)
+    numbers.total()
+    return numbers.scatter(places, size)
+
+
+_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
+_OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")
+
+
+def _written(config: WindowedConfig) -> dict[str, Any]:
+    """Give the options that stand in the header; the accumulator stands with the state."""
+    return {name: getattr(config, name) for name in _OPTIONS}
+
+
+def _flat_type(inner: Inner) -> Any:
+    return FlatSlices if inner.cls is Sliced else FlatLeaves
+
+
+def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
+    """Make and check the panes that bytes hold."""
+    for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
+        column = fields[name]
+        require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
+    newest, tiers, numbers, labelled = (
+        fields[name].values.tolist() for name in ("newest", "tiers", "panes", "labelled")
+    )
+    require(isinstance(fields["rows"], FixedPoint) and len(fields["rows"].shape) == 1, "rows")
+    rows: FixedPoint = fields["rows"]
+    check_numbers(rows, rows.shape, "rows")
+    require(bool(rows.is_positive().all()), "a pane without rows")
+    require(rows.is_whole or bool(rows.fraction.any()), "fractions that no row has")
+    rows.total()
+    size = rows.shape[0]
+    require(len(newest) == min(size, 1), "newest")
+    require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
+    require(0 <= size - len(numbers) <= 1 and len(labelled) == size, "panes")
+    require(set(labelled) <= {0, 1}, "labelled")
+
+    inner = config.accumulator
+    flat = _flat_type(inner).read(inner, sum(labelled), fields)
+    made, index = [], 0
+    for position, has_part in enumerate(labelled):
+        made.append(Pane.of(rows[position], None))
+        if has_part:
+            made[-1] = Pane(made[-1].rows, Sealed(flat, index))
+            index += 1
+    held: list[dict[int, Pane]] = []
+    start = 0
+    for length in tiers:
+        own = numbers[start : start + length]
+        require(all(a < b for a, b in pairwise(own)), "panes are out of order")
+        held.append(dict(zip(own, made[start : start + length], strict=True)))
+        start += length
+    before = made[-1] if size > len(numbers) else None
+    state = Panes(newest[0] if newest else None, tuple(held), before)
+    _check_tiers(state, config)
+    return state
+
+
+def _check_tiers(state: Panes, config: WindowedConfig) -> None:
+    """Check that each pane is where its time and the newest put it."""
+    if state.newest is None:
+        return
+    require(-_LIMIT < state.newest - config.offset_size, "newest")
+    end = newest_end(state.newest, config)
+    require(end + config.offset_size < _LIMIT, "newest")
+    newest = end // config.width - 1
+    require(newest in state.tiers[0] and max(state.tiers[0]) == newest, "newest has no pane")
+    upper: int | None = None
+    for tier, panes in zip(config.tiers, state.tiers, strict=True):
+        edge = tier.edge(end)
+        for number in panes:
+            is_old = upper is None or (number + 1) * tier.width <= upper
+            is_new = edge is None or number * tier.width >= edge
+            fits = -_LIMIT < number * tier.width + config.offset_size
+            require(is_old and is_new and fits, "a pane that is not where its time puts it")
+        upper = edge
+    require(state.before is None or upper is not None, "rows before panes that are kept")
+
+
+class _TwoStacks:
+    """The merge of panes that come at one end and leave at the other.
+
+    Parameters
+    ----------
+    empty : accumulator
+        What the merge of none is.
+    """
+
+    __slots__ = ("_back", "_coming", "_empty", "_front")
+
+    def __init__(self, empty: Any) -> None:
+        self._empty = empty
+        self._front: list[Any] = []  # the next to leave is the last: each merged with those below
+        self._coming: list[Any] = []
+        self._back: Any = None  # the merge of what is coming
+
+    def push(self, span: Span) -> None:
+        """Add the next pane."""
+        part = span.pane.part
+        self._coming.append(part)
+        if part is not None:
+            self._back = part if self._back is None else merged([self._back, part])
+
+    def pop(self) -> None:
+        """Leave the first pane out."""
+        if not self._front:
+            below = None
+            for part in reversed(self._coming):
+                below = _joined(below, part)
+                self._front.append(below)
+            self._coming, self._back = [], None
+        self._front.pop()
+
+    def merged(self) -> Any:
+        """Merge all panes into a new accumulator."""
+        front = self._front[-1] if self._front else None
+        found = _joined(front, self._back)
+        if found is None:
+            return self._empty.copy()
+        return found.copy() if found is front or found is self._back else found
+
+
+def _joined(a: Any, b: Any) -> Any:
+    if a is None or b is None:
+        return b if a is None else a
+    return merged([a, b])

@@ -1,0 +1,86 @@
+"""What accumulators that split their rows are made of: the accumulator of each group."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any
+
+import attrs
+
+from streameval.configs.collection import CollectionConfig, Member
+
+__all__ = ["Inner", "OuterConfig"]
+
+
+@attrs.frozen(slots=False)
+class Inner:
+    """The accumulator that counts the rows of one group.
+
+    Parameters
+    ----------
+    cls : class of an accumulator
+    options : configuration
+        That of the accumulator.
+    """
+
+    cls: type[Any]
+    options: Any
+
+    def empty(self) -> Any:
+        """Make one that has counted nothing."""
+        return self.cls._empty(self.options)
+
+    @cached_property
+    def leaf(self) -> Inner:
+        """The accumulator that rows end up in: this one, or the one within."""
+        options = self.options
+        return options.accumulator.leaf if isinstance(options, OuterConfig) else self
+
+    @cached_property
+    def members(self) -> tuple[Member, ...]:
+        """What is counted of each row: one thing, or the parts of a collection."""
+        leaf = self.leaf
+        if isinstance(leaf.options, CollectionConfig):
+            return leaf.options.parts
+        return (Member(leaf.cls, leaf.options),)
+
+    @cached_property
+    def required(self) -> tuple[str, ...]:
+        """The columns that a batch must have."""
+        columns = (column for member in self.members for column in member.required.values())
+        return tuple(dict.fromkeys(columns))
+
+    @cached_property
+    def optional(self) -> tuple[str, ...]:
+        """The columns that are read where a batch has them."""
+        columns = (column for member in self.members for column in member.read.values())
+        return tuple(column for column in dict.fromkeys(columns) if column not in self.required)
+
+    @cached_property
+    def truths(self) -> tuple[str, ...]:
+        """The columns of true labels or numbers; none if something is counted without."""
+        truths = [member.read.get("y_true") for member in self.members]
+        return tuple(dict.fromkeys(truth for truth in truths if truth)) if all(truths) else ()
+
+    @cached_property
+    def weights(self) -> tuple[str | None, ...]:
+        """For each member, the column of its weights; None if it takes none."""
+        return tuple(member.read.get("sample_weight") for member in self.members)
+
+    @cached_property
+    def queries(self) -> tuple[tuple[str, bool], ...]:
+        """The columns of ids whose rows belong together, and whether the ids are kept."""
+        found = {}
+        for member in self.members:
+            array = member.kind._unit_array
+            if array is not None:
+                column = member.read[array]
+                found[column] = found.get(column, False) or member.options.keeps_ids
+        return tuple(found.items())
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class OuterConfig:
+    """The options of an accumulator that splits its rows into groups."""
+
+    accumulator: Inner

@@ -1,0 +1,230 @@
+"""The options of `Windowed`, checked and in one canonical form."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from itertools import pairwise
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from streameval.configs.collection import canonical_name
+from streameval.configs.inner import Inner, OuterConfig
+from streameval.configs.options import one_of
+from streameval.errors import InvalidInputError
+from streameval.inputs.durations import duration_text, read_duration, read_offset
+from streameval.inputs.times import UNITS
+
+__all__ = ["MAX_TIERS", "Length", "Tier", "WindowedConfig"]
+
+Length = int | str
+"""A number of steps, or a duration such as "5m"."""
+
+MAX_TIERS = 16
+
+
+@attrs.frozen
+class Tier:
+    """Panes of one width, and how long they are kept.
+
+    Parameters
+    ----------
+    width : int
+        In steps, or microseconds.
+    keep : int or None
+        Panes that end longer ago than this before the newest are moved on; None keeps them.
+    next_width : int
+        That of the panes into which they go: what is moved is a whole number of these.
+    """
+
+    width: int
+    keep: int | None
+    next_width: int
+
+    def edge(self, end: int) -> int | None:
+        """Give the time before which panes are moved on; `end` is that of the newest pane."""
+        if self.keep is None:
+            return None
+        return (end - self.keep) // self.next_width * self.next_width
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class WindowedConfig(OuterConfig):
+    """Panes, and how long which of them are kept; equal ones can merge. Made by `of`."""
+
+    pane: Length
+    time: str
+    keep: Length | None
+    rollups: tuple[tuple[Length, Length | None], ...]
+    offset: Length
+    unit: str | None
+
+    @classmethod
+    def of(
+        cls,
+        *,
+        accumulator: Inner,
+        pane: Any,
+        time: Any,
+        keep: Any,
+        rollups: Any,
+        offset: Any,
+        unit: Any,
+    ) -> Self:
+        """Check the options."""
+        width = _read_pane(pane)
+        is_step = isinstance(width, int)
+        if unit is not None:
+            if is_step:
+                raise InvalidInputError(
+                    "has no meaning: with a pane of an integer, times are integers",
+                    argument="unit",
+                )
+            unit = one_of(unit, UNITS, name="unit")
+        made = cls(
+            accumulator=accumulator,
+            pane=width,
+            time=canonical_name(time, name="time"),
+            keep=None if keep is None else _length(keep, is_step, name="keep"),
+            rollups=_read_rollups(rollups, is_step),
+            offset=_offset(offset, is_step),
+            unit=unit,
+        )
+        made._check()
+        shift = made.offset_size % made.tiers[-1].width  # beyond it, panes are the same
+        return attrs.evolve(made, offset=shift if is_step else duration_text(shift))
+
+    @property
+    def is_step(self) -> bool:
+        """Whether times are integers of any meaning, and not moments."""
+        return isinstance(self.pane, int)
+
+    @cached_property
+    def width(self) -> int:
+        """The width of the finest panes."""
+        return _size(self.pane)
+
+    @cached_property
+    def offset_size(self) -> int:
+        """By how much the edges of panes are shifted."""
+        return self.offset if isinstance(self.offset, int) else read_offset(self.offset, name="")
+
+    @cached_property
+    def tiers(self) -> tuple[Tier, ...]:
+        """The tiers, the finest first."""
+        widths = [self.width, *(_size(width) for width, _ in self.rollups)]
+        keeps = [self.keep, *(keep for _, keep in self.rollups)]
+        following = [*widths[1:], widths[-1]]
+        return tuple(
+            Tier(width, None if keep is None else _size(keep), next_width)
+            for width, keep, next_width in zip(widths, keeps, following, strict=True)
+        )
+
+    def length(self, value: Any, *, name: str) -> int:
+        """Read the length of a window: a whole number of panes."""
+        size = _size(_length(value, self.is_step, name=name))
+        if size % self.width:
+            raise InvalidInputError(
+                f"must be a multiple of the pane, {self.pane!r}, got {value!r}", argument=name
+            )
+        return size
+
+    def shown(self, time: int) -> Any:
+        """Give a time as it is handed out: datetime64[us], or an integer."""
+        return time if self.is_step else np.datetime64(time, "us")
+
+    def _check(self) -> None:
+        """Check that panes of one tier fill those of the next, which are kept longer."""
+        if self.rollups and self.keep is None:
+            raise InvalidInputError(
+                "is missing: without it nothing is rolled up", argument="keep"
+            )
+        if self.keep is not None and _size(self.keep) < self.width:
+            raise InvalidInputError(
+                f"must be at least one pane, {self.pane!r}, got {self.keep!r}", argument="keep"
+            )
+        for (finer, coarser), (width, _) in zip(
+            pairwise(self.tiers), self.rollups, strict=True
+        ):
+            if coarser.width % finer.width or coarser.width == finer.width:
+                raise InvalidInputError(
+                    f"must have widths that are multiples of the one before, got {width!r} "
+                    f"after {self._text(finer.width)!r}",
+                    argument="rollups",
+                )
+            if finer.keep is None:
+                raise InvalidInputError(
+                    f"never come to {width!r}: what is before is kept for ever",
+                    argument="rollups",
+                )
+            if coarser.keep is not None and coarser.keep < finer.keep:
+                raise InvalidInputError(
+                    f"must be kept at least as long as the panes before, got {width!r} kept "
+                    f"{self._text(coarser.keep)!r} after {self._text(finer.keep)!r}",
+                    argument="rollups",
+                )
+
+    def _text(self, size: int) -> Length:
+        return size if self.is_step else duration_text(size)
+
+
+def _size(length: Length) -> int:
+    return length if isinstance(length, int) else read_duration(length, name="pane")
+
+
+def _read_pane(pane: Any) -> Length:
+    is_step = isinstance(pane, (int, np.integer)) and not isinstance(pane, (bool, np.timedelta64))
+    return _length(pane, is_step, name="pane")
+
+
+def _length(value: Any, is_step: bool, *, name: str) -> Length:
+    if not is_step:
+        return duration_text(read_duration(value, name=name))
+    steps = _step(value, name=name)
+    if steps < 1:
+        raise InvalidInputError(f"must be at least 1, got {value!r}", argument=name)
+    return steps
+
+
+def _step(value: Any, *, name: str) -> int:
+    wrong = isinstance(value, (bool, np.bool_, np.timedelta64))
+    if wrong or not isinstance(value, (int, np.integer)):
+        raise InvalidInputError(
+            f"must be an integer, as the pane is, got {value!r}", argument=name
+        )
+    if abs(int(value)) >= 2**62:
+        raise InvalidInputError(f"must be below 2**62, got {value!r}", argument=name)
+    return int(value)
+
+
+def _offset(value: Any, is_step: bool) -> Length:
+    if is_step:
+        return _step(value, name="offset")
+    size = read_offset(value, name="offset")
+    return duration_text(size) if size >= 0 else f"-{duration_text(-size)}"
+
+
+def _read_rollups(
+    rollups: Any, is_step: bool
+) -> tuple[tuple[Length, Length | None], ...]:
+    if not isinstance(rollups, (list, tuple)):
+        raise InvalidInputError(
+            f"must be pairs of a width and how long it is kept, got {rollups!r}",
+            argument="rollups",
+        )
+    if len(rollups) >= MAX_TIERS:
+        raise InvalidInputError(
+            f"must be fewer than {MAX_TIERS}, got {len(rollups)}", argument="rollups"
+        )
+    pairs = []
+    for pair in rollups:
+        if not isinstance(pair, (list, tuple)) or len(pair) != 2:
+            raise InvalidInputError(
+                f"must be pairs of a width and how long it is kept, got {pair!r}",
+                argument="rollups",
+            )
+        width, keep = pair
+        kept = None if keep is None else _length(keep, is_step, name="rollups")
+        pairs.append((_length(width, is_step, name="rollups"), kept))
+    return tuple(pairs)

@@ -1,0 +1,316 @@
+"""Times of events: int64 microseconds since 1970 in UTC, or integers such as steps."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from collections.abc import Iterable
+from datetime import UTC, datetime
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import as_array, as_labels, first_index, to_host
+
+__all__ = ["UNITS", "as_steps", "as_times", "read_step", "read_time"]
+
+Int64Array = npt.NDArray[np.int64]
+
+UNITS = ("s", "ms", "us", "ns")
+"""The units of epoch numbers, the longest first."""
+
+_PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
+_RECENT = 1_200_000_000, 2_500_000_000
+"""Seconds since 1970 from 2008 to 2049: the numbers of logs."""
+_FAR = 10**11
+"""Seconds since 1970 up to the year 5138; past that a number is of another unit."""
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_LONG_FRACTION = re.compile(r"[.,](\d{6})(\d+)")
+_MANTISSA_SPLIT = 2.0**27 + 1.0
+
+
+class _Naive:
+    """Whether it has been said that text without an offset is UTC."""
+
+    is_said = False
+
+
+def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
+    """Read the time of each row as microseconds since 1970 in UTC.
+
+    Parameters
+    ----------
+    value : array of shape (n,)
+        ``datetime64`` of any unit, columns of pandas, polars and Arrow with or without a time
+        zone, `datetime` objects, ISO 8601 text; or numbers since 1970 if there is a unit.
+        What has no zone is UTC; of text that is warned of, once.
+    unit : {"s", "ms", "us", "ns"} or None
+        That of numbers; it is never guessed.
+    name : str
+        The argument to blame.
+
+    Returns
+    -------
+    int64 array of shape (n,)
+        Finer times are rounded once, to even where they lie between two microseconds.
+
+    Raises
+    ------
+    InvalidInputError
+        When a time is missing, cannot be read, or looks like one of another unit.
+    """
+    array = _to_array(value, name)
+    if array.ndim != 1:
+        raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
+    if not array.size:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype.kind == "M":
+        return _of_datetime64(array, name)
+    if array.dtype.kind in "UTO":
+        items = array.tolist()
+        if not all(isinstance(item, (int, float)) for item in items):
+            return _of_items(items, name)
+    return _of_numbers(as_array(value, name=name), unit, name)
+
+
+def as_steps(value: Any, *, name: str) -> Int64Array:
+    """Read the step of each row: integers, of any meaning."""
+    array = as_labels(value, name=name)
+    if not array.size:
+        return np.zeros(0, dtype=np.int64)
+    if array.dtype == object:
+        raise InvalidInputError("must hold integers, got strings", argument=name)
+    if array.ndim != 1:
+        raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
+    steps: Int64Array = array
+    return steps
+
+
+def read_time(value: Any, *, unit: str | None, name: str) -> int:
+    """Read one time, in any form that a column may have."""
+    items = value if isinstance(value, np.ndarray) else _alone(value)
+    return int(as_times(items.reshape(1), unit=unit, name=name)[0])
+
+
+def read_step(value: Any, *, name: str) -> int:
+    """Read one step."""
+    return int(as_steps(np.asarray(value).reshape(1), name=name)[0])
+
+
+def _alone(value: Any) -> npt.NDArray[Any]:
+    if isinstance(value, np.generic):
+        return np.asarray(value)
+    array = np.empty(1, dtype=object)
+    array[0] = value
+    return array
+
+
+def _to_array(value: Any, name: str) -> npt.NDArray[Any]:
+    """Bring a column to NumPy; one of pandas with a time zone is an array of objects otherwise."""
+    zone = getattr(getattr(value, "dtype", None), "tz", None)
+    if zone is not None and hasattr(value, "to_numpy"):
+        return np.asarray(value.to_numpy(dtype=f"M8[{value.dtype.unit}]"))
+    held = to_host(value, name=name)
+    if isinstance(held, np.ndarray):
+        return held
+    if isinstance(held, (list, tuple)):
+        array = np.empty(len(held), dtype=object)
+        array[:] = held
+        return array
+    try:
+        return np.asarray(held.to_numpy() if type(held).__module__ == "polars" else held)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"must be an array: {error}", argument=name) from error
+
+
+def _refuse(bad: npt.NDArray[np.bool_], rule: str, name: str, remedy: str = "") -> None:
+    if bad.any():
+        raise InvalidInputError(rule, argument=name, position=first_index(bad), remedy=remedy)
+
+
+def _of_datetime64(array: npt.NDArray[Any], name: str) -> Int64Array:
+    _refuse(np.isnat(array), "must not hold missing times", name)
+    unit, step = np.datetime_data(array.dtype)
+    if unit in ("ns", "ps", "fs", "as"):
+        finer = {"ns": 10**3, "ps": 10**6, "fs": 10**9, "as": 10**12}[unit]
+        counts = array.astype(array.dtype.newbyteorder("=")).view(np.int64)
+        if step != 1:
+            return _of_python([count * step for count in counts.tolist()], finer, name)
+        return _rounded(counts, finer)
+    times = array.astype("M8[us]")
+    _refuse(times.astype(array.dtype) != array, "must lie within 290,000 years of 1970", name)
+    return times.view(np.int64)
+
+
+def _rounded(counts: Int64Array, finer: int) -> Int64Array:
+    """Divide integers and round to the nearest, to even in the middle."""
+    whole, rest = np.divmod(counts, finer)
+    up = (2 * rest > finer) | ((2 * rest == finer) & (whole & 1 == 1))
+    return np.asarray(whole + up)
+
+
+def _of_python(counts: Iterable[int | Fraction], finer: int, name: str) -> Int64Array:
+    """Round ratios of Python's integers, to even in the middle."""
+    times = [round(Fraction(count) / finer) for count in counts]
+    fits = np.array([-(2**63) < time < 2**63 for time in times])
+    _refuse(~fits, "must lie within 290,000 years of 1970", name)
+    return np.array(times, dtype=np.int64)
+
+
+def _of_items(items: list[Any], name: str) -> Int64Array:
+    times = np.empty(len(items), dtype=np.int64)
+    for position, item in enumerate(items):
+        times[position] = _of_item(item, name, position)
+    return times
+
+
+def _of_item(item: Any, name: str, position: int) -> int:
+    if isinstance(item, str):
+        return _of_text(item, name, position)
+    if isinstance(item, datetime):
+        if item != item:  # noqa: PLR0124 - NaT of pandas
+            raise InvalidInputError("must not hold missing times", argument=name, position=position)
+        return _of_moment(item) + _extra_nanoseconds(item)
+    if isinstance(item, np.datetime64):
+        return int(_of_datetime64(np.asarray(item).reshape(1), name)[0])
+    rule = (
+        "must not hold missing times"
+        if item is None or item != item or type(item).__name__ in ("NAType", "NaTType")
+        else f"must hold times, got {item!r}"
+    )
+    raise InvalidInputError(rule, argument=name, position=position)
+
+
+def _of_text(text: str, name: str, position: int) -> int:
+    extra = _LONG_FRACTION.search(text)
+    cut = text if extra is None else text[: extra.start(2)] + text[extra.end(2) :]
+    try:
+        moment = datetime.fromisoformat(cut.strip())
+    except ValueError:
+        raise InvalidInputError(
+            f"must hold ISO 8601 times, got {text!r}", argument=name, position=position
+        ) from None
+    if moment.tzinfo is None:
+        _say_naive()
+    time = _of_moment(moment)
+    if extra is None:
+        return time
+    return round(time + Fraction(int(extra[2]), 10 ** len(extra[2])))
+
+
+def _of_moment(moment: datetime) -> int:
+    if moment.tzinfo is None:
+        moment = moment.replace(tzinfo=UTC)
+    passed = moment - _EPOCH
+    return (passed.days * 86_400 + passed.seconds) * 10**6 + passed.microseconds
+
+
+def _extra_nanoseconds(moment: Any) -> int:
+    """Round the nanoseconds that a timestamp of pandas has besides."""
+    extra = getattr(moment, "nanosecond", 0)
+    return int(extra > 500 or (extra == 500 and moment.microsecond % 2 == 1))
+
+
+def _say_naive() -> None:
+    if not _Naive.is_said:
+        _Naive.is_said = True
+        warnings.warn(
+            "times as text without an offset are read as UTC", UserWarning, stacklevel=2
+        )
+
+
+def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Array:
+    if array.dtype.kind not in "iuf":
+        raise InvalidInputError(f"must hold times, got dtype {array.dtype}", argument=name)
+    if unit is None:
+        raise InvalidInputError(
+            "holds numbers, whose unit is not guessed",
+            argument=name,
+            remedy='Pass unit="s", "ms", "us" or "ns".',
+        )
+    if array.dtype.kind == "f":
+        array = array.astype(np.float64, copy=False)
+        _refuse(~np.isfinite(array), "must not hold missing or infinite times", name)
+    _check_unit(array, unit, name)
+    if array.dtype.kind != "f":
+        return _of_integers(array, unit)
+    if unit == "ns":
+        return _of_python(map(Fraction, array.tolist()), 10**3, name)
+    return _product(array, 10**6 // _PER_SECOND[unit])
+
+
+def _of_integers(array: npt.NDArray[Any], unit: str) -> Int64Array:
+    """Scale integers, which `_check_unit` has found to be so small that they fit."""
+    counts: Int64Array = array.astype(np.int64)
+    return _rounded(counts, 10**3) if unit == "ns" else counts * (10**6 // _PER_SECOND[unit])
+
+
+def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
+    """Multiply and round once, to even in the middle: as the exact product would be.
+
+    The fraction is multiplied apart from the rest; where its product lies in the middle, what
+    float64 has lost of it (Dekker's product) says which way it goes.
+    """
+    whole = np.floor(numbers)
+    fraction = numbers - whole
+    product = fraction * factor
+    high = fraction * _MANTISSA_SPLIT
+    high = high - (high - fraction)
+    lost = (high * factor - product) + (fraction - high) * factor
+    nearest = np.rint(product)
+    beside = product - nearest
+    odd_base = whole.astype(np.int64) * factor
+    if factor % 2 == 1:  # microseconds themselves: the whole part decides what is even
+        nearest = np.where(
+            (np.abs(beside) == 0.5) & ((odd_base + nearest.astype(np.int64)) & 1 == 1),
+            nearest + np.sign(beside),
+            nearest,
+        )
+        return np.asarray(odd_base + nearest.astype(np.int64))
+    nearest += (beside == 0.5) & (lost > 0)
+    nearest -= (beside == -0.5) & (lost < 0)
+    return np.asarray(odd_base + nearest.astype(np.int64))
+
+
+def _check_unit(array: npt.NDArray[Any], unit: str, name: str) -> None:
+    """Refuse numbers that are of another unit, as far as that can be told.
+
+    Those past the year 5138, and those shortly after 1970 that are of our days in a unit that
+    is longer.
+    """
+    low, high = array.min().item(), array.max().item()
+    limit = min(_FAR * _PER_SECOND[unit], 2**63 - 1)
+    if high >= limit or low <= -limit:
+        raise _of_another_unit(array, (array >= limit) | (array <= -limit), unit, name)
+    for longer in UNITS[: UNITS.index(unit)]:
+        start, end = (edge * _PER_SECOND[longer] for edge in _RECENT)
+        if high >= start and low < end:
+            looks = (array >= start) & (array < end)
+            if looks.any():
+                raise _of_another_unit(array, looks, unit, name)
+
+
+def _of_another_unit(
+    array: npt.NDArray[Any], looks: npt.NDArray[np.bool_], unit: str, name: str
+) -> InvalidInputError:
+    position = int(looks.argmax())
+    number = array[position].item()
+    start, end = _RECENT
+    likely = (other for other in UNITS if start <= abs(number) / _PER_SECOND[other] < end)
+    other = next(likely, None)
+    if other is None:
+        return InvalidInputError(
+            f'must be times in "{unit}" up to the year 5138, got {number!r}',
+            argument=name,
+            position=position,
+        )
+    return InvalidInputError(
+        f'holds {number!r}, which looks like a time in "{other}" and not in "{unit}",',
+        argument=name,
+        position=position,
+        remedy=f'Pass unit="{other}" if it is.',
+    )

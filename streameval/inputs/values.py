@@ -1,0 +1,211 @@
+"""Values of columns that rows are told apart by: one canonical form, a fixed order, and codes."""
+
+from __future__ import annotations
+
+import functools
+import hashlib
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import as_labels
+from streameval.inputs.labels import Label, canonical_label, distinct
+
+__all__ = ["Value", "ValueCodes", "canonical_value", "rank_of", "value_text"]
+
+Value = Any
+"""A label, None for a missing one, or a tuple of these for several columns."""
+
+Codes = npt.NDArray[np.int64]
+
+MAX_CHARACTERS = 2**16  # of one value: it is a name
+
+
+def canonical_value(value: Any, *, name: str) -> Label | None:
+    """Give a value as int, str, or None for a missing one: True is 1, 2.0 is 2."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return None
+    if isinstance(value, (float, np.floating)) and math.isnan(value):
+        return None
+    label = canonical_label(value, name=name)
+    if isinstance(label, str) and len(label) > MAX_CHARACTERS:
+        raise InvalidInputError(
+            f"must hold values of at most {MAX_CHARACTERS} characters, got one of {len(label)}",
+            argument=name,
+        )
+    return label
+
+
+def value_text(value: Value) -> str:
+    """Write one value of one column."""
+    return "(missing)" if value is None else str(value)
+
+
+@functools.lru_cache(maxsize=2**16)
+def rank_of(value: Value) -> tuple[int, bytes]:
+    """Give what values are ordered by: a hash of 64 bits, and the value itself for ties.
+
+    The order is fixed and knows nothing of the data, so that the first of it are a uniform
+    sample of the values.
+    """
+    written = _written(value)
+    digest = hashlib.blake2b(written, digest_size=8).digest()
+    return int.from_bytes(digest, "big"), written
+
+
+def _written(value: Value) -> bytes:
+    """Write type and text of a value, so that different ones are different bytes."""
+    if value is None:
+        return b"n"
+    if isinstance(value, tuple):
+        items = map(_written, value)
+        return b"t" + b"".join(len(item).to_bytes(8, "big") + item for item in items)
+    if isinstance(value, str):
+        return b"s" + value.encode("utf-8")
+    return b"i%d" % value
+
+
+class ValueCodes:
+    """A number for each distinct value that has come, in the order in which they came.
+
+    It only grows, so that codes that were given out stay what they are, whoever reads them.
+
+    Attributes
+    ----------
+    values : list
+        The value of each code.
+    """
+
+    __slots__ = ("_codes", "values")
+
+    def __init__(self) -> None:
+        self._codes: dict[Value, int] = {}
+        self.values: list[Value] = []
+
+    def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
+        """Give the code of the value of each row.
+
+        Parameters
+        ----------
+        columns : sequence of arrays, each of shape (n,)
+            One for each name; several make tuples.
+        names : sequence of str
+            What the columns are called.
+        """
+        if len(columns) == 1:
+            known = self._known(columns[0])
+            if known is not None:
+                return known
+        parts = [_local(column, name) for column, name in zip(columns, names, strict=True)]
+        rows = {len(codes) for codes, _ in parts}
+        if len(rows) > 1:
+            raise InvalidInputError(f"must have {min(rows)} rows as others", argument=names[0])
+        if len(parts) == 1:
+            codes, values = parts[0]
+        else:
+            codes, values = _combined(parts)
+        return self._add(values)[codes] if len(values) else codes
+
+    def _known(self, column: Any) -> Codes | None:
+        """Look objects up as they are: in most batches, no text is a new one."""
+        if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
+            return None
+        try:
+            return np.fromiter(
+                map(self._codes.__getitem__, column.tolist()), np.int64, len(column)
+            )
+        except (KeyError, TypeError):
+            return None
+
+    def _add(self, values: Sequence[Value]) -> Codes:
+        """Give the codes of distinct values, of which some may be new."""
+        codes = self._codes
+        for value in values:
+            if value not in codes:
+                self.values.append(value)
+                codes[value] = len(self.values) - 1
+        return np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
+
+
+def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
+    """Give distinct values of one column in any order, and the code of each row among them."""
+    if hasattr(column, "dictionary_encode"):  # Arrow
+        column = column.dictionary_encode()
+        column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+        indices = np.asarray(column.indices.fill_null(-1))
+        return _of_dictionary(indices, column.dictionary.to_pylist(), name)
+    if hasattr(column, "factorize"):  # pandas
+        codes, values = column.factorize()
+        return _of_dictionary(codes, values.tolist(), name)
+    array = column if isinstance(column, np.ndarray) else _to_array(column)
+    if array.ndim != 1:
+        raise InvalidInputError(f"must have shape (n,), got {array.shape}", argument=name)
+    if not array.size:
+        return np.zeros(0, dtype=np.int64), []
+    if array.dtype.kind in "UTO":
+        return _of_objects(array.tolist(), name)
+    if array.dtype.kind == "f" and np.isnan(array).any():
+        return _of_objects(array.tolist(), name)
+    numbers, codes = distinct(as_labels(array, name=name), name=name)
+    return codes, numbers.tolist()
+
+
+def _to_array(column: Any) -> npt.NDArray[Any]:
+    """Hold the items of a list as they are; an array of both numbers and text would be text."""
+    if hasattr(column, "to_list"):
+        column = column.to_list()  # polars
+    if isinstance(column, (list, tuple)):
+        array = np.empty(len(column), dtype=object)
+        array[:] = column
+        return array
+    return np.asarray(column)
+
+
+def _of_dictionary(
+    indices: npt.NDArray[Any], values: list[Any], name: str
+) -> tuple[Codes, list[Value]]:
+    """Take codes among values of which some may be one; -1 is a missing one."""
+    codes, merged = _of_objects([*values, None], name)
+    return codes[indices], merged
+
+
+def _of_objects(items: list[Any], name: str) -> tuple[Codes, list[Value]]:
+    known: dict[Any, int] = {}
+    values: dict[Value, int] = {}
+    try:
+        for item in dict.fromkeys(items):
+            value = canonical_value(item, name=name)
+            known[item] = values.setdefault(value, len(values))
+    except (InvalidInputError, TypeError) as error:
+        raise _placed(items, name, error) from None
+    return np.fromiter(map(known.__getitem__, items), np.int64, len(items)), list(values)
+
+
+def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
+    """Say where the value is that is none."""
+    for position, item in enumerate(items):
+        try:
+            hash(item)
+            canonical_value(item, name=name)
+        except InvalidInputError as found:
+            return InvalidInputError(found.reason, argument=name, position=position)
+        except TypeError:
+            kind = type(item).__name__
+            return InvalidInputError(
+                f"must hold integers or strings, got {kind}", argument=name, position=position
+            )
+    return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
+
+
+def _combined(parts: Sequence[tuple[Codes, list[Value]]]) -> tuple[Codes, list[Value]]:
+    """Make tuples of the values of several columns, of those alone that some row has."""
+    codes, values = parts[0][0], [(value,) for value in parts[0][1]]
+    for others, more in parts[1:]:
+        kept, codes = distinct(codes * len(more) + others, name="column")
+        pairs = (divmod(code, len(more)) for code in kept.tolist())
+        values = [(*values[first], more[second]) for first, second in pairs]
+    return codes, values

@@ -1,0 +1,115 @@
+"""The result of `Sliced`."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from typing import Any, Self
+
+import attrs
+
+from streameval.configs.collection import SEPARATOR
+from streameval.configs.sliced import SlicedConfig, read_value
+from streameval.inputs.values import Value, value_text
+from streameval.results.collection import CollectionResult
+
+__all__ = ["OTHER", "SlicedResult"]
+
+OTHER = "other"
+"""What the slice of all values without one of their own is called."""
+
+
+@attrs.frozen(repr=False, eq=False)
+class SlicedResult(CollectionResult):
+    """The results of the slices, by value.
+
+    Made by `Sliced.compute`. It maps values to results; ``as_dict`` names a metric as
+    ``country=DE/roc_auc``, and ``other/roc_auc`` where some rows have no slice of their own.
+
+    Attributes
+    ----------
+    other : result
+        That of the rows whose value has no slice.
+    n_turned_away : int or float
+        The weight of these rows; the number of values among them is not known.
+    """
+
+    TASK = "sliced"
+
+    _config: SlicedConfig
+    _by_value: dict[Value, Any]
+    other: Any
+    n_turned_away: int | float
+
+    @classmethod
+    def of(
+        cls,
+        config: SlicedConfig,
+        by_value: dict[Value, Any],
+        other: Any,
+        n_turned_away: int | float,
+        *,
+        has_other: bool,
+    ) -> Self:
+        """Name the results of the slices, and of the members of these."""
+        named = list(zip(slice_names(config, list(by_value)), by_value.values(), strict=True))
+        if has_other:
+            named.append((OTHER, other))
+        flat = [pair for name, result in named for pair in _flattened(name, result)]
+        return cls(
+            tuple(name for name, _ in flat),
+            tuple(result for _, result in flat),
+            config,
+            by_value,
+            other,
+            n_turned_away,
+        )
+
+    def __getitem__(self, value: Value) -> Any:
+        """Give the result of the slice of a value; of several columns, of a tuple."""
+        key = read_value(value, self._config.column, name="value")
+        if key not in self._by_value:
+            raise KeyError(f"{value!r} has no slice")
+        return self._by_value[key]
+
+    def __contains__(self, value: object) -> bool:
+        """Tell whether a value has a slice."""
+        return value in self._by_value
+
+    def __iter__(self) -> Iterator[Value]:
+        """List the values that have a slice, those that are named first."""
+        return iter(self._by_value)
+
+    def __len__(self) -> int:
+        """Give the number of values that have a slice."""
+        return len(self._by_value)
+
+    def __repr__(self) -> str:
+        """Show the result of each slice."""
+        shown = {**self._by_value, **({OTHER: self.other} if self.n_turned_away else {})}
+        return f"SlicedResult({shown})"
+
+
+def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:
+    """Name slices ``column=value``; text is quoted where a number looks the same."""
+    texts = [_name(config, value, quoted=False) for value in values]
+    times = Counter(texts)
+    return [
+        _name(config, value, quoted=True) if times[text] > 1 else text
+        for value, text in zip(values, texts, strict=True)
+    ]
+
+
+def _name(config: SlicedConfig, value: Value, *, quoted: bool) -> str:
+    items = value if isinstance(value, tuple) else (value,)
+    pairs = zip(config.column, items, strict=True)
+    return ",".join(
+        f"{column}={item!r}" if quoted and isinstance(item, str) else f"{column}={value_text(item)}"
+        for column, item in pairs
+    )
+
+
+def _flattened(name: str, result: Any) -> list[tuple[str, Any]]:
+    if not isinstance(result, CollectionResult):
+        return [(name, result)]
+    return [(f"{name}{SEPARATOR}{path}", inner) for path, inner in result.leaves().items()]

@@ -1,0 +1,66 @@
+"""The fields of states and of configurations: their names, their types, how they are written."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any, get_origin
+
+import attrs
+
+from streameval.errors import require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states import codec
+from streameval.states.column import Column
+from streameval.states.state import check_numbers
+
+__all__ = ["bases", "check_values", "field_types", "fields_of", "written_fields"]
+
+_COLUMN_TYPES = ("int64", "uint64", "text")
+
+
+def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
+    """Give the fields of a configuration or a state by name."""
+    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+
+
+def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
+    """Give the fields of a state as they are written.
+
+    A column declared ``attrs.field(metadata={"above": "lo"})`` is written as what it adds to
+    the column `lo` before it.
+    """
+    fields = fields_of(state)
+    for name, base in bases(type(state)).items():
+        fields[name] = codec.Above(fields[name], base, fields[base])
+    return fields
+
+
+@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
+def field_types(state_type: type[Any]) -> dict[str, str]:
+    """Name the type of each field, however its annotation is written."""
+    return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
+
+
+@functools.lru_cache(maxsize=256)
+def bases(state_type: type[Any]) -> dict[str, str]:
+    """Name the column above which each column stands that is declared so."""
+    fields = attrs.fields(state_type)
+    return {field.name: field.metadata["above"] for field in fields if "above" in field.metadata}
+
+
+def check_values(fields: dict[str, Any]) -> None:
+    """Raise `CorruptStateError` unless numbers and columns are what these types can hold."""
+    check_numbers(fields["n"], (), "n")
+    for name, value in fields.items():
+        if isinstance(value, FixedPoint):
+            check_numbers(value, value.shape, name)
+        elif isinstance(value, Column):
+            require(value.kind in _COLUMN_TYPES, f"{name} is a column of {value.kind}")
+        elif isinstance(value, float):
+            require(value == value, f"{name} is nan")  # noqa: PLR0124
+
+
+def _type_name(annotation: Any) -> str:
+    if isinstance(annotation, str):
+        return annotation.partition("[")[0].rpartition(".")[2]
+    return getattr(get_origin(annotation) or annotation, "__name__", str(annotation))

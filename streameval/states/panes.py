@@ -1,0 +1,215 @@
+"""Accumulators by pane of time, in tiers of growing width, and one for all that is older."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Self
+
+import attrs
+import numpy as np
+
+from streameval.exact.fixed_point import FixedPoint
+
+__all__ = ["Pane", "Panes", "Sealed", "Span", "newest_end"]
+
+Merge = Callable[[Sequence[Any]], Any]
+
+
+@attrs.frozen(eq=False)
+class Sealed:
+    """An accumulator that is held in flat columns, with many others.
+
+    Parameters
+    ----------
+    columns : object
+        Its `part` makes the accumulator at an index.
+    index : int
+    """
+
+    columns: Any
+    index: int
+
+    def copy(self) -> Any:
+        """Make the accumulator."""
+        return self.columns.part(self.index)
+
+    _fork = copy
+
+    def __eq__(self, other: object) -> bool:
+        """Tell whether the accumulators are equal."""
+        if isinstance(other, Sealed):
+            is_same = self.columns is other.columns and self.index == other.index
+            return is_same or self.copy() == other.copy()
+        return bool(self.copy() == other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+
+@attrs.frozen
+class Pane:
+    """What has been counted of a span of time.
+
+    Parameters
+    ----------
+    rows : FixedPoint, shape ()
+        The weight of all rows, those without a label too.
+    part : accumulator, Sealed or None
+        None while no row had a label.
+    """
+
+    rows: FixedPoint
+    part: Any
+
+    @classmethod
+    def sum_of(cls, panes: Sequence[Pane], merge: Merge) -> Pane:
+        """Merge panes, one at least."""
+        parts = [pane.part for pane in panes if pane.part is not None]
+        rows = FixedPoint.total_of([pane.rows for pane in panes])
+        return cls.of(rows, merge(parts) if parts else None)
+
+    @classmethod
+    def of(cls, rows: FixedPoint, part: Any) -> Pane:
+        """Make a pane; that weights had fractions is forgotten where these add up."""
+        return cls(FixedPoint(rows.whole) if not np.any(rows.fraction) else rows, part)
+
+
+@attrs.frozen
+class Span:
+    """A pane and its ends: `start <= t < end`."""
+
+    start: int
+    end: int
+    tier: int
+    pane: Pane
+
+
+@attrs.frozen
+class Panes:
+    """Panes by tier and number, which are functions of the times of the rows alone.
+
+    None of the accumulators is ever changed: an update changes forks. A row belongs where its
+    own time and the newest put it; the newest only grows, so that what was moved on for a part
+    of the rows has to be moved on for all of them.
+
+    Parameters
+    ----------
+    newest : int or None
+        The time of the newest row; None before the first.
+    tiers : tuple of dict from number to Pane
+        The finest first. Pane i of width w holds ``i * w <= t - offset < (i + 1) * w``.
+    before : Pane or None
+        Everything older than the last tier; None while there is no such row.
+    total : accumulator or None
+        The one that rows end up in, of all rows, where it is known.
+    """
+
+    newest: int | None
+    tiers: tuple[dict[int, Pane], ...]
+    before: Pane | None
+    total: Any = attrs.field(default=None, eq=False)
+
+    @classmethod
+    def zero(cls, config: Any) -> Self:
+        """Hold nothing."""
+        return cls(None, tuple({} for _ in config.tiers), None, config.accumulator.leaf.empty())
+
+    @property
+    def panes(self) -> list[Pane]:
+        """All panes, those of the finest tier first and what is before them last."""
+        found = [pane for tier in self.tiers for pane in tier.values()]
+        return found if self.before is None else [*found, self.before]
+
+    @property
+    def accumulators(self) -> list[Any]:
+        """The accumulators of all panes."""
+        return [pane.part for pane in self.panes if pane.part is not None]
+
+    def spans(self, config: Any) -> list[Span]:
+        """Give all panes but what is before them, in order of time."""
+        shift = config.offset_size
+        found = [
+            Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
+            for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True))
+            for index, pane in tier.items()
+        ]
+        return sorted(found, key=lambda span: span.start)
+
+    def mapped(self, change: Callable[[Any], Any]) -> Self:
+        """Put something else in place of every accumulator."""
+
+        def changed(pane: Pane) -> Pane:
+            return pane if pane.part is None else Pane(pane.rows, change(pane.part))
+
+        tiers = tuple({index: changed(pane) for index, pane in tier.items()} for tier in self.tiers)
+        before = None if self.before is None else changed(self.before)
+        return attrs.evolve(self, tiers=tiers, before=before)
+
+    def detached(self) -> Self:
+        """Copy the accumulators, so that later updates reach one of the two only."""
+        return self.mapped(lambda part: part if isinstance(part, Sealed) else part.copy())
+
+    def aged(self, newest: int, config: Any, merge: Merge) -> Self:
+        """Move on what is too old for its tier, once the newest row has a time."""
+        end = newest_end(newest, config)
+        tiers: list[dict[int, Pane]] = []
+        coming: dict[int, list[Pane]] = {}
+        rules = config.tiers
+        for tier, rule, following in zip(
+            self.tiers, rules, [*rules[1:], None], strict=True
+        ):
+            held = _joined(tier, coming, merge) if coming else tier
+            edge = rule.edge(end)
+            coming = {}
+            if edge is not None and held and min(held) * rule.width < edge:
+                stay = {}
+                for index, pane in held.items():
+                    start = index * rule.width
+                    if start >= edge:
+                        stay[index] = pane
+                    else:
+                        to = 0 if following is None else start // following.width
+                        coming.setdefault(to, []).append(pane)
+                held = stay
+            tiers.append(held)
+        before = self.before
+        if coming:
+            older = [pane for panes in coming.values() for pane in panes]
+            before = Pane.sum_of([*older, *([] if before is None else [before])], merge)
+        return attrs.evolve(self, newest=newest, tiers=tuple(tiers), before=before)
+
+    @classmethod
+    def sum_of(cls, states: Sequence[Self], config: Any, merge: Merge) -> Self:
+        """Merge panes of the same time, then move on what is too old for its tier."""
+        tiers = tuple(
+            _joined({}, _listed([state.tiers[number] for state in states]), merge)
+            for number in range(len(config.tiers))
+        )
+        older = [state.before for state in states if state.before is not None]
+        before = Pane.sum_of(older, merge) if older else None
+        times = [state.newest for state in states if state.newest is not None]
+        merged = cls(None, tiers, before)
+        return merged.aged(max(times), config, merge) if times else merged
+
+
+def newest_end(newest: int, config: Any) -> int:
+    """Give the end of the newest pane, without the offset."""
+    end: int = ((newest - config.offset_size) // config.width + 1) * config.width
+    return end
+
+
+def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
+    listed: dict[int, list[Pane]] = {}
+    for tier in tiers:
+        for index, pane in tier.items():
+            listed.setdefault(index, []).append(pane)
+    return listed
+
+
+def _joined(
+    tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge
+) -> dict[int, Pane]:
+    joined = dict(tier)
+    for index, panes in coming.items():
+        held = joined.get(index)
+        joined[index] = Pane.sum_of(panes if held is None else [held, *panes], merge)
+    return joined

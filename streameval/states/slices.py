@@ -1,0 +1,83 @@
+"""Accumulators by value, and one for the values that have none of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, Self
+
+import attrs
+
+from streameval.inputs.values import Value
+
+__all__ = ["Slices"]
+
+Merge = Callable[[Sequence[Any]], Any]
+
+
+@attrs.frozen
+class Slices:
+    """The slices of values, which are a fixed order's first of those that have come.
+
+    None of the accumulators is ever changed: an update changes forks, which then stand in other
+    slices. Which values are kept depends on the rows alone: a value among the first of all was
+    among the first of every part, so its slice is complete, and `other` is the rest.
+
+    Parameters
+    ----------
+    parts : dict from value to accumulator
+        Of those values alone that have come.
+    other : accumulator or None
+        None while every value has a slice.
+    total : accumulator or None
+        That of all rows, where it is known.
+    """
+
+    parts: dict[Value, Any]
+    other: Any
+    total: Any = attrs.field(default=None, eq=False)
+
+    @classmethod
+    def zero(cls, config: Any) -> Self:
+        """Hold nothing."""
+        return cls({}, None, config.accumulator.empty())
+
+    @property
+    def accumulators(self) -> list[Any]:
+        """All of them, the other one last."""
+        return [*self.parts.values(), *([] if self.other is None else [self.other])]
+
+    def detached(self) -> Self:
+        """Copy the accumulators, so that later updates reach one of the two only."""
+        return attrs.evolve(
+            self,
+            parts={value: part.copy() for value, part in self.parts.items()},
+            other=None if self.other is None else self.other.copy(),
+            total=None if self.total is None else self.total.copy(),
+        )
+
+    @classmethod
+    def sum_of(
+        cls,
+        states: Sequence[Self],
+        kept: Callable[[Iterable[Value]], set[Value]],
+        merge: Merge,
+    ) -> Self:
+        """Merge slices, value by value.
+
+        Parameters
+        ----------
+        states : sequence of Slices
+        kept : callable
+            Chooses the values, of those that have come, which have a slice of their own.
+        merge : callable
+            Makes one accumulator of several, one at least.
+        """
+        groups: dict[Value, list[Any]] = {}
+        for state in states:
+            for value, part in state.parts.items():
+                groups.setdefault(value, []).append(part)
+        rest = [state.other for state in states if state.other is not None]
+        for value in groups.keys() - kept(groups):
+            rest += groups.pop(value)
+        parts = {value: merge(group) for value, group in groups.items()}
+        return cls(parts, merge(rest) if rest else None)
