@@ -10,12 +10,13 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.base import Accumulator
+from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError
 from streameval.metrics.intervals import normal_quantile
 from streameval.render.blocks import Description
 from streameval.render.markup import Html, element
 from streameval.render.page import heading, legend, section
-from streameval.render.tables import scrolled
+from streameval.render.tables import Confusions, scrolled
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
 from streameval.results.kinds import RESULTS
@@ -69,6 +70,7 @@ def html_report(
     *,
     title: str | None = None,
     level: float = 0.95,
+    confusions: Confusions = "count",
 ) -> str:
     """Lay out what states hold as one HTML page, side by side where they are of one kind.
 
@@ -83,12 +85,16 @@ def html_report(
         The heading; by default the names.
     level : float
         The probability of the sampling intervals, in [0, 1); 0 leaves them out.
+    confusions : {"count", "rate"}
+        How the pairs of classes are ranked that are confused most: by examples, or by their
+        share of the true class, which shows what is wrong with rare ones.
 
     Returns
     -------
     str
         The page. Pictures share at most 8 states or classes, tables have at most 30 classes,
-        and matrices of more than 24 classes are the 20 pairs confused most often.
+        and matrices of more than 24 classes are the 20 pairs confused most. Beside the metrics
+        of each state but the first are their differences from the first one.
 
     Raises
     ------
@@ -105,12 +111,13 @@ def html_report(
     >>> page[:15], "<h1>This week</h1>" in page, "<script" in page
     ('<!doctype html>', True, False)
     """
+    one_of(confusions, ("count", "rate"), name="confusions")
     normal_quantile(level)  # refuses what is no level, even where no interval will be shown
     held = _read(states)
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
-    sections = _sections(held, level)
+    sections = _sections(held, level, confusions)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
     body = element(
@@ -200,7 +207,7 @@ class _Group:
         return len(mine & theirs) >= _SHARED * len(mine | theirs)
 
 
-def _sections(held: Sequence[_State], level: float) -> list[_Section]:
+def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> list[_Section]:
     """Put together what is of one task, and of one member."""
     groups: list[_Group] = []
     for state in held:
@@ -218,7 +225,7 @@ def _sections(held: Sequence[_State], level: float) -> list[_Section]:
             group.member,
             heading(group.held),
             tuple(group.names),
-            section(group.names, group.held, level),
+            section(group.names, group.held, level, confusions),
         )
         for place, group in enumerate(groups, 1)
     ]

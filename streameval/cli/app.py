@@ -20,7 +20,7 @@ from streameval.cli.errors import (
     exit_code,
 )
 from streameval.cli.eval import evaluate
-from streameval.cli.options import Options, Reporting, option_words
+from streameval.cli.options import By, Options, Reporting, option_words
 from streameval.cli.outcome import Outcome
 from streameval.cli.states.diff import diff
 from streameval.cli.states.explain import explain
@@ -71,13 +71,18 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
+    quiet = arguments.pop("quiet", False)
     if command in _COMMANDS:
-        return _COMMANDS[command](**arguments)
-    names = ("json", "gates", "metrics", "level", "quiet")
-    reporting = Reporting(**{name: arguments.pop(name) for name in names})
-    if command == "show":
-        return show(arguments["state"], reporting)
-    return evaluate(Options(reporting=reporting, **arguments))
+        outcome = _COMMANDS[command](**arguments)
+    else:
+        names = ("json", "markdown", "gates", "metrics", "level")
+        reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
+        if command == "show":
+            outcome = show(arguments["states"], reporting)
+        else:
+            by = By.every(arguments.pop("by"))
+            outcome = evaluate(Options(reporting=reporting, by=by, **arguments))
+    return outcome.quieted() if quiet else outcome
 
 
 _COMMANDS: dict[str, Callable[..., Outcome]] = {

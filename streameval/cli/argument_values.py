@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import csv
 import math
 import re
 from argparse import ArgumentTypeError
+from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import By
 from streameval.errors import UnknownMetricError
-from streameval.io import integer_or_text
+from streameval.io import Condition, integer_or_text
+from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
+from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
     from streameval.cli.options import Classes
@@ -21,8 +25,12 @@ __all__ = [
     "by",
     "classes",
     "columns",
+    "condition",
     "count",
+    "count_or_share",
+    "delimiter",
     "gain",
+    "header",
     "level",
     "measures",
     "metrics",
@@ -32,6 +40,9 @@ __all__ = [
     "positive",
 ]
 
+# The first relation parts the column from the value.
+_CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
+_PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
 
 
@@ -41,6 +52,21 @@ def count(text: str) -> int:
     if not isinstance(value, int) or value < 0:
         raise ArgumentTypeError(f"must be an integer of at least 0, got {text!r}")
     return value
+
+
+def count_or_share(text: str) -> int | Share:
+    """Read an integer of at least 0, or a share of all.
+
+    >>> count_or_share("10"), str(count_or_share("0.5%"))
+    (10, '0.5%')
+    """
+    if not text.endswith("%"):
+        return count(text)
+    match = _PERCENT.fullmatch(text)
+    percent = Decimal(match[1] if match else -1)
+    if not 0 <= percent <= 100:
+        raise ArgumentTypeError(f"must lie between 0% and 100%, got {text!r}")
+    return Share(percent)
 
 
 def positive(text: str) -> int:
@@ -98,6 +124,47 @@ def columns(text: str) -> tuple[str, ...]:
     ('p_cat', 'p_dog')
     """
     return tuple(text.split(","))
+
+
+def delimiter(text: str) -> str:
+    r"""Read the character between two cells; a tab by its name.
+
+    >>> delimiter(";"), delimiter("tab")
+    (';', '\t')
+    """
+    character = "\t" if text in ("tab", "\\t") else text
+    if len(character) != 1 or character in '"\r\n\0':
+        raise ArgumentTypeError(f"must be one character, or tab, got {text!r}")
+    return character
+
+
+def header(text: str) -> tuple[str, ...]:
+    """Read the names of all columns, or none for numbers.
+
+    >>> header("id,y_true"), header("none")
+    (('id', 'y_true'), ())
+    """
+    return () if text == "none" else columns(text)
+
+
+def condition(text: str) -> Condition:
+    """Read a column, a relation and a value, or several for = and !=.
+
+    >>> condition("country=DE,FR"), condition("age >= 30")
+    (Condition(column='country', relation='=', values=('DE', 'FR')), Condition(column='age', \
+relation='>=', values=('30',)))
+    """
+    match = _CONDITION.fullmatch(text)
+    if match is None:
+        raise ArgumentTypeError(
+            f"must be a column, one of {', '.join(RELATIONS)}, and a value, got {text!r}"
+        )
+    column, relation, typed = match.groups()
+    # Quotes keep a comma in a value.
+    values = next(csv.reader([typed.strip()], skipinitialspace=True)) or [""]
+    if relation not in ("=", "!=") and (len(values) > 1 or values == [""]):
+        raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}")
+    return Condition(column.strip(), relation, tuple(value.strip() for value in values))
 
 
 def classes(text: str) -> Classes:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import sys
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn
 
 import streameval
@@ -11,6 +13,7 @@ from streameval.cli.errors import USAGE
 from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
+from streameval.configs.names import closest
 from streameval.io import FORMATS
 from streameval.render.text import printable
 from streameval.results.kinds import RESULTS
@@ -23,7 +26,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval part-*.csv --label truth --pred guess --jobs 4 -o all.state
   streameval merge monday.state tuesday.state -o week.state
-  streameval show week.state --fail-under 'recall[macro]>=0.8'
+  streameval show week.state --require 'recall[macro]>=0.8'
   streameval diff monday.state tuesday.state --fail-on 'accuracy drops 0.01'
   streameval plot week.state -o week.png
   streameval report monday.state tuesday.state -o days.html
@@ -38,10 +41,10 @@ _EVAL_EPILOG = """\
 examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
-  streameval eval log.jsonl --json --fail-under 'accuracy>=0.9'
+  streameval eval log.jsonl --json --require 'accuracy>=0.9'
   zcat log.gz | streameval eval - --score probability --threshold 0.8
-  streameval eval prices.csv --task regression --pred estimate
-  streameval eval clicks.csv --task binary --fail-under 'roc_auc>=0.7'
+  streameval eval prices.csv --task regression --require 'rmse<=60'
+  streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --score p_click -o clicks.state
   streameval eval bm25.run --task ranking --qrels test.qrels --like trec_eval
@@ -50,10 +53,10 @@ examples:
 
 A gate passes only if the whole interval of its metric keeps the bound, and is
 undecided if a part of it does. That is the sampling interval, for metrics of
-curves but the ROC AUC the certified one, and there is none for regression and
-calibration; with --level 0 the value itself is compared. Metrics have the
-names that --json gives them; where there are classes, they take an average or
-a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+curves but the ROC AUC the certified one. Metrics of regression and calibration
+have none: their value is compared, as every one is with --level 0. Metrics
+have the names that --json gives them; where there are classes, they take an
+average or a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
 _MERGE_EPILOG = """\
 example:
@@ -63,6 +66,7 @@ _SHOW_EPILOG = """\
 examples:
   streameval show all.state
   streameval show all.state --json --level 0.99
+  streameval show monday.state tuesday.state --metrics accuracy --markdown
 """
 
 SHELLS = ("bash", "zsh", "fish", "tcsh")
@@ -73,6 +77,7 @@ examples:
   streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
   streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
   streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
+  streameval diff old.state new.state newer.state --markdown
 
 A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
 two states: it fails if the metric changes by X or more, or by anything if X is
@@ -115,6 +120,69 @@ _FROM_EVAL = "a file that eval or merge wrote"
 _Option = tuple[str, Any, str | None, str]
 """A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
 
+_RANKING: tuple[_Option, ...] = (
+    (
+        *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
+        "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
+    ),
+    (
+        *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
+        "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
+    ),
+    (
+        *("--ap-norm", ("R", "min"), "WHAT"),
+        "map@k over R (default), the number of relevant documents, or min(R, k)",
+    ),
+    (
+        *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
+        "what was not judged is nonrelevant (default), or drop: left out",
+    ),
+    (
+        *("--negative", ("raise", "zero"), "WHAT"),
+        "a negative relevance: raise (default), or zero: not judged",
+    ),
+    (
+        *("--relevance-level", values.number, "R"),
+        "from which relevance on a document is relevant, default 1",
+    ),
+    ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
+    (
+        *("--empty", values.policy, "WHAT"),
+        "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
+    ),
+    (
+        *("--missing", values.policy, "WHAT"),
+        "a query judged, but not in the run: zero or skip, or by measure, map=skip",
+    ),
+    (
+        *("--track-queries", bool, None),
+        "keep the queries in the state, so that none is counted twice by a merge",
+    ),
+    (
+        *("--rows-per-query", values.positive, "N"),
+        "rows kept for measures without a cutoff where queries come row by row, default 1000",
+    ),
+    (
+        *("--max-open-queries", values.positive, "N"),
+        "more of them, come row by row, are refused",
+    ),
+    ("--query", None, "COLUMN", "the query of the row, default query"),
+    (
+        *("--relevance", None, "COLUMN"),
+        "the relevance, default relevance; empty or null: not judged",
+    ),
+    ("--doc", None, "COLUMN", "the document, default doc if there is one"),
+    (
+        *("--retrieved", None, "COLUMN"),
+        "false for a judged document not returned, default retrieved if there is one",
+    ),
+    (
+        *("--num-relevant", None, "COLUMN"),
+        "how many relevant documents the query has, default num_relevant",
+    ),
+)
+"""How rankings are evaluated, and which columns hold them."""
+
 
 def argument_parser() -> argparse.ArgumentParser:
     """Build the parser of all commands."""
@@ -126,8 +194,8 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
     make = commands.add_parser
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
-    _add_show(_parser(make, "show", help="report what a state holds", epilog=_SHOW_EPILOG))
-    _add_diff(_parser(make, "diff", help="compare two states", epilog=_DIFF_EPILOG))
+    _add_show(_parser(make, "show", help="report what states hold", epilog=_SHOW_EPILOG))
+    _add_diff(_parser(make, "diff", help="compare states", epilog=_DIFF_EPILOG))
     _add_explain(
         _parser(make, "explain", help="say what a state holds in words", epilog=_EXPLAIN_EPILOG)
     )
@@ -136,31 +204,54 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_completion(
         _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
+    for one in (parser, *commands.choices.values()):
+        one.siblings = commands.choices
     return parser
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser that answers a mistake with one line, not with pages."""
 
+    siblings: Mapping[str, _Parser] = {}
+    """The parsers of all commands by name."""
+
+    def parse_known_args(  # type: ignore[override] # of the overloads, the one that runs
+        self, args: Sequence[str] | None = None, namespace: argparse.Namespace | None = None
+    ) -> tuple[argparse.Namespace, list[str]]:
+        """Parse, but answer for what this command does not know: its own help tells more."""
+        given = sys.argv[1:] if args is None else args
+        for name in self._unknown(given):
+            self.error(self._suggestion(name))
+        found, left = super().parse_known_args(given, namespace)
+        if left:
+            self.error(f"unrecognized arguments: {' '.join(left)}")
+        return found, left
+
+    def _unknown(self, args: Sequence[str]) -> Iterator[str]:
+        """Name the long options that there are not, before others are missed."""
+        for arg in args:
+            if arg == "--" or (arg in self.siblings and self._subparsers):
+                return
+            name = arg.partition("=")[0]
+            if name.startswith("--") and " " not in arg and name not in self._option_string_actions:
+                yield name
+
+    def _suggestion(self, name: str) -> str:
+        """Say which option was perhaps meant, or which commands have it."""
+        others = [
+            command
+            for command, parser in self.siblings.items()
+            if name in parser._option_string_actions
+        ]
+        if others:
+            return f"no option {name} here: it is for {', '.join(others)}"
+        close = closest(name, self._option_string_actions)
+        return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
+
     def error(self, message: str) -> NoReturn:
         """Say what is wrong, and where to read on."""
-        self.exit(USAGE, f"streameval: error: {printable(message)}; see {self.prog} --help.\n")
-
-
-class _Once(argparse.Action):
-    """Store a value, and refuse a second one."""
-
-    def __call__(
-        self,
-        parser: argparse.ArgumentParser,
-        namespace: argparse.Namespace,
-        values: Any,
-        option_string: str | None = None,
-    ) -> None:
-        """Store it."""
-        if getattr(namespace, self.dest) is not None:
-            parser.error(f"argument {option_string}: given twice")
-        setattr(namespace, self.dest, values)
+        link = " See" if message.endswith("?") else "; see"
+        self.exit(USAGE, f"streameval: error: {printable(message)}{link} {self.prog} --help.\n")
 
 
 def _parser(make: Any, *names: str, **options: Any) -> argparse.ArgumentParser:
@@ -194,13 +285,32 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     _add(
         files,
         ("--format", FORMATS, None, "default: by name or content"),
-        ("--max-bad", values.count, "N", "bad rows to leave out, default 0"),
+        (
+            *("--delimiter", values.delimiter, "CHARACTER"),
+            "between the cells of CSV, default a comma; tab is one too",
+        ),
+        (
+            *("--header", values.header, "A,B,C|none"),
+            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
+        ),
+        (
+            *("--max-bad", values.count_or_share, "N|P%"),
+            "bad rows to leave out, or which share of all, default 0",
+        ),
         (
             *("--partial-last-line", ("count", "skip"), None),
             "one without a newline counts (default), or is left for next time",
         ),
         ("--jobs", values.positive, "N", "processes, default 1"),
         ("--task", tuple(TASKS), "TASK", tasks),
+    )
+    files.add_argument(
+        "--where",
+        action="append",
+        type=values.condition,
+        default=[],
+        metavar="CONDITION",
+        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
     )
     parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
@@ -232,10 +342,12 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
     _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
     group.add_argument(
         "--by",
-        action=_Once,
+        action="append",
         type=values.by,
+        default=[],
         metavar="COLUMN[=A,B]",
-        help="one result for each of its most frequent values, or for those named, and the rest",
+        help="one result for each of its most frequent values, or for those named, and the rest; "
+        "repeatable, for the combinations of several columns",
     )
     _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 
@@ -305,90 +417,34 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
     )
-    _add(
-        group,
-        (
-            *("--like", ("trec_eval", "sklearn", "recsys", "ltr"), "WHAT"),
-            "the conventions of another tool: trec_eval, sklearn, recsys or ltr",
-        ),
-        (
-            *("--ties", ("expected", "docid_desc", "pessimistic", "optimistic"), "WHAT"),
-            "ties: expected over their orders (default), docid_desc, pessimistic or optimistic",
-        ),
-        (
-            *("--ap-norm", ("R", "min"), "WHAT"),
-            "map@k over R (default), the number of relevant documents, or min(R, k)",
-        ),
-        (
-            *("--unjudged", ("nonrelevant", "drop"), "WHAT"),
-            "what was not judged is nonrelevant (default), or drop: left out",
-        ),
-        (
-            *("--negative", ("raise", "zero"), "WHAT"),
-            "a negative relevance: raise (default), or zero: not judged",
-        ),
-        (
-            *("--relevance-level", values.number, "R"),
-            "from which relevance on a document is relevant, default 1",
-        ),
-        ("--gain", values.gain, "GAIN", "linear (default), exp2, or 1=1,2=3"),
-        (
-            *("--empty", values.policy, "WHAT"),
-            "a query with nothing to find: zero, skip, one or nan, or by measure, map=skip",
-        ),
-        (
-            *("--missing", values.policy, "WHAT"),
-            "a query judged, but not in the run: zero or skip, or by measure, map=skip",
-        ),
-        (
-            *("--track-queries", bool, None),
-            "keep the queries in the state, so that none is counted twice by a merge",
-        ),
-        (
-            *("--rows-per-query", values.positive, "N"),
-            "rows kept for measures without a cutoff where queries come row by row, default 1000",
-        ),
-        (
-            *("--max-open-queries", values.positive, "N"),
-            "more of them, come row by row, are refused",
-        ),
-        ("--query", None, "COLUMN", "the query of the row, default query"),
-        (
-            *("--relevance", None, "COLUMN"),
-            "the relevance, default relevance; empty or null: not judged",
-        ),
-        ("--doc", None, "COLUMN", "the document, default doc if there is one"),
-        (
-            *("--retrieved", None, "COLUMN"),
-            "false for a judged document not returned, default retrieved if there is one",
-        ),
-        (
-            *("--num-relevant", None, "COLUMN"),
-            "how many relevant documents the query has, default num_relevant",
-        ),
-    )
+    _add(group, *_RANKING)
 
 
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
-    text = "exit 1 unless it holds, as in 'accuracy>=0.9'; repeatable"
-    _add_checks(group, "--fail-under", "gates", parse_gate, "GATE", text)
+    text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
+    _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
     return group
 
 
 def _add_checks(
-    group: argparse._ArgumentGroup, name: str, dest: str, read: Any, metavar: str, text: str
+    group: argparse._ArgumentGroup,
+    names: tuple[str, ...],
+    dest: str,
+    read: Any,
+    metavar: str,
+    text: str,
 ) -> None:
     group.add_argument(
-        name, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
+        *names, dest=dest, action="append", type=read, default=[], metavar=metavar, help=text
     )
 
 
 def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -> None:
     read = values.path
     group.add_argument(
-        "-o", dest="output", type=read, required=required, metavar=metavar, help=text
+        *("-o", "--output"), dest="output", type=read, required=required, metavar=metavar, help=text
     )
 
 
@@ -398,11 +454,12 @@ def _add_merge(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_output(parser, "OUT", "where the sum goes")
+    _add_quiet(parser)
 
 
 def _add_show(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Report what a state holds."
-    parser.add_argument("state", metavar="STATE", help=_FROM_EVAL)
+    parser.description = "Report what a state holds, or several: a line for each."
+    parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_reporting(parser)
 
 
@@ -414,7 +471,13 @@ def _add_level(group: Any) -> None:
 
 def _add_numbers(group: argparse._ArgumentGroup) -> None:
     """Add the options that say which numbers are shown, and how."""
-    group.add_argument("--json", action="store_true", help="one JSON object in place of the report")
+    layout = group.add_mutually_exclusive_group()
+    layout.add_argument(
+        "--json", action="store_true", help="one JSON object in place of the report"
+    )
+    layout.add_argument(
+        "--markdown", action="store_true", help="tables as a pull request shows them"
+    )
     group.add_argument(
         "--metrics",
         action="extend",
@@ -424,19 +487,22 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
         help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
     )
     _add_level(group)
-    group.add_argument(
-        "--quiet", action="store_true", help="only errors and gates that did not pass on stderr"
-    )
+    _add_quiet(group)
+
+
+def _add_quiet(group: Any) -> None:
+    text = "print nothing but errors, gates that did not pass, and formats that are asked for"
+    group.add_argument("--quiet", action="store_true", help=text)
 
 
 def _add_diff(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Compare two states of one kind, metric by metric."
+    parser.description = "Compare a state with others of its type, metric by metric."
     parser.add_argument("before", metavar="A", help="the state before")
-    parser.add_argument("after", metavar="B", help="the state after")
+    parser.add_argument("after", nargs="+", metavar="B", help="the states after, each beside A")
     output = parser.add_argument_group("output")
     _add_numbers(output)
     text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
-    _add_checks(output, "--fail-on", "conditions", parse_condition, "CONDITION", text)
+    _add_checks(output, ("--fail-on",), "conditions", parse_condition, "CONDITION", text)
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
@@ -463,11 +529,19 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
+    _add_quiet(parser)
 
 
 def _add_report(parser: argparse.ArgumentParser) -> None:
     parser.description = "Lay out what states hold as one HTML file, side by side."
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     parser.add_argument("--title", metavar="TEXT", help="the heading, by default the names")
+    parser.add_argument(
+        "--confusions",
+        choices=("count", "rate"),
+        default="count",
+        help="of many classes, the pairs confused most: by examples (default), or rate",
+    )
     _add_level(parser)
     _add_output(parser, "FILE", "ends in .html")
+    _add_quiet(parser)

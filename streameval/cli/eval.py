@@ -19,7 +19,7 @@ from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.tasks.columns import check_columns
 from streameval.cli.terminal import Note, is_live
 from streameval.errors import BadDataError
-from streameval.io import STANDARD_INPUT, Texts, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, RowFilter, Texts, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
@@ -43,6 +43,7 @@ __all__ = ["evaluate"]
 _TOP = 20
 _MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
+_OF_FORMATS = ("format", "delimiter", "header")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
@@ -66,8 +67,12 @@ def evaluate(options: Options) -> Outcome:
 
 
 def _evaluated(task: str, source: Source, options: Options) -> Outcome:
-    rows, blocks = look_ahead(source.blocks(), options.max_bad, advice=_PARTIAL)
-    if not rows:
+    rows, blocks = look_ahead(
+        source.blocks(), options.max_bad, advice=_PARTIAL, where=_row_filter(options)
+    )
+    if rows:
+        check_columns([condition.column for condition in options.where], rows)
+    else:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
@@ -78,9 +83,10 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         except _TooManyStates:
             counting = _of_most_frequent(plan, options, source)
             tally = _tallied(source.blocks(), counting, options)
+        held = tally.total()
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
-        total, slices = _separated(tally.total(), options)
+        total, slices = _separated(held, options)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):
@@ -124,20 +130,34 @@ def _source(options: Options) -> Source:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        return RowFiles(options.files, options.format, skips=skips, advice=_PARTIAL)
+        dialect = Dialect(options.delimiter, options.header)
+        _check_dialect(options)
+        return RowFiles(
+            options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL
+        )
     for name in _OF_COLUMNS:
         if getattr(options, name) is not None:
             text = option_text(name)
             raise UsageError(f"{text} does not go with --qrels: TREC files have no header.")
-    if options.format is not None:
-        raise UsageError("--format does not go with --qrels: both are TREC files.")
+    for name in _OF_FORMATS:
+        if getattr(options, name) is not None:
+            text = option_text(name)
+            raise UsageError(f"{text} does not go with --qrels: both are TREC files.")
     if options.partial_last_line is not None:
         raise UsageError("--partial-last-line does not go with --qrels: a run is read to its end.")
+    if options.where:
+        raise UsageError("--where does not go with --qrels: queries are counted whole.")
     if options.max_bad:
         raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
         raise UsageError("standard input cannot be the run and its --qrels.")
     return JudgedRuns(options.files, qrels, count_missing=options.count_missing is None)
+
+
+def _check_dialect(options: Options) -> None:
+    """Raise UsageError if the format and the delimiter contradict each other."""
+    if options.format == "tsv" and options.delimiter not in (None, "\t"):
+        raise UsageError("--delimiter does not go with --format tsv, whose delimiter is the tab.")
 
 
 def _check_output(options: Options) -> None:
@@ -164,9 +184,8 @@ class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read aga
 
 def _sliced(plan: Plan, by: By, rows: Sequence[Row]) -> Plan:
     """Plan to count each value of a column for itself: those named, or all."""
-    check_columns([by.column], rows[0])
-    values = None if by.values is None else tuple(Texts().from_text(by.values))
-    return sliced(plan, by.column, values)
+    check_columns(by.columns, rows)
+    return sliced(plan, by.column, None if by.values is None else _canonical(by))
 
 
 def _limit(by: By | None) -> SizeLimit | None:
@@ -182,7 +201,15 @@ def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
     chosen = sliced(plan, by.column, values)
-    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.column)))
+    return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
+
+
+def _canonical(by: By) -> tuple[Any, ...]:
+    """Write the values that were named as those of files are."""
+    values, texts = by.values or (), Texts()
+    if isinstance(by.column, str):
+        return tuple(texts.from_text(values))
+    return tuple(tuple(texts.from_text(value)) for value in values)
 
 
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
@@ -195,10 +222,11 @@ def _check_can_be_read_twice(files: Iterable[str]) -> None:
             )
 
 
-def _unsure(column: str) -> str:
+def _unsure(columns: tuple[str, ...]) -> str:
+    names = ", ".join(columns)
     return (
-        f"`{column}` has so many values that the most frequent ones may be others; the numbers "
-        "of those shown are right. --by COLUMN=A,B,C names them."
+        f"`{names}` has so many values that the most frequent ones may be others; the numbers of "
+        "those shown are right. --by COLUMN=A,B,C names them."
     )
 
 
@@ -229,6 +257,7 @@ def _tallied(
     spool: Spool | None = None,
     limit: SizeLimit | None = None,
 ) -> Tally:
+    plan = attrs.evolve(plan, where=_row_filter(options))
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
@@ -241,6 +270,10 @@ def _tallied(
     return tally
 
 
+def _row_filter(options: Options) -> RowFilter | None:
+    return RowFilter(options.where) if options.where else None
+
+
 def _told(
     tally: Tally, remarks: Iterable[str], options: Options
 ) -> tuple[str, dict[str, Any], tuple[Note, ...]]:
@@ -250,6 +283,9 @@ def _told(
     if tally.bad.n:
         heading += f", {tally.bad.n:,} of them bad and left out"
     origin = {"files": list(options.files), "rows": n_rows, "bad": tally.bad.n}
+    if options.where:
+        heading += f"; {tally.n_left_out:,} more left out by --where"
+        origin["left_out"] = tally.n_left_out
     empty = [name for name in map(name_of, options.files) if not tally.n_good[name]]
     notes = (
         *(Note("note", text) for text in remarks),
@@ -279,7 +315,8 @@ def _twice(options: Options) -> list[str]:
 def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:
     names = ", ".join(map(name_of, options.files[:3]))
     more = ", ..." if len(options.files) > 3 else ""
-    return BadDataError(" ".join([f"{names}{more}: holds no rows.", *left]))
+    which = " that fit --where" if options.where else ""
+    return BadDataError(" ".join([f"{names}{more}: holds no rows{which}.", *left]))
 
 
 def _terminal(options: Options) -> TextIO | None:

@@ -2,14 +2,22 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal
+import shlex
+from itertools import product
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 
+from streameval.cli.errors import UsageError
+
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streameval.cli.gates import Gate
     from streameval.errors import Named
+    from streameval.io import Condition
     from streameval.results.names import MetricName
+    from streameval.runs.counting import Share
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
 
@@ -19,18 +27,44 @@ Classes = int | tuple[str, ...] | Literal["auto"]
 
 @attrs.frozen
 class By:
-    """The column whose values are evaluated one by one.
+    """The column whose values are evaluated one by one, or several columns.
 
     Parameters
     ----------
-    column : str
-        Its name.
-    values : tuple of str, optional
-        The values; None for the most frequent ones.
+    column : str or tuple of str
+        Its name, or their names.
+    values : tuple of str or of tuple of str, optional
+        The values, tuples of several columns; None for the most frequent ones.
     """
 
-    column: str
-    values: tuple[str, ...] | None = None
+    column: str | tuple[str, ...]
+    values: tuple[Any, ...] | None = None
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns, also of one."""
+        return (self.column,) if isinstance(self.column, str) else self.column
+
+    @classmethod
+    def every(cls, parts: Sequence[By]) -> By | None:
+        """Combine what was given for each column: every value of one with every one of the others.
+
+        Raises
+        ------
+        UsageError
+            If a column comes twice, or some columns have values and others none.
+        """
+        if len(parts) < 2:
+            return next(iter(parts), None)
+        columns = tuple(column for part in parts for column in part.columns)
+        if len(set(columns)) < len(columns):
+            raise UsageError("--by was given twice for one column.")
+        lists = [part.values for part in parts if part.values is not None]
+        if len(lists) not in (0, len(parts)):
+            raise UsageError(
+                "--by names values of every column or of none; --where COLUMN=A,B,C picks rows."
+            )
+        return cls(columns, tuple(product(*lists)) if lists else None)
 
 
 @attrs.frozen(kw_only=True)
@@ -38,6 +72,7 @@ class Reporting:
     """What is done with a result."""
 
     json: bool = False
+    markdown: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
@@ -51,9 +86,12 @@ class Options:
     files: tuple[str, ...] = attrs.field(converter=tuple)
     task: str = "classification"
     format: str | None = None
+    delimiter: str | None = None
+    header: tuple[str, ...] | None = None
     jobs: int = 1
     output: str | None = None
-    max_bad: int = 0
+    max_bad: int | Share = 0
+    where: tuple[Condition, ...] = attrs.field(default=(), converter=tuple)
     partial_last_line: str | None = None
     reporting: Reporting = Reporting()
     by: By | None = None
@@ -121,7 +159,7 @@ def option_words(named: Named) -> str | None:
     option = _OPTIONS.get(named.name)
     if option is None or named.value in (None, "", "True"):
         return option
-    return f"{option} {named.value.strip(_QUOTES)}"
+    return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
 
 
 _OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -9,8 +10,9 @@ import attrs
 from streameval.cli.errors import GATE_FAILED, OK
 from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
-from streameval.cli.slice_text import slice_entries, slice_reading, slice_table
-from streameval.render.text import reading_table
+from streameval.cli.slice_text import slice_entries, slice_reading, slice_sheet
+from streameval.cli.terminal import width_of
+from streameval.render.sheets import markdown, reading_grid, sheet_text
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -18,11 +20,12 @@ if TYPE_CHECKING:
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
     from streameval.metrics.table import Reading
+    from streameval.render.sheets import Sheet
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["Findings", "Outcome", "reported", "told"]
+__all__ = ["Findings", "Outcome", "laid_out", "reported"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -42,12 +45,20 @@ class Outcome:
         The exit code.
     before : iterable of str
         What goes to standard output first, in pieces, since it may be long.
+    is_data : bool
+        Whether the text is in a format that was asked for, which --quiet prints as well.
     """
 
     text: str
     notes: tuple[Note, ...] = ()
     code: int = OK
     before: Iterable[str] = ()
+    is_data: bool = False
+
+    def quieted(self) -> Outcome:
+        """Leave errors, gates that did not pass, and data."""
+        notes = tuple(note for note in self.notes if note.kind not in _QUIET)
+        return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
 
 @attrs.frozen(kw_only=True)
@@ -87,27 +98,29 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
     elif found.write is not None:
         text = found.write(result)
     else:
-        text = f"{found.heading}\n\n{_report(found, reporting)}\n"
+        text = laid_out([found.heading, *_sheet(found, reporting)], is_markdown=reporting.markdown)
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    said = told((*found.notes, *verdicts), quiet=reporting.quiet)
-    return Outcome(text, said, OK if passed else GATE_FAILED)
+    is_data = reporting.json or reporting.markdown or found.write is not None
+    code = OK if passed else GATE_FAILED
+    return Outcome(text, (*found.notes, *verdicts), code, is_data=is_data)
 
 
-def told(notes: Iterable[Note], *, quiet: bool) -> tuple[Note, ...]:
-    """Leave out what --quiet leaves unsaid."""
-    return tuple(note for note in notes if not (quiet and note.kind in _QUIET))
+def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
+    """Lay a sheet out as text, for a terminal of its width, or as Markdown."""
+    if is_markdown:
+        return f"{markdown(sheet)}\n"
+    return f"{sheet_text(sheet, width_of(sys.stdout))}\n"
 
 
-def _report(found: Findings, reporting: Reporting) -> str:
-    """Lay out the metrics that were chosen, or all of them."""
+def _sheet(found: Findings, reporting: Reporting) -> Sheet:
+    """Give the metrics that were chosen, or all of them."""
     if found.slices is not None:
-        return slice_table(found.result, found.slices, reporting)
+        return slice_sheet(found.result, found.slices, reporting)
     if reporting.metrics:
         result, level = found.result, reporting.level
         chosen = {str(name): _reading(result, name, level) for name in reporting.metrics}
-        table = reading_table(chosen, level)
-        return "\n\n".join(filter(None, [table, result.scope_of(reporting.metrics)]))
-    return found.result.text(reporting.level)
+        return [reading_grid(chosen, level), result.scope_of(reporting.metrics)]
+    return found.result.sheet(reporting.level)
 
 
 def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:

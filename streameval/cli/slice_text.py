@@ -1,4 +1,4 @@
-"""What `--by` prints: a line, or a JSON object, for each value of a column."""
+"""Several results side by side: a line, or a JSON object, for each slice or state."""
 
 from __future__ import annotations
 
@@ -7,23 +7,26 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.errors import UnknownMetricError
 from streameval.metrics.table import Reading
-from streameval.render.text import chance_title, short_interval, short_number, side_by_side
+from streameval.render.sheets import Column, Grid
+from streameval.render.text import chance_title, intervals, numbers
 from streameval.results.names import parse_metric
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Reporting
+    from streameval.render.sheets import Sheet
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["slice_entries", "slice_reading", "slice_table"]
+__all__ = ["line_sheet", "slice_entries", "slice_reading", "slice_sheet"]
 
 _MISSING = "(missing)"
+_DECIMALS = 4
 
 
-def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
+def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     """Lay out the chosen metrics, or those that stand for all: a line for each value.
 
     Parameters
@@ -36,14 +39,34 @@ def slice_table(result: Result, slices: Slices, reporting: Reporting) -> str:
         The metrics and the level.
     """
     names = ["(all)", *map(_name, slices.by_value)]
-    results = [result, *slices]
     if slices.other is not None:
         names.append("(other)")
-    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
-    sizes = [result.SIZE, *(f"{getattr(held, result.SIZE):,}" for held in results)]
-    first = [[slices.column, *names], sizes]
-    groups = (_columns(metric, results, reporting.level) for metric in chosen)
-    return "\n\n".join(filter(None, [side_by_side(first, groups), result.scope_of(chosen)]))
+    title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
+    return line_sheet(title, names, [result, *slices], reporting)
+
+
+def line_sheet(
+    what: str, names: Sequence[str], results: Sequence[Result], reporting: Reporting
+) -> Sheet:
+    """Give each of several results a line: its size, and the metrics with their intervals.
+
+    Parameters
+    ----------
+    what : str
+        What the names are.
+    names : sequence of str
+        Of the results.
+    results : sequence of result
+        All of one type; the first has every metric that is chosen.
+    reporting : Reporting
+        The metrics and the level.
+    """
+    first, size = results[0], results[0].SIZE
+    chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
+    sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
+    columns = [Column.of_names(what, names), Column([size, *sizes])]
+    groups = [_columns(metric, results, reporting.level) for metric in chosen]
+    return [Grid(columns, groups), first.scope_of(chosen)]
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
@@ -61,23 +84,21 @@ def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
         return Reading(math.nan)
 
 
-def _columns(metric: MetricName, results: list[Result], level: float) -> list[list[str]]:
+def _columns(metric: MetricName, results: Sequence[Result], level: float) -> list[Column]:
     """Lay out one metric: the values, and the intervals if there are any."""
     whole, *parts = results
     of_all = whole.read(metric, level=level)  # a class that no row has is a mistake
     readings = [of_all, *(slice_reading(result, metric, level) for result in parts)]
-    values = [str(metric), *(short_number(reading.value) for reading in readings)]
-    sampled = any(reading.sampling is not None for reading in readings)
-    title = chance_title(level) if sampled else "certified interval"
-    intervals = [title, *(_interval(reading, sampled) for reading in readings)]
-    return [values, intervals] if any(intervals[1:]) else [values]
+    values = numbers([reading.value for reading in readings], _DECIMALS)
+    if any(reading.sampling is not None for reading in readings):
+        title, ends = chance_title(level), [reading.sampling for reading in readings]
+    else:
+        title = "certified interval"
+        ends = [reading.certified if reading.is_open else None for reading in readings]
+    return [Column([str(metric), *values]), Column([title, *intervals(ends, _DECIMALS)])]
 
 
-def _interval(reading: Reading, sampled: bool) -> str:
-    if sampled:
-        return short_interval(reading.sampling)
-    return short_interval(reading.certified) if reading.is_open else ""
-
-
-def _name(value: str | None) -> str:
+def _name(value: str | tuple[str | None, ...] | None) -> str:
+    if isinstance(value, tuple):
+        return ", ".join(map(_name, value))
     return _MISSING if value is None else value

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import os
 import re
+from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -203,14 +204,19 @@ def computed(accumulator: Any) -> Result:
     return found
 
 
-def _slice_name(column: str, value: str | None) -> str:
+def _slice_name(column: str | tuple[str, ...], value: Any) -> str:
     """Name the file of a value; what may mean something to a file system is written in hex."""
-    name = _IN_A_NAME.sub(_escaped, column)
-    whole = f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
+    pairs = [(column, value)] if isinstance(column, str) else zip(column, value, strict=True)
+    whole = ",".join(starmap(_pair_name, pairs))
     if len(whole.encode()) <= _LONGEST_NAME:
         return whole
     mark = hashlib.sha256(whole.encode()).hexdigest()[:16]  # two long values may begin alike
     return f"{whole[:_BEGINNING]}~{mark}"
+
+
+def _pair_name(column: str, value: str | None) -> str:
+    name = _IN_A_NAME.sub(_escaped, column)
+    return f"{name}.missing" if value is None else f"{name}={_IN_A_NAME.sub(_escaped, value)}"
 
 
 def _escaped(match: re.Match[str]) -> str:

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
+import shutil
 from typing import TextIO
 
 import attrs
 
 from streameval.render.text import printable
 
-__all__ = ["Note", "is_live", "line_of"]
+__all__ = ["Note", "is_live", "line_of", "width_of"]
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
@@ -33,6 +34,11 @@ class Note:
 def is_live(stream: TextIO) -> bool:
     """Tell whether a stream is a terminal on which a line can be rewritten."""
     return stream.isatty() and os.environ.get("TERM") != "dumb"
+
+
+def width_of(stream: TextIO) -> int | None:
+    """Give the width of a terminal; None of a file or a pipe, which has none."""
+    return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def line_of(note: Note, stream: TextIO) -> str:

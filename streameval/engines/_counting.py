@@ -156,7 +156,7 @@ class Counting:
         rows, blocks = look_ahead(read_blocks(file, form), names=self._wanted)
         if not rows:
             return self._empty()
-        known = dict.fromkeys(name for row in rows for name in row)
+        known = dict.fromkeys(name for row in rows for name in (*row, *self._wanted) if name in row)
         check_there(self._wanted, list(known))
         found = {argument: column for argument, column in self.columns.items() if column in known}
         columns = columns_of(_members(self.make()), found, rows)

@@ -9,14 +9,18 @@ from streameval.io.columns import (
     Labels,
     Lists,
     Numbers,
+    ScoresByClass,
     Texts,
     Values,
     Vectors,
     as_text,
     integer_or_text,
+    scores_by_class,
 )
+from streameval.io.csv_rows import Dialect
 from streameval.io.errors import BadRow
 from streameval.io.formats import FORMATS, format_of, read_blocks
+from streameval.io.row_filters import Condition, RowFilter
 from streameval.io.rows import Parsed
 from streameval.io.streams import STANDARD_INPUT, name_of, size_of
 from streameval.io.trec import Qrels, Run, iter_run, read_qrels, read_run
@@ -28,6 +32,8 @@ __all__ = [
     "BadRow",
     "Block",
     "Column",
+    "Condition",
+    "Dialect",
     "Flags",
     "Kind",
     "Labels",
@@ -35,7 +41,9 @@ __all__ = [
     "Numbers",
     "Parsed",
     "Qrels",
+    "RowFilter",
     "Run",
+    "ScoresByClass",
     "Texts",
     "Values",
     "Vectors",
@@ -47,5 +55,6 @@ __all__ = [
     "read_blocks",
     "read_qrels",
     "read_run",
+    "scores_by_class",
     "size_of",
 ]

@@ -8,6 +8,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Parsed
 
 __all__ = ["Block"]
@@ -44,8 +45,8 @@ class Block(Protocol):
         """
         ...
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
-        """Read the columns; rows that cannot be read are set apart.
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+        """Read the columns of the rows that a filter keeps; those that cannot be are set apart.
 
         Raises
         ------

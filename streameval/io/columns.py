@@ -15,7 +15,7 @@ import numpy.typing as npt
 from streameval.io.errors import shown
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
 __all__ = [
     "Column",
@@ -24,6 +24,7 @@ __all__ = [
     "Labels",
     "Lists",
     "Numbers",
+    "ScoresByClass",
     "Texts",
     "Values",
     "Vectors",
@@ -31,6 +32,7 @@ __all__ = [
     "integer_or_text",
     "number_or_text",
     "objects",
+    "scores_by_class",
     "what_is_wrong",
 ]
 
@@ -43,6 +45,7 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
 # What files of types hold beside numbers and text; a time zone makes a time no other type.
 _DATES = (date, time)
+_LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
@@ -111,12 +114,14 @@ class Numbers:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
-        return _array_of(values, self._types, np.float64)
+        array = _array_of(values, self._types, np.float64)
+        if array is not None:
+            return array
+        return _array_of(_read(values, number_or_text), self._types, np.float64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept integers, floats and decimals; true and false are no numbers."""
-        fits = type(value) in self._types and self.whole([value]) is not None
-        return None if fits else "a number"
+        """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
+        return None if self.whole([value]) is not None else "a number"
 
 
 @attrs.frozen
@@ -137,12 +142,15 @@ class Labels:
     longest : int
         How many characters a label may have. A longer text is none but a wrong column, and
         every label met is kept.
+    among : tuple of int or tuple of str
+        The labels there are; empty where the accumulator knows them.
     """
 
     integers: bool
     listed: bool = True
     hint: str = ""
     longest: int = 256
+    among: tuple[int, ...] | tuple[str, ...] = ()
 
     @property
     def _text_types(self) -> set[type]:
@@ -158,9 +166,14 @@ class Labels:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an int64 array, or an object array of text, if every value is such a label."""
+        array = self._array(values)
+        is_known = array is None or not self.among or set(array.tolist()) <= set(self.among)
+        return array if is_known else None
+
+    def _array(self, values: Sequence[Any]) -> Array | None:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
-            return integers if integers is not None else self._from_floats(values)
+            return integers if integers is not None else self._from_others(values)
         are_usual = set(map(type, values)) <= self._text_types
         if not are_usual and any(map(self.fault, values)):
             return None
@@ -168,21 +181,28 @@ class Labels:
         # Objects: an array of str would be as wide as its longest item.
         return objects(texts) if all(map(self._fits, set(texts))) else None
 
-    def _from_floats(self, values: Sequence[Any]) -> Array | None:
-        """Take 3.0 for 3 here too."""
-        if any(map(self.fault, values)):
+    def _from_others(self, values: Sequence[Any]) -> Array | None:
+        """Take 3.0 and the text "3" for 3 here too."""
+        numbers = _read(values, integer_or_text)
+        if any(map(self.fault, numbers)):
             return None
-        return np.array([int(value) for value in values], dtype=np.int64)
+        return np.array([int(number) for number in numbers], dtype=np.int64)
 
     def fault(self, value: Any) -> str | None:
-        """Accept a label of the right type."""
+        """Accept a label of the right type, and one there is."""
         if self.integers:
-            fits = type(value) in (int, bool, float, Decimal) and _is_int64(value)
-            size = " of 64 bits" if type(value) is int else ""
-            return None if fits else f"an integer{size}{self.hint}"
+            number: Any = integer_or_text(value) if type(value) is str else value
+            fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
+            size = " of 64 bits" if type(number) is int else ""
+            return self._strange(int(number)) if fits else f"an integer{size}{self.hint}"
         if type(value) not in self._text_types and not isinstance(value, _DATES):
             return "text" + self.hint
-        return _text_fault(as_text(value) or "", self.longest)
+        text = as_text(value) or ""
+        return _text_fault(text, self.longest) or self._strange(text)
+
+    def _strange(self, label: int | str) -> str | None:
+        is_known = not self.among or label in self.among
+        return None if is_known else f"one of {', '.join(map(str, self.among))}"
 
     def _fits(self, label: str) -> bool:
         return _text_fault(label, self.longest) is None
@@ -246,15 +266,14 @@ class Flags:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a bool array if every value is true or false."""
-        numbers = _array_of(values, {bool, int, float}, np.float64)
+        numbers = _array_of(_read(values, number_or_text), {bool, int, float}, np.float64)
         if numbers is None or not np.isin(numbers, (0.0, 1.0)).all():
             return None
         return numbers.astype(bool)
 
     def fault(self, value: Any) -> str | None:
         """Accept true, false, 1 and 0."""
-        fits = type(value) in (bool, int, float) and value in (0, 1)
-        return None if fits else "true or false, or 1 or 0"
+        return None if self.whole([value]) is not None else "true or false, or 1 or 0"
 
 
 @attrs.frozen
@@ -315,8 +334,8 @@ class Vectors:
         """Make an array of shape ``(n, width)`` if every value is a list of that length."""
         if not set(map(type, values)) <= {list} or not set(map(len, values)) <= {self.width}:
             return None
-        types, dtype = ({int, bool}, np.int64) if self.integers else ({int, float}, np.float64)
-        flat = _array_of(list(chain.from_iterable(values)), types, dtype)
+        items = Labels(integers=True) if self.integers else Numbers()
+        flat = items.whole(list(chain.from_iterable(values)))
         return None if flat is None else flat.reshape(len(values), self.width)
 
     def fault(self, value: Any) -> str | None:
@@ -324,6 +343,65 @@ class Vectors:
         fits = type(value) is list and self.whole([value]) is not None
         items = "integers" if self.integers else "numbers"
         return None if fits else f"a list of {self.width} {items}"
+
+
+@attrs.frozen
+class ScoresByClass:
+    """A score for each class in every row, by its name: ``{"cat": 0.7, "dog": 0.3}``.
+
+    A list of objects with `label` and `score`, as pipelines of Hugging Face return, is taken for
+    such an object.
+
+    Parameters
+    ----------
+    classes : tuple of str
+        The names, in the order of the array's columns.
+    """
+
+    classes: tuple[str, ...]
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells: a cell of a text table holds no object."""
+        return [_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an array of shape ``(n, K)`` if every value has a score for each class."""
+        rows = list(map(self._row, values))
+        if None in rows:
+            return None
+        flat = Numbers().whole(list(chain.from_iterable(filter(None, rows))))
+        return None if flat is None else flat.reshape(len(values), len(self.classes))
+
+    def fault(self, value: Any) -> str | None:
+        """Accept an object with a number for each class and nothing else."""
+        if self.whole([value]) is not None:
+            return None
+        names = ", ".join(map(shown, self.classes[:_LISTED]))
+        more = ", ..." if len(self.classes) > _LISTED else ""
+        return f"an object with a number for each of {names}{more}"
+
+    def _row(self, value: Any) -> list[Any] | None:
+        """Put the scores of one row in order."""
+        scores = scores_by_class(value)
+        if scores is None or len(scores) != len(self.classes):
+            return None
+        return [scores.get(name) for name in self.classes]
+
+
+def scores_by_class(value: Any) -> dict[str, Any] | None:
+    """Read an object of scores, or a list of labels beside scores; None if a value is neither.
+
+    >>> scores_by_class([{"label": "cat", "score": 0.7}, {"label": "dog", "score": 0.3}])
+    {'cat': 0.7, 'dog': 0.3}
+    """
+    if isinstance(value, dict):
+        return value
+    if not isinstance(value, list) or not value:
+        return None
+    if not all(isinstance(item, dict) and item.keys() >= {"label", "score"} for item in value):
+        return None
+    scores = {as_text(item["label"]) or "": item["score"] for item in value}
+    return scores if len(scores) == len(value) else None
 
 
 def integer_or_text(cell: str) -> int | str | None:
@@ -338,6 +416,14 @@ def number_or_text(cell: str) -> float | str | None:
         return float(cell) if "_" not in cell else cell
     except ValueError:
         return _text(cell)
+
+
+def _read(values: Sequence[Any], read: Callable[[str], Any]) -> Sequence[Any]:
+    """Read the texts among values, each different one once."""
+    if str not in set(map(type, values)):
+        return values
+    known = {text: read(text) for text in {value for value in values if type(value) is str}}
+    return [known[value] if type(value) is str else value for value in values]
 
 
 def _text(cell: str) -> str | None:

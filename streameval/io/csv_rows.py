@@ -1,4 +1,4 @@
-"""Tables of text: comma or tab separated, with quotes as in RFC 4180."""
+"""Tables of text: CSV with any delimiter, with or without a header, quotes as in RFC 4180."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, Named
 from streameval.io.columns import integer_or_text, number_or_text
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
@@ -19,17 +19,40 @@ if TYPE_CHECKING:
 
     from streameval.io.columns import Column
     from streameval.io.lines import Piece
+    from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["CsvBlock", "csv_blocks"]
+__all__ = ["CsvBlock", "Dialect", "csv_blocks"]
 
-# What may stand between cells, and what a file with it should be told.
-_DELIMITERS = {
-    ",": "that is the format csv",
-    "\t": "that is the format tsv",
-    ";": "only commas and tabs are read",
-    "|": "only commas and tabs are read",
+# What may stand between cells, and how a file with it is read.
+_DELIMITERS: dict[str, tuple[object, ...]] = {
+    ",": ("that is the format csv.",),
+    "\t": ("that is the format tsv.",),
+    ";": (Named("delimiter", "';'"), " reads it."),
+    "|": (Named("delimiter", "'|'"), " reads it."),
 }
+
+
+@attrs.frozen
+class Dialect:
+    """How a table of text is written, as far as the user says so.
+
+    Parameters
+    ----------
+    delimiter : str, optional
+        What stands between two cells.
+    header : tuple of str, optional
+        The names of the columns of a file that has none; empty if they are called 1, 2, and so on.
+    """
+
+    delimiter: str | None = None
+    header: tuple[str, ...] | None = None
+
+    @property
+    def argument(self) -> str | None:
+        """The first argument that was given."""
+        given = attrs.asdict(self)
+        return next((name for name, value in given.items() if value is not None), None)
 
 
 @attrs.frozen
@@ -50,6 +73,8 @@ class CsvBlock:
         The names of the columns.
     delimiter : str
         What stands between two cells.
+    top : str
+        What tells the number of cells, for messages.
     unended : str
         What the last row lacks, as `Piece` has it.
     """
@@ -61,6 +86,7 @@ class CsvBlock:
     taken: int
     header: tuple[str, ...]
     delimiter: str
+    top: str = "header"
     unended: str = ""
 
     def rows(
@@ -72,9 +98,9 @@ class CsvBlock:
             if isinstance(row, list):
                 yield dict(zip(self.header, map(_value, row), strict=True))
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
-        fields = fields_of(columns)
+        fields = fields_of(columns, where)
         cells: list[list[str]] = [[] for _ in fields]
         at = [_position(name, self.header, self.source) for name, _ in fields]
         # Lists by column: a list for each row would keep the garbage collector busy.
@@ -89,7 +115,7 @@ class CsvBlock:
             for position, add in adders:
                 add(row[position])
         values = {field: field[1].from_text(c) for field, c in zip(fields, cells, strict=True)}
-        return assemble(columns, values, places, faults)
+        return assemble(columns, values, places, faults, where)
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Give every row as its cells, and every line of a bad row as what is wrong with it."""
@@ -107,39 +133,61 @@ class CsvBlock:
         if len(row) == len(self.header):
             return None
         cells = "1 cell" if len(self.header) == 1 else f"{len(self.header)} cells"
-        return f"the header has {cells}, and this row has {len(row)}"
+        return f"the {self.top} has {cells}, and this row has {len(row)}"
 
 
-def csv_blocks(stream: ByteStream, delimiter: str = ",") -> Iterator[CsvBlock]:
-    """Cut a table of text into blocks; its first row is the header."""
-    header: tuple[str, ...] = ()
+def csv_blocks(
+    stream: ByteStream, delimiter: str = ",", header: tuple[str, ...] | None = None
+) -> Iterator[CsvBlock]:
+    """Cut a table of text into blocks.
+
+    Parameters
+    ----------
+    stream : ByteStream
+        The table.
+    delimiter : str
+        What stands between two cells.
+    header : tuple of str, optional
+        The names of the columns; empty if they are called 1, 2, and so on. By default the first
+        row is the header.
+    """
+    names: tuple[str, ...] = ()
+    top = "header" if header is None or header else "first row"
     for piece in pieces(stream, RowEnds()):
         line, data = piece.first_line, piece.data
-        if not header:
-            header, n_lines = _header(piece, stream.name, delimiter)
-            line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
-        if header:
-            whole = (header, delimiter, piece.unended)
-            yield CsvBlock(stream.name, line, data, piece.taken, *whole)
+        if not names:
+            names, n_lines = _first_row(piece, stream.name, delimiter)
+            if header is None:
+                line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
+            elif names:
+                names = header or tuple(str(number) for number in range(1, len(names) + 1))
+        if names:
+            yield CsvBlock(
+                stream.name, line, data, piece.taken, names, delimiter, top, piece.unended
+            )
 
 
-def _header(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:
-    """Read the names of the columns, and how many lines they take."""
+def _first_row(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:
+    """Read the first row, none if there is none, and how many lines it takes."""
     for before, after, row in _records(piece.data, delimiter):
         if isinstance(row, str):
+            # Quotes around cells that another delimiter parts make no sense.
+            line = text_of(piece.data).split("\n")[before].rstrip("\r")
+            _check_delimiter([line], source, delimiter)
             raise BadDataError(f"{source}, line {piece.first_line + before}: {row}.")
-        if len(row) == 1:
-            _check_delimiter(row[0], source, delimiter)
+        _check_delimiter(row, source, delimiter)
         return tuple(row), after
     return (), piece.data.count(b"\n")
 
 
-def _check_delimiter(header: str, source: str, delimiter: str) -> None:
-    """Refuse a header of one cell that another delimiter would split into names."""
+def _check_delimiter(row: list[str], source: str, delimiter: str) -> None:
+    """Refuse a first row of one cell that another delimiter would split."""
+    if len(row) > 1 or delimiter in row[0]:
+        return
     for other, advice in _DELIMITERS.items():
-        names = header.split(other)
-        if len(names) > 1 and other != delimiter and all(map(str.isprintable, names)):
-            raise BadDataError(f"{source}: the delimiter looks like {other!r}; {advice}.")
+        cells = row[0].split(other)
+        if len(cells) > 1 and all(map(str.isprintable, cells)):
+            raise BadDataError(f"{source}: the delimiter looks like {other!r}; ", *advice)
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:

@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.io.csv_rows import csv_blocks
+from streameval.errors import InvalidInputError
+from streameval.io.csv_rows import Dialect, csv_blocks
 from streameval.io.json_lines import json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK
+from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.parquet import parquet_blocks
-from streameval.io.streams import opened
+from streameval.io.streams import name_of, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from streameval.io.blocks import Block
-    from streameval.io.streams import ByteStream
 
 __all__ = ["FORMATS", "format_of", "read_blocks"]
 
 _PARQUET = "parquet"
-_STREAM_READERS: dict[str, Callable[[ByteStream], Iterator[Block]]] = {
-    "jsonl": json_blocks,
-    "csv": csv_blocks,
-    "tsv": partial(csv_blocks, delimiter="\t"),
-}
+_DELIMITERS = {"csv": ",", "tsv": "\t"}
 _SUFFIXES = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
@@ -35,17 +31,22 @@ _SUFFIXES = {
     ".parquet": _PARQUET,
     ".pq": _PARQUET,
 }
-FORMATS = (*_STREAM_READERS, _PARQUET)
+FORMATS = (*dict.fromkeys(_SUFFIXES.values()),)
 
 
 def format_of(source: str) -> str | None:
     """Tell the format by the name of a file, or None if the name does not say."""
-    name = source.lower().removesuffix(".gz")
-    return _SUFFIXES.get(Path(name).suffix)
+    path = Path(source.lower())
+    inner = path.with_suffix("") if path.suffix in PACKED_SUFFIXES else path
+    return _SUFFIXES.get(inner.suffix)
 
 
 def read_blocks(
-    source: str, form: str | None = None, *, may_be_cut: bool = False
+    source: str,
+    form: str | None = None,
+    *,
+    may_be_cut: bool = False,
+    dialect: Dialect | None = None,
 ) -> Iterator[Block]:
     """Cut a file into blocks.
 
@@ -56,7 +57,9 @@ def read_blocks(
     form : str, optional
         One of `FORMATS`. By default the name tells, and if it does not, the first bytes.
     may_be_cut : bool, default False
-        Whether gzip data that is cut short is read as far as it goes; the last block says so.
+        Whether packed data that is cut short is read as far as it goes; the last block says so.
+    dialect : Dialect, optional
+        How a table of text is written; a file that is none is refused then.
 
     Raises
     ------
@@ -64,11 +67,24 @@ def read_blocks(
         If the file cannot be read.
     """
     form = form or format_of(source)
+    argument = None if dialect is None else dialect.argument
+    if argument is not None:
+        form = form or "csv"
+        if form not in _DELIMITERS:
+            raise InvalidInputError(
+                f"is for tables of text, and {name_of(source)} is of the format {form}",
+                argument=argument,
+            )
     if form == _PARQUET:
         yield from parquet_blocks(source)
         return
     with opened(source, may_be_cut=may_be_cut) as stream:
-        yield from _STREAM_READERS[form or _sniffed(stream.peek())](stream)
+        form = form or _sniffed(stream.peek())
+        if form == "jsonl":
+            yield from json_blocks(stream)
+        else:
+            chosen = dialect or Dialect()
+            yield from csv_blocks(stream, chosen.delimiter or _DELIMITERS[form], chosen.header)
 
 
 def _sniffed(head: bytes) -> str:

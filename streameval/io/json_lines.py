@@ -9,12 +9,14 @@ import attrs
 
 from streameval.io.errors import shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
+from streameval.io.paths import find, is_path
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
 __all__ = ["JsonBlock", "json_blocks"]
@@ -61,11 +63,12 @@ class JsonBlock:
         """Give the lines that are objects."""
         return (row for _, row in self._lines() if isinstance(row, dict))
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that hold them."""
-        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns)}
+        values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
         # Lists by column: a list for each row would keep the garbage collector busy.
-        adders = [(name, items.append) for (name, _), items in values.items()]
+        adders = [(name, items.append) for (name, _), items in values.items() if not is_path(name)]
+        finders = [(name, items.append) for (name, _), items in values.items() if is_path(name)]
         places: list[int] = []
         faults: list[Fault] = []
         for line, row in self._lines():
@@ -75,7 +78,9 @@ class JsonBlock:
             places.append(line)
             for name, add in adders:
                 add(row.get(name))
-        return assemble(columns, values, places, faults)
+            for path, add in finders:
+                add(find(row, path))
+        return assemble(columns, values, places, faults, where)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Give every line that is not blank, as an object or as what is wrong with it."""

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from streameval.errors import BadDataError
-from streameval.io.streams import CUT_SHORT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -126,7 +125,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
             raise BadDataError(f"{stream.name}, line {line}: {limit}.")
     rest = b"".join(waiting)
     if rest or stream.is_cut:
-        unended = _unended(rest, ends, is_cut=stream.is_cut)
+        unended = stream.cut_short if stream.is_cut else _unended(rest, ends)
         yield Piece(line, _unmarked(rest, line), stream.taken - taken, unended)
 
 
@@ -140,10 +139,8 @@ def is_text(text: str) -> bool:
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
 
 
-def _unended(rest: bytes, ends: Ends, *, is_cut: bool) -> str:
+def _unended(rest: bytes, ends: Ends) -> str:
     """Say what the last line lacks; blanks are none."""
-    if is_cut:
-        return CUT_SHORT
     if not rest.strip():
         return ""
     return (

@@ -11,6 +11,7 @@ import numpy as np
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.columns import Array, Flags, Kind, Labels, Lists, Numbers, Vectors
 from streameval.io.errors import shown
+from streameval.io.paths import cuts, find
 from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
 
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
 
@@ -52,27 +54,33 @@ class ParquetBlock:
     unended: str = ""
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Give the rows; columns of bytes, structures and the like are left out as None."""
+        """Give the rows; columns of bytes, unions and the like are left out as None."""
         with _file(self.source) as file:
-            known = file.schema_arrow.names
-            plain = [field.name for field in file.schema_arrow if _is_plain(field.type)]
-            shown = plain if names is None else [name for name in plain if name in names]
+            schema = file.schema_arrow
+            shown = [
+                path
+                for field in schema
+                if names is None or _is_wanted(field.name, names)
+                for path in _plain_paths(field)
+            ]
             batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
             for batch in batches:
                 columns = [items_of(column) for column in batch.columns]
                 for _, *row in zip(range(batch.num_rows), *columns, strict=True):
-                    yield dict.fromkeys(known) | dict(zip(shown, row, strict=True))
+                    yield dict.fromkeys(schema.names) | dict(
+                        zip(batch.schema.names, row, strict=True)
+                    )
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
-        fields = fields_of(columns)
-        names = list(dict.fromkeys(name for name, _ in fields))
+        fields = fields_of(columns, where)
         with _file(self.source) as file:
-            _check_columns(names, file.schema_arrow.names, self.source)
-            table = file.read_row_group(self.group, columns=names)
-            values = {field: _values(table.column(field[0]), field[1]) for field in fields}
+            paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
+            read = [".".join(path.structs) for path in paths.values()]
+            table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
+            values = {field: _values(*paths[field[0]].within(table), field[1]) for field in fields}
         places = range(self.first_row, self.first_row + table.num_rows)
-        return assemble(columns, values, places)
+        return assemble(columns, values, places, where=where)
 
 
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
@@ -108,23 +116,93 @@ def _file(source: str) -> Iterator[Any]:
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
 
 
-def _check_columns(names: list[str], known: list[str], source: str) -> None:
-    """Refuse a column that the file does not have exactly once."""
-    for name in names:
-        n_found = known.count(name)
-        if n_found != 1:
-            trouble = "there is no column" if n_found == 0 else f"there are {n_found} columns"
-            raise BadDataError(f"{source}: {trouble} {shown(name)}.")
+@attrs.frozen
+class _Path:
+    """Where a field is in a table.
+
+    Parameters
+    ----------
+    structs : tuple of str
+        The column, and the fields of structures inside of it.
+    rest : str
+        The path inside of the values, where these are lists or maps; mostly empty.
+    """
+
+    structs: tuple[str, ...]
+    rest: str = ""
+
+    def within(self, table: Any) -> tuple[Any, str]:
+        """Return the column, and the path inside of its values."""
+        import pyarrow.compute as pc  # noqa: PLC0415
+
+        column, *inner = self.structs
+        found = table.column(column)
+        return (pc.struct_field(found, list(inner)) if inner else found), self.rest
+
+
+def _found(name: str, schema: Any, source: str) -> _Path:
+    """Find a column that the file has exactly once, or a path into one.
+
+    Raises
+    ------
+    BadDataError
+        If there is none, or there are several.
+    """
+    n_found = schema.names.count(name)
+    if n_found > 1:
+        raise BadDataError(f"{source}: there are {n_found} columns {shown(name)}.")
+    if n_found:
+        return _Path((name,))
+    for column, rest in cuts(name):
+        if schema.names.count(column) == 1:
+            inner = _inside(schema.field(column).type, rest)
+            if inner is not None:
+                return _Path((column, *inner.structs), inner.rest)
+    raise BadDataError(f"{source}: there is no column {shown(name)}.")
+
+
+def _inside(kind: Any, path: str) -> _Path | None:
+    """Follow a path into a type as far as structures go."""
+    if not path or hasattr(kind, "value_type") or hasattr(kind, "item_type"):
+        return _Path((), path)
+    if not str(kind).startswith("struct"):
+        return None
+    known = {field.name: field.type for field in kind}
+    for name, rest in [(path, ""), *cuts(path)]:
+        inner = _inside(known[name], rest) if name in known else None
+        if inner is not None:
+            return _Path((name, *inner.structs), inner.rest)
+    return None
+
+
+def _is_wanted(column: str, names: Iterable[str]) -> bool:
+    """Tell whether a column, or a field inside of it, is among those that are looked at."""
+    return any(name == column or name.startswith(f"{column}.") for name in names)
+
+
+def _plain_paths(field: Any, prefix: str = "") -> Iterator[str]:
+    """List the columns of numbers, text, dates, and lists of these, in a column of a file."""
+    path = prefix + field.name
+    if str(field.type).startswith("struct"):
+        for inner in field.type:
+            yield from _plain_paths(inner, f"{path}.")
+    elif _is_plain(field.type):
+        yield path
 
 
 def _is_plain(kind: Any) -> bool:
-    """Tell numbers, text, dates, and lists of these, by the names that Arrow gives its types."""
-    return str(getattr(kind, "value_type", kind)).startswith(_SINGLE)
+    """Tell what JSON could hold by the names that Arrow gives its types."""
+    if str(kind).startswith("struct"):
+        return all(_is_plain(field.type) for field in kind)
+    inner = getattr(kind, "item_type", getattr(kind, "value_type", None))
+    return str(kind).startswith(_SINGLE) if inner is None else _is_plain(inner)
 
 
-def _values(column: Any, kind: Kind) -> Sequence[Any] | Array:
+def _values(column: Any, path: str, kind: Kind) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
     column = _decoded(column)
+    if path:
+        return [find(item, path) for item in items_of(column)]
     array = None
     if column.null_count == 0 and not isinstance(kind, Lists):
         array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)
@@ -135,6 +213,8 @@ def items_of(column: Any) -> list[Any]:
     """List the values of an Arrow column; times past the microsecond are text."""
     import pyarrow as pa  # noqa: PLC0415
 
+    if pa.types.is_struct(column.type):
+        return _structs(column)
     if str(column.type).startswith(("timestamp[ns", "time64[ns")):
         is_time = pa.types.is_time(column.type)
         coarser = pa.time64("us") if is_time else pa.timestamp("us", column.type.tz)
@@ -143,7 +223,19 @@ def items_of(column: Any) -> list[Any]:
         except pa.ArrowInvalid:  # Python has no nanoseconds
             column = column.cast(pa.string())
     items: list[Any] = column.to_pylist()
+    if str(column.type).startswith("map<"):
+        return [None if item is None else dict(item) for item in items]
     return items
+
+
+def _structs(column: Any) -> list[Any]:
+    """List structures as dicts, what is in them read as columns are."""
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    names = [field.name for field in column.type]
+    parts = [items_of(pc.struct_field(column, [at])) for at in range(len(names))]
+    rows = zip(column.is_valid().to_pylist(), *parts, strict=True)
+    return [dict(zip(names, row, strict=True)) if is_valid else None for is_valid, *row in rows]
 
 
 def _decoded(column: Any) -> Any:

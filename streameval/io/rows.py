@@ -13,6 +13,8 @@ from streameval.io.columns import Array, Column, Kind, what_is_wrong
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from streameval.io.row_filters import RowFilter
+
 __all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
 
 # The number of a line or row, or the name of a query, and what is wrong with it.
@@ -33,6 +35,8 @@ class Parsed:
         The number of the line or row that each of them comes from, or its query.
     faults : list of (int or str, str)
         The bad ones, in order.
+    n_left_out : int
+        How many rows a filter left out.
     n_rows : int, optional
         How many rows of the file the good ones are; as many as there are places by default.
     """
@@ -40,14 +44,16 @@ class Parsed:
     batch: Mapping[str, Array]
     places: Sequence[Any]
     faults: list[Fault]
+    n_left_out: int = 0
     n_rows: int = attrs.field(
         default=attrs.Factory(lambda parsed: len(parsed.places), takes_self=True)
     )
 
 
-def fields_of(columns: Sequence[Column]) -> list[Field]:
-    """List the fields that the columns are made of, each once."""
-    fields = [(name, column.kind) for column in columns for name in column.names]
+def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
+    """List the fields that the columns are made of, and those of a filter, each once."""
+    read = columns if where is None else (*columns, *where.columns)
+    fields = [(name, column.kind) for column in read for name in column.names]
     return list(dict.fromkeys(fields))
 
 
@@ -56,8 +62,9 @@ def assemble(
     values: Mapping[Field, Sequence[Any] | Array],
     places: Sequence[int],
     faults: Iterable[Fault] = (),
+    where: RowFilter | None = None,
 ) -> Parsed:
-    """Make the batch of the rows in which every field fits.
+    """Make the batch of the rows in which every field fits, of those that a filter keeps.
 
     Parameters
     ----------
@@ -69,7 +76,11 @@ def assemble(
         The line or row number of each.
     faults : iterable of (int, str)
         The rows that were found to be bad before.
+    where : RowFilter, optional
+        Which rows are looked at.
     """
+    if where is not None:
+        return _filtered(columns, values, places, faults, where)
     arrays = {field: _checked(field, items) for field, items in values.items()}
     bad = _misfits({field: values[field] for field, array in arrays.items() if array is None})
     if bad:
@@ -79,6 +90,25 @@ def assemble(
         return assemble(columns, kept, list(compress(places, good)), [*faults, *more])
     batch = {column.argument: _argument(column, arrays) for column in columns}
     return Parsed(batch, places, sorted(faults))
+
+
+def _filtered(
+    columns: Sequence[Column],
+    values: Mapping[Field, Sequence[Any] | Array],
+    places: Sequence[int],
+    faults: Iterable[Fault],
+    where: RowFilter,
+) -> Parsed:
+    """Assemble the rows that a filter keeps; what is wrong with the others does not matter."""
+    asked = {field: values[field] for field in fields_of(where.columns)}
+    decided = assemble(where.columns, asked, range(len(places)))
+    kept = np.zeros(len(places), dtype=bool)
+    kept[decided.places] = where.kept(decided.batch)
+    good = kept.tolist()
+    chosen = {field: _kept(values[field], good) for field in fields_of(columns)}
+    more = [(places[position], reason) for position, reason in decided.faults]
+    parsed = assemble(columns, chosen, list(compress(places, good)), [*faults, *more])
+    return attrs.evolve(parsed, n_left_out=len(decided.places) - int(kept.sum()))
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:

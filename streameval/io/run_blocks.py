@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
     from streameval.io.trec import Run
 
 __all__ = ["RunBlock"]
@@ -61,7 +62,11 @@ class RunBlock:
         for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):
             yield {"query": query, "doc": doc, "score": score}
 
-    def parse(self, columns: Sequence[Column]) -> Parsed:  # noqa: ARG002 - they are always the same
+    def parse(
+        self,
+        columns: Sequence[Column],  # noqa: ARG002 - they are always the same
+        where: RowFilter | None = None,  # noqa: ARG002 - queries are counted whole
+    ) -> Parsed:
         """Lay out each judged query as lists; documents that were not returned come last."""
         queries = list(self.judged)
         rows = [self._query(query) for query in queries]

@@ -1,22 +1,22 @@
-"""Bytes of a file or of standard input, unpacked if they are gzipped."""
+"""Bytes of a file or of standard input, unpacked if they are packed."""
 
 from __future__ import annotations
 
-import gzip
 import stat
 import sys
-import zlib
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.io.packed import HEAD_BYTES, DamagedError, packing_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from streameval.io.packed import Readable, Unpacked
+
 __all__ = [
-    "CUT_SHORT",
     "STANDARD_INPUT",
     "ByteStream",
     "CutShortError",
@@ -30,32 +30,27 @@ __all__ = [
 ]
 
 STANDARD_INPUT = "-"
-CUT_SHORT = "the gzip data is cut short"
-_GZIP_MAGIC = b"\x1f\x8b"
 
 
 class CutShortError(BadDataError):
-    """Gzip data ends in the middle, as it does while it is being written."""
-
-
-class _Readable(Protocol):
-    def read(self, size: int = -1, /) -> bytes:
-        """Give up to `size` bytes."""
-        ...
+    """Packed data ends in the middle, as it does while it is being written."""
 
 
 class _Counted:
     """A binary file that counts what is read, after a head that was read to look at it."""
 
-    def __init__(self, file: _Readable, head: bytes) -> None:
+    def __init__(self, file: Readable, head: bytes) -> None:
         self._file = file
         self._head = head
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
         """Give the head first, and count."""
-        data = self._head + self._file.read(size - len(self._head))
-        self._head = b""
+        if 0 <= size <= len(self._head):
+            data, self._head = self._head[:size], self._head[size:]
+        else:
+            data = self._head + self._file.read(max(size - len(self._head), -1))
+            self._head = b""
         self.taken += len(data)
         return data
 
@@ -66,29 +61,43 @@ class ByteStream:
     Parameters
     ----------
     file : binary file
-        Where the bytes come from; gzip is recognised by its first two bytes.
+        Where the bytes come from; packed data is recognised by its first bytes.
     name : str
         The name of the file for messages.
     may_be_cut : bool
-        Whether gzip data that is cut short ends there, with `is_cut`, in place of an EOFError.
+        Whether packed data that is cut short ends there, with `is_cut`, in place of an error.
+
+    Raises
+    ------
+    InvalidInputError
+        If nothing is installed that unpacks the data.
     """
 
-    def __init__(self, file: _Readable, name: str, *, may_be_cut: bool = False) -> None:
+    def __init__(self, file: Readable, name: str, *, may_be_cut: bool = False) -> None:
         self.name = name
         self.is_cut = False
         self._may_be_cut = may_be_cut
         self._ahead = b""
-        head = file.read(len(_GZIP_MAGIC))
+        head = file.read(HEAD_BYTES)
         self._counted = _Counted(file, head)
-        self._gzip: gzip.GzipFile | None = None
-        if head == _GZIP_MAGIC:
-            # GzipFile asks its file for nothing but `read` while it goes forward.
-            self._gzip = gzip.GzipFile(fileobj=cast("BinaryIO", self._counted))
+        packing = packing_of(head)
+        self._packing = "" if packing is None else packing.name
+        self._unpacked: Unpacked | None = None
+        if packing is not None:
+            try:
+                self._unpacked = packing.unpacked(self._counted)
+            except ModuleNotFoundError as error:
+                raise InvalidInputError(f"{name}: {error}.") from None
 
     @property
     def taken(self) -> int:
         """Count the bytes of the file read so far; packed ones if it is packed."""
         return self._counted.taken
+
+    @property
+    def cut_short(self) -> str:
+        """Say that the packed data ends in the middle, as the end of a sentence."""
+        return f"the {self._packing} data is cut short"
 
     def peek(self, size: int = 4096) -> bytes:
         """Look at the first bytes; the next `read` gives them again."""
@@ -98,22 +107,27 @@ class ByteStream:
     def read(self, size: int) -> bytes:
         """Read about `size` bytes; none means the end of the file."""
         ahead, self._ahead = self._ahead, b""
-        if ahead or self._gzip is None:
+        if ahead or self._unpacked is None:
             return ahead or self._counted.read(size)
-        data = b"" if self.is_cut else self._unpacked(self._gzip, size)
+        data = b"" if self.is_cut else self._unpack(self._unpacked, size)
         if self.is_cut and not data and not self._may_be_cut:
-            raise EOFError
+            raise CutShortError(f"{self.name}: {self.cut_short}.")
         return data
 
-    def _unpacked(self, packed: gzip.GzipFile, size: int) -> bytes:
+    def _unpack(self, unpacked: Unpacked, size: int) -> bytes:
         """Unpack about `size` bytes, and all that there are before the data is cut short."""
         parts: list[bytes] = []
         try:
-            while size > 0 and (part := packed.read1(size)):  # `read` would lose them
+            while size > 0 and (part := unpacked.read1(size)):  # `read` would lose them
                 parts.append(part)
                 size -= len(part)
         except EOFError:
             self.is_cut = True
+        except DamagedError as error:
+            reason = f" ({error})" if str(error) else ""
+            raise BadDataError(
+                f"{self.name}: the {self._packing} data is damaged{reason}."
+            ) from None
         return b"".join(parts)
 
 
@@ -185,10 +199,6 @@ def reading(name: str) -> Iterator[None]:
     """Turn what can go wrong while reading a file into one sentence."""
     try:
         yield
-    except EOFError:
-        raise CutShortError(f"{name}: {CUT_SHORT}.") from None
-    except (gzip.BadGzipFile, zlib.error):
-        raise BadDataError(f"{name}: the gzip data is damaged.") from None
     except IsADirectoryError:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
     except OSError as error:

@@ -417,6 +417,7 @@ TABLE = Table(
     ),
     _metric(
         "accuracy",
+        aliases=("acc", "accuracy_score"),
         heading="Accuracy",
         help="The share of examples predicted right, in [0, 1]; nan of nothing.",
         notes="For multilabel the share with every label right (subset accuracy).",
@@ -428,6 +429,7 @@ TABLE = Table(
     ),
     _metric(
         "top_k_accuracy",
+        aliases=("top_k", "topk", "top_k_accuracy_score"),
         heading="Top-k accuracy",
         help="The share of examples whose true class is among the top_k best scores.",
         notes="Ties at the cut get the credit they have on average over all orders, so a constant "
@@ -440,6 +442,7 @@ TABLE = Table(
     ),
     _metric(
         "hamming_loss",
+        aliases=("hamming",),
         heading="Hamming loss",
         help="The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy.",
         formula=r"\frac{FP + FN}{TP + FP + FN + TN}",
@@ -451,6 +454,7 @@ TABLE = Table(
     ),
     _metric(
         "balanced_accuracy",
+        aliases=("bacc", "balanced_accuracy_score", "uar"),
         heading="Balanced accuracy",
         help="The mean recall of the classes that occur in the truth; nan of nothing.",
         formula=r"\frac1{|T|} \sum_{k \in T} \frac{TP_k}{TP_k + FN_k}",
@@ -462,6 +466,7 @@ TABLE = Table(
     _per_class(
         "precision",
         lambda: metrics.PRECISION,
+        aliases=("ppv", "precision_score"),
         heading="Precision",
         by_class=True,
         help="TP / (TP + FP), the share of the predicted positives that are positive.",
@@ -471,6 +476,7 @@ TABLE = Table(
     _per_class(
         "recall",
         lambda: metrics.RECALL,
+        aliases=("tpr", "sensitivity", "recall_score"),
         heading="Recall",
         by_class=True,
         help="TP / (TP + FN), the share of the positives that were found.",
@@ -480,6 +486,7 @@ TABLE = Table(
     _per_class(
         "specificity",
         lambda: metrics.SPECIFICITY,
+        aliases=("tnr", "selectivity"),
         heading="Specificity",
         help="TN / (TN + FP), the share of the negatives left alone.",
         formula=r"\frac{TN}{TN + FP}",
@@ -488,6 +495,7 @@ TABLE = Table(
     _per_class(
         "f_score",
         metrics.f_ratio,
+        aliases=("f", "f1", "f1_score", "fscore", "f_measure", "fbeta", "fbeta_score", "dice"),
         heading="F1",
         help="(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = beta.",
         notes="The weighted harmonic mean of precision and recall; recall counts beta times as "
@@ -501,6 +509,7 @@ TABLE = Table(
     _per_class(
         "jaccard",
         lambda: metrics.JACCARD,
+        aliases=("iou", "miou", "mean_iou", "jaccard_score", "jaccard_index"),
         heading="Jaccard",
         help="TP / (TP + FP + FN), the intersection over the union.",
         formula=r"\frac{TP}{TP + FP + FN}",
@@ -517,6 +526,7 @@ TABLE = Table(
     ),
     _metric(
         "matthews_corrcoef",
+        aliases=("mcc", "matthews"),
         heading="Matthews correlation",
         help="The correlation of truth and prediction, in [-1, 1].",
         notes="Gorodkin's R_K for more than two classes.",
@@ -529,6 +539,7 @@ TABLE = Table(
     ),
     _metric(
         "cohen_kappa",
+        aliases=("kappa", "cohen_kappa_score"),
         heading="Cohen's kappa",
         help="The agreement beyond chance, at most 1; nan when both are one and the same class.",
         formula=r"\frac{p_o - p_e}{1 - p_e}",

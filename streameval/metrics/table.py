@@ -7,6 +7,7 @@ JSON, pages, `explain`, gates, suggestions for misspelt names and the reference 
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any, Literal
 
@@ -17,6 +18,8 @@ from streameval.metrics.bounded import Bounded
 __all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "count_row"]
 
 Interval = tuple[float, float]
+
+_CUTOFF = re.compile(r"@\d+$|\(.*\)$")
 
 
 @attrs.frozen
@@ -89,6 +92,8 @@ class Metric:
     ----------
     name : str
         How it is asked for.
+    aliases : tuple of str
+        What other tools call it, and what people type: messages suggest the metric for them.
     help : str
         A sentence: what it is, its range, and where it is undefined.
     notes : str
@@ -127,6 +132,7 @@ class Metric:
     """
 
     name: str
+    aliases: tuple[str, ...] = ()
     help: str
     notes: str = ""
     value: Callable[..., Any] = attrs.field(
@@ -151,6 +157,13 @@ class Metric:
     def meaning(self) -> str:
         """What it means, in one or a few sentences."""
         return f"{self.help} {self.notes}".rstrip()
+
+    @property
+    def typed(self) -> str:
+        """How it is typed: with a k for a cutoff, and an x for another argument that it needs."""
+        if not self.needs_argument:
+            return self.name
+        return f"{self.name}@k" if self.arguments == ("k",) else f"{self.name}(x)"
 
     @property
     def needs_argument(self) -> bool:
@@ -195,6 +208,11 @@ class Table(Mapping[str, Metric]):
         """The rows that stand for all, the first one first."""
         chosen = (row for row in self.values() if row.headline)
         return sorted(chosen, key=lambda row: row.headline)
+
+    def called(self, name: str) -> list[Metric]:
+        """Give the rows that a name or an alias is of, whatever its case and its cutoff."""
+        word = _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
+        return [row for row in self.values() if word in (row.name, *row.aliases)]
 
     def listed(self, source: Any) -> list[Metric]:
         """Give the rows that say something of what a result reads, and need no argument."""

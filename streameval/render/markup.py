@@ -5,9 +5,9 @@ from __future__ import annotations
 import html
 from collections.abc import Iterable
 
-__all__ = ["Html", "clean", "element", "joined"]
+from streameval.render.text import clean
 
-_MOST_CHARACTERS = 200
+__all__ = ["Html", "element", "joined"]
 
 
 class Html(str):
@@ -46,20 +46,5 @@ def joined(parts: Iterable[str]) -> Html:
     return Html("".join(part if isinstance(part, Html) else _escaped(part) for part in parts))
 
 
-def clean(text: str) -> str:
-    r"""Replace what is not printed: control characters, those that turn the text, surrogates.
-
-    >>> clean("a\nb\u202ec") == "a b\ufffdc"
-    True
-    """
-    return text if text.isprintable() else "".join(map(_shown, text))
-
-
 def _escaped(text: str) -> str:
     return html.escape(clean(text), quote=False)
-
-
-def _shown(character: str) -> str:
-    if character.isprintable():
-        return character
-    return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"

@@ -8,9 +8,10 @@ from collections.abc import Iterable, Sequence
 import numpy as np
 
 from streameval.render.blocks import Matrix
+from streameval.render.sheets import Grid, Part, Sheet
 from streameval.render.text import shorten
 
-__all__ = ["matrix_table", "preformatted", "table"]
+__all__ = ["matrix_table", "preformatted", "sheet", "table"]
 
 _MAX_CELLS = 20
 _CELL = "text-align:right;padding:2px 8px;"
@@ -29,6 +30,20 @@ def table(rows: Iterable[Sequence[str]], *, head: Sequence[str] = (), caption: s
         top += f"<tr>{_name(head[0])}{cells}</tr>"
     lines = (f"<tr>{_name(name)}{''.join(map(_cell, cells))}</tr>" for name, *cells in rows)
     return f"<table>{top}{''.join(lines)}</table>"
+
+
+def sheet(parts: Sheet) -> str:
+    """Lay the tables of a sheet out, and its sentences."""
+    return f"<div>{''.join(map(_part, parts))}</div>"
+
+
+def _part(part: Part) -> str:
+    if not isinstance(part, Grid):
+        return f"<p>{html.escape(str(part))}</p>"
+    columns = (column.cells for column in part.columns if any(column.cells[1:]))
+    head, *rows = zip(*columns, strict=True)
+    said = f"<p>{html.escape(part.caption)}</p>" if part.caption else ""
+    return table(rows, head=head) + said
 
 
 def matrix_table(matrix: Matrix) -> str:

@@ -27,6 +27,7 @@ from streameval.render.pictures import MOST_DRAWN, MOST_ROWS, style
 from streameval.render.tables import (
     MOST_CELLS,
     MOST_CLASSES,
+    Confusions,
     by_class,
     confused_pairs,
     heat_table,
@@ -41,6 +42,7 @@ Cells = list[Reading | None]
 
 _BAND = "The exact curve lies in the band."
 _MOST_BESIDE = 2
+_RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
 
 def heading(descriptions: Sequence[Description]) -> str:
@@ -48,9 +50,14 @@ def heading(descriptions: Sequence[Description]) -> str:
     return _agreed([one.heading for one in descriptions], descriptions[0].common_heading)
 
 
-def section(names: Sequence[str], descriptions: Sequence[Description], level: float) -> Html:
+def section(
+    names: Sequence[str],
+    descriptions: Sequence[Description],
+    level: float,
+    confusions: Confusions = "count",
+) -> Html:
     """Lay out what several states hold: pictures, metrics, and what is known of each class."""
-    first, page = descriptions[0], _Section(names, level)
+    first, page = descriptions[0], _Section(names, level, confusions)
     caption = _agreed([one.caption for one in descriptions], first.common_caption)
     metrics = _figure(first.title, metric_table(_rows(descriptions), names, level), caption)
     beside = page.figures([one.beside for one in descriptions])
@@ -110,10 +117,11 @@ def _rows(descriptions: Sequence[Description]) -> list[tuple[str, Cells]]:
 
 @attrs.frozen
 class _Section:
-    """The pictures of a section: of which states, and with which intervals."""
+    """The pictures of a section: of which states, with which intervals, and which confusions."""
 
     names: Sequence[str]
     level: float
+    confusions: Confusions
 
     def above(self, columns: Sequence[Blocks]) -> list[Html]:
         """Draw what stands above the table, the curves of classes state by state."""
@@ -235,7 +243,10 @@ class _Section:
         n_classes = len(matrix.labels)
         if n_classes > MOST_CELLS:
             title = self._title("Pairs most confused", name)
-            return _figure(title, confused_pairs(matrix), f"Of {count(n_classes)} classes.")
+            pairs = confused_pairs(matrix, self.confusions)
+            return _figure(
+                title, pairs, f"Of {count(n_classes)} classes, {_RANKED[self.confusions]}."
+            )
         caption = "The shade is the square root of the share of the true class."
         return _figure(self._title("Confusion matrix", name), heat_table(matrix), caption)
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
+from streameval.metrics.changes import Change
 from streameval.metrics.table import Interval, Reading
 from streameval.render.blocks import Matrix
 from streameval.render.markup import Html, element, joined
@@ -26,6 +27,7 @@ from streameval.render.wording import (
 __all__ = [
     "MOST_CELLS",
     "MOST_CLASSES",
+    "Confusions",
     "by_class",
     "confused_pairs",
     "heat_table",
@@ -38,6 +40,10 @@ MOST_CLASSES = 30
 MOST_CELLS = 24
 """Matrices of more classes are not shown cell by cell."""
 
+Confusions = Literal["count", "rate"]
+"""By what pairs of classes are ranked that are confused: examples, or shares of the true class."""
+
+Cell = Reading | Change | None
 Rows = Sequence[tuple[str, Sequence[Reading | None]]]
 Columns = Sequence[str]
 Classes = Mapping[Any, Sequence[Reading]]
@@ -53,12 +59,35 @@ _UNDEFINED = (
 
 
 def metric_table(rows: Rows, names: Sequence[str], level: float) -> Html:
-    """Lay out metrics by state, or those of one state with a column for each interval."""
+    """Lay out metrics by state, or those of one state with a column for each interval.
+
+    Each state but the first is followed by the differences from the first one.
+    """
     if len(names) == 1:
         return _single([(name, cells[0]) for name, cells in rows], level)
-    head = [element("th", "Metric", scope="col")]
-    head += [element("th", label(name, 28), scope="col", class_="number") for name in names]
-    return _stacked(element("tr", *head), rows, "Metrics by state", level)
+    first, *others = names
+    head = [element("th", "Metric", scope="col"), _state_head(first)]
+    for name in others:
+        head += [_state_head(name), element("th", "Difference", scope="col", class_="number")]
+    compared = [(title, _with_changes(cells)) for title, cells in rows]
+    table = _stacked(element("tr", *head), compared, "Metrics by state", level)
+    said = ["Differences are from ", label(first, 40), "."]
+    if any(isinstance(cell, Change) and cell.sampling for _, cells in compared for cell in cells):
+        said.append(" Their sampling intervals are those of independent samples.")
+    return joined([table, element("p", *said, class_="note")])
+
+
+def _state_head(name: str) -> Html:
+    return element("th", label(name, 28), scope="col", class_="number")
+
+
+def _with_changes(cells: Sequence[Reading | None]) -> list[Reading | Change | None]:
+    """Put the difference from the first state beside each of the others."""
+    first, *others = cells
+    found: list[Reading | Change | None] = [first]
+    for cell in others:
+        found += [cell, Change(first, cell) if first is not None and cell is not None else None]
+    return found
 
 
 def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
@@ -88,11 +117,11 @@ def _plain_cell(cell: Reading | None) -> Html:
     return element("td", _value(cell), class_="number")
 
 
-def _value(cell: Reading) -> Html:
+def _value(cell: Reading, sign: str = "") -> Html:
     """Write a number with as many decimals as its certified interval has."""
     decimals = decimals_of(*cell.certified) if cell.is_open else 4
     text = count(cell.value) if cell.is_count else number(cell.value, decimals)
-    return element("span", text, class_="value")
+    return element("span", f"{sign}{text}", class_="value")
 
 
 def _range_cell(ends: Interval | None, write: Callable[[float, float], str]) -> Html:
@@ -101,13 +130,13 @@ def _range_cell(ends: Interval | None, write: Callable[[float, float], str]) -> 
 
 def _stacked(
     head: Html,
-    rows: Rows,
+    rows: Sequence[tuple[str, Sequence[Cell]]],
     name: str,
     level: float,
     more: Sequence[Html] = (),
 ) -> Html:
     """Lay out numbers with their intervals one below the other, named where there are two kinds."""
-    every = [cell for _, cells in rows for cell in cells]
+    every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
     names = ("certified", percent(level)) if has_certified and has_sampling else ("", "")
@@ -122,15 +151,21 @@ def _stacked(
     return _table(head, [*body, *more], name, [*said, *_dash_note(every)])
 
 
-def _cell(cell: Reading | None, names: tuple[str, str]) -> Html:
-    """Write a number, and its intervals one below the other."""
-    if cell is None or math.isnan(cell.value):
+def _reading(cell: Cell) -> Reading | None:
+    return cell.reading if isinstance(cell, Change) else cell
+
+
+def _cell(cell: Cell, names: tuple[str, str]) -> Html:
+    """Write a number, and its intervals one below the other; a difference has a sign."""
+    reading = _reading(cell)
+    if reading is None or math.isnan(reading.value):
         return element("td", DASH, class_="number")
-    parts = [_value(cell)]
-    if cell.is_open:
-        parts.append(_within(names[0], hull(*cell.certified)))
-    if cell.sampling is not None:
-        parts.append(_within(names[1], interval(*cell.sampling)))
+    sign = "+" if isinstance(cell, Change) and reading.value > 0 else ""
+    parts = [_value(reading, sign)]
+    if reading.is_open:
+        parts.append(_within(names[0], hull(*reading.certified)))
+    if reading.sampling is not None:
+        parts.append(_within(names[1], interval(*reading.sampling)))
     return element("td", *parts, class_="number")
 
 
@@ -249,13 +284,22 @@ def _count_cell(weight: Any, part: float, is_right: bool, is_spacious: bool) -> 
     return element("td", number if weight else "·", class_=look)
 
 
-def confused_pairs(matrix: Matrix) -> Html:
-    """List the pairs of a true and a predicted class that are confused most often."""
-    wrong = matrix.counts.copy()
+def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
+    """List the pairs of a true and a predicted class that are confused most.
+
+    Parameters
+    ----------
+    matrix : Matrix
+        The counts.
+    by : {"count", "rate"}
+        Whether by the examples, or by their share of the true class.
+    """
+    wrong, shares = matrix.counts.copy(), matrix.row_shares()
     np.fill_diagonal(wrong, 0)
-    shares = matrix.row_shares()
-    order = np.argsort(-wrong, axis=None, kind="stable")[:_MOST_PAIRS]
-    places = [divmod(int(place), len(wrong)) for place in order if wrong.flat[place]]
+    np.fill_diagonal(shares, 0)
+    first, second = (wrong, shares) if by == "count" else (shares, wrong)
+    order = np.lexsort((-second.ravel(), -first.ravel()))  # the last key counts first
+    pairs = [divmod(int(index), len(wrong)) for index in order if wrong.flat[index]][:_MOST_PAIRS]
     head = ("Truth", "Prediction", "Examples", "Share of the truth")
     looks = (None, None, "number", "number")
     body = [
@@ -266,7 +310,7 @@ def confused_pairs(matrix: Matrix) -> Html:
             element("td", count(wrong[row, column].item()), class_="number"),
             element("td", share(float(shares[row, column])), class_="number"),
         )
-        for row, column in places
+        for row, column in pairs
     ]
     columns = (
         element("th", text, scope="col", class_=look)

@@ -1,37 +1,31 @@
-"""Numbers, names and tables as text: what `report`, `show`, `diff` and `explain` print."""
+"""Numbers and names as text."""
 
 from __future__ import annotations
 
 import math
 import re
 import unicodedata
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from itertools import accumulate, takewhile
 
-import attrs
-
 from streameval.errors import InvalidInputError
-from streameval.metrics.table import Interval, Reading
+from streameval.metrics.table import Interval
 
 __all__ = [
     "WIDTH",
-    "Column",
     "chance_title",
     "check_count",
+    "clean",
+    "columns_of",
     "interval_text",
-    "lines_of",
-    "named_columns",
+    "intervals",
     "number",
-    "on_the_point",
+    "numbers",
     "plural",
     "printable",
     "printable_lines",
-    "reading_table",
-    "short_interval",
-    "short_number",
     "shorten",
-    "side_by_side",
-    "value_text",
+    "shorten_middle",
 ]
 
 WIDTH = 80
@@ -42,136 +36,56 @@ _CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"
 _CONTROL = re.compile(f"[{_CONTROLS}]")
 _CONTROL_IN_LINES = re.compile(rf"(?![\n\t])[{_CONTROLS}]")
 
-_GAP = "  "
-_LONGEST_NAME = 24
+_SMALLEST, _LARGEST = 1e-5, 1e12
+"""Numbers outside of this range are written with an exponent."""
 
 
-@attrs.frozen
-class Column:
-    """A heading and a cell for each line.
+def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
+    """Write the numbers of a column alike: counts in full, all others with equal decimals.
 
-    Parameters
-    ----------
-    cells : sequence of str
-        The texts.
-    width : int
-        At least so many characters.
-    is_left : bool
-        Whether the cells begin one below the other; else they end so.
+    There are more decimals where a small number would lose its digits, and fewer where a large one
+    has none that float64 would keep. Only what no such format can show has one of its own.
+
+    >>> numbers([54.542376, 2974.8708, 0.498324, 442])
+    ['54.542376', '2974.870800', '0.498324', '442']
+    >>> numbers([0.97051, 0.00012345], 4), numbers([0.5, 1e-12])
+    (['0.97051', '0.00012'], ['0.500000', '1e-12'])
     """
-
-    cells: Sequence[str]
-    width: int = 0
-    is_left: bool = False
-
-    def padded(self) -> list[str]:
-        """Fill each cell up with spaces."""
-        widths = [_width(cell) for cell in self.cells]
-        whole = max([self.width, *widths])
-        blanks = (" " * (whole - width) for width in widths)
-        if self.is_left:
-            return [cell + blank for cell, blank in zip(self.cells, blanks, strict=True)]
-        return [blank + cell for cell, blank in zip(self.cells, blanks, strict=True)]
-
-
-def lines_of(columns: Iterable[Column]) -> list[str]:
-    """Lay columns out side by side.
-
-    >>> lines_of([Column(["a", "long"], is_left=True), Column(["1", "23"], width=4)])
-    ['a        1', 'long    23']
-    """
-    padded = [column.padded() for column in columns]
-    return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
-
-
-def named_columns(columns: Sequence[Sequence[str]]) -> list[str]:
-    """Make lines of columns: the first one, of names, to the left, the others to the right."""
-    names, *others = columns
-    texts = [Column(list(map(printable, cells))) for cells in others]
-    return lines_of([Column(list(map(_on_a_line, names)), is_left=True), *texts])
-
-
-def side_by_side(first: Sequence[list[str]], groups: Iterable[Sequence[list[str]]]) -> str:
-    """Lay out groups of columns, as many beside the first columns as fit, the rest below.
-
-    Parameters
-    ----------
-    first : sequence of lists of str
-        The columns that every table begins with: a heading and a cell for each line.
-    groups : iterable of sequences of lists of str
-        Columns that stay together.
-    """
-    tables: list[list[list[str]]] = []
-    for group in groups:
-        if not tables or max(map(len, named_columns([*tables[-1], *group]))) > WIDTH:
-            tables.append(list(first))
-        tables[-1] += group
-    return "\n\n".join("\n".join(named_columns(table)) for table in tables)
-
-
-def reading_table(readings: Mapping[str, Reading], level: float) -> str:
-    """Give each metric a line: its value, and the intervals that it has."""
-    items = list(readings.values())
-    columns = [
-        ["metric", *readings],
-        ["value", *(value_text(reading.value) for reading in items)],
-        [
-            "certified interval",
-            *(interval_text(*reading.certified) if reading.is_open else "" for reading in items),
-        ],
-        [chance_title(level), *(interval_text(*(reading.sampling or _NONE)) for reading in items)],
-    ]
-    return "\n".join(named_columns([column for column in columns if any(column[1:])]))
-
-
-_NONE = (math.nan, math.nan)
-
-
-def on_the_point(numbers: Mapping[str, str]) -> list[str]:
-    """Lay out names and numbers, the decimal points one below the other.
-
-    >>> on_the_point({"rmse": "54.5424", "mse": "2974.88", "n": "442"})
-    ['rmse    54.5424', 'mse   2974.88', 'n      442']
-    """
-    first = max(map(len, numbers))
-    wholes = {name: len(text.partition(".")[0]) for name, text in numbers.items()}
-    most = max(wholes.values())
-    return [
-        f"{name:<{first}}  {' ' * (most - wholes[name])}{text}" for name, text in numbers.items()
-    ]
+    fractions = [abs(value) for value in values if not isinstance(value, int)]
+    shown = [size for size in fractions if _SMALLEST <= size < _LARGEST]
+    if shown:
+        small, large = (math.floor(math.log10(end)) for end in (min(shown), max(shown)))
+        decimals = min(max(decimals, 1 - small), max(14 - large, 1))
+    return [_number(value, decimals) for value in values]
 
 
 def number(value: float) -> str:
-    """Write a metric with six decimals, and small or large ones with six digits."""
-    if math.isfinite(value) and (abs(value) >= 100 or 0 < abs(value) < 1e-3):
-        return f"{value:.6g}"
-    return f"{value:.6f}"
+    """Write one number as `numbers` does."""
+    return numbers([value])[0]
 
 
-def value_text(value: float) -> str:
-    """Write a count in full, and a metric as `number` does."""
-    return f"{value:,}" if isinstance(value, int) else number(value)
+def _number(value: float, decimals: int) -> str:
+    if isinstance(value, int):
+        return f"{value:,}"
+    is_fixed = _SMALLEST <= abs(value) < _LARGEST or not value or not math.isfinite(value)
+    digits = 3 if abs(value) < 1 else 6
+    return f"{value:.{decimals}f}" if is_fixed else f"{value:.{digits}g}"
+
+
+def intervals(ends: Sequence[Interval | None], decimals: int = 6) -> list[str]:
+    """Write the intervals of a column alike; None and nan ends are no interval.
+
+    >>> intervals([(0.25, 0.5), None, (1.0, 2.0)])
+    ['[0.250000, 0.500000]', '', '[1.000000, 2.000000]']
+    """
+    held = [None if pair is None or math.isnan(pair[0]) else pair for pair in ends]
+    texts = iter(numbers([float(end) for pair in held if pair for end in pair], decimals))
+    return [f"[{next(texts)}, {next(texts)}]" if pair else "" for pair in held]
 
 
 def interval_text(low: float, high: float) -> str:
-    """Write an interval; nan ends are no interval."""
-    return "" if math.isnan(low) else f"[{number(low)}, {number(high)}]"
-
-
-def short_number(value: float) -> str:
-    """Write a metric with four decimals, small or large ones with four digits, and a count.
-
-    >>> short_number(0.97051), short_number(0.00012345), short_number(1797)
-    ('0.9705', '0.0001234', '1,797')
-    """
-    if isinstance(value, int):
-        return f"{value:,}"
-    return f"{value:.4g}" if 0 < abs(value) < 1e-3 or abs(value) >= 1000 else f"{value:.4f}"
-
-
-def short_interval(interval: Interval | None) -> str:
-    """Write an interval that briefly; none is nothing."""
-    return "" if interval is None else f"[{short_number(interval[0])}, {short_number(interval[1])}]"
+    """Write one interval as `intervals` does."""
+    return intervals([(low, high)])[0]
 
 
 def chance_title(level: float) -> str:
@@ -216,14 +130,38 @@ def _escaped(match: re.Match[str]) -> str:
     return match[0].encode("unicode_escape").decode("ascii")
 
 
-def shorten(label: object, width: int = _LONGEST_NAME) -> str:
-    """Write a label in one line of at most `width` columns."""
-    text = "".join(map(_shown, str(label)))
-    if _width(text) <= width:
+def shorten(label: object, width: int | None = 24) -> str:
+    """Write a label in one line of at most `width` columns; None for as many as it takes."""
+    text = clean(str(label))
+    if width is None or columns_of(text) <= width:
         return text
-    ends = accumulate(map(_width, text))  # one pass: a label may be long
-    kept = sum(1 for _ in takewhile(lambda end: end < width, ends))
-    return f"{text[:kept]}…"
+    return f"{_beginning(text, width - 1)}…"
+
+
+def shorten_middle(name: str, width: int) -> str:
+    """Leave out the middle of a long name: many begin alike, and others end so.
+
+    >>> shorten_middle("average_precision_interpolated", 20)
+    'average_pr…erpolated'
+    """
+    if columns_of(name) <= width:
+        return name
+    half = width // 2
+    return f"{_beginning(name, half)}…{_beginning(name[::-1], width - 1 - half)[::-1]}"
+
+
+def _beginning(text: str, width: int) -> str:
+    ends = accumulate(map(columns_of, text))  # one pass: a label may be long
+    return text[: sum(1 for _ in takewhile(lambda end: end <= width, ends))]
+
+
+def clean(text: str) -> str:
+    r"""Replace what is not printed: control characters, those that turn the text, surrogates.
+
+    >>> clean("a\nb\u202ec") == "a b\ufffdc"
+    True
+    """
+    return text if text.isprintable() else "".join(map(_shown, text))
 
 
 def _shown(character: str) -> str:
@@ -232,13 +170,7 @@ def _shown(character: str) -> str:
     return " " if character.isspace() else "\N{REPLACEMENT CHARACTER}"
 
 
-def _on_a_line(name: str) -> str:
-    """Keep a name on its line, and in its column."""
-    text = printable(name)
-    return text if len(text) <= _LONGEST_NAME else f"{text[: _LONGEST_NAME - 3]}..."
-
-
-def _width(text: str) -> int:
+def columns_of(text: str) -> int:
     """Count the columns of a terminal that a text takes: wide characters take two."""
     if text.isascii():
         return len(text)

@@ -18,7 +18,8 @@ from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
-from streameval.render.text import Column, lines_of, on_the_point, shorten
+from streameval.render.sheets import Column, Grid, Sheet
+from streameval.render.text import numbers, shorten
 from streameval.results.result import Result
 from streameval.states.calibration import CalibrationSums
 
@@ -53,6 +54,7 @@ class Calibration(Result):
     """
 
     TASK = "calibration"
+    MADE_BY = "CalibrationAccumulator"
     PICTURES = ("reliability",)
 
     _config: CalibrationConfig
@@ -146,16 +148,20 @@ class Calibration(Result):
 
     def report(self) -> str:
         """Lay the metrics out as a text table; for K classes the first 50 have a line each."""
-        lines = on_the_point(self._texts())
+        return self.text(0.95)
+
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the metrics, and those of each class."""
+        parts = [*super().sheet(level)]
         if not self.labels:
-            return "\n".join(lines)
-        table = self._class_table()
-        columns = [
-            Column([cells[k + 1] for cells in table], width=15 if k else 17)
-            for k in range(len(table[0]) - 1)
-        ]
-        names = Column([shorten(cells[0]) for cells in table], is_left=True)
-        return "\n".join([*lines, "", *lines_of([*columns, names]), *self._rest()])
+            return parts
+        shown, hidden = self.labels[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
+        columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
+        for row in self.TABLE.by_class:
+            values = numbers(getattr(self, row.name)[:_MAX_CLASSES].tolist())
+            columns.append(Column([row.name, *values]))
+        more = f"... and {hidden:,} more" if hidden > 0 else ""
+        return [*parts, Grid(columns, caption=more)]
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw a reliability diagram; needs matplotlib (``pip install streameval[plot]``).
@@ -222,12 +228,7 @@ class Calibration(Result):
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
     def _repr_html_(self) -> str:
-        parts = [notebook.table(self._texts().items())]
-        if self.labels:
-            head, *rows = self._class_table()
-            parts.append(notebook.table(((shorten(of), *row) for of, *row in rows), head=head))
-            parts += (f"<p>{text}</p>" for text in self._rest())
-        return f"<div>{''.join(parts)}</div>"
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _axes(self) -> tuple[str, str]:
@@ -238,26 +239,6 @@ class Calibration(Result):
     def _reliability(self) -> Reliability:
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
-
-    def _texts(self) -> dict[str, str]:
-        """Write counts in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
-
-    def _class_table(self) -> list[tuple[str, ...]]:
-        """Write the numbers of the first classes, after their label, below a heading."""
-        names = [row.name for row in self.TABLE.by_class]
-        columns = (getattr(self, name)[:_MAX_CLASSES] for name in names)
-        rows = zip(self.labels[:_MAX_CLASSES], *columns, strict=True)
-        texts = ((str(label), *(f"{value:.6g}" for value in values)) for label, *values in rows)
-        return [("class", *names), *texts]
-
-    def _rest(self) -> list[str]:
-        """Count the classes that are not shown."""
-        hidden = len(self.labels) - _MAX_CLASSES
-        return [f"... and {hidden:,} more"] if hidden > 0 else []
 
     def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
@@ -282,20 +263,16 @@ class Calibration(Result):
         return np.array(values) if self.labels else values[0]
 
 
-def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"why_none": "metrics of calibration have none"}
-    return Metric(name=name, **defaults | row)
-
-
 def _of_one(name: str, **row: Any) -> Metric:
     """Make the row of a metric that each class has where there are several."""
-    return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
+    return Metric(name=name, by_class=True, listed=lambda result: not result.labels, **row)
 
 
 Calibration.TABLE = Table(
     EXAMPLES,
-    _metric(
-        "log_loss",
+    Metric(
+        name="log_loss",
+        aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
         notes="Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.",
@@ -304,8 +281,9 @@ Calibration.TABLE = Table(
         oracle="scikit-learn, log_loss",
         headline=1,
     ),
-    _metric(
-        "brier",
+    Metric(
+        name="brier",
+        aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
         notes="For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of "
@@ -314,8 +292,9 @@ Calibration.TABLE = Table(
         better="lower",
         oracle="scikit-learn, brier_score_loss",
     ),
-    _metric(
-        "ece",
+    Metric(
+        name="ece",
+        aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",
         notes="The sum over bins of |labels - predictions|, by n: the gap between mean label and "
@@ -327,6 +306,7 @@ Calibration.TABLE = Table(
     ),
     _of_one(
         "pcopc",
+        aliases=("copc", "predicted_over_observed"),
         heading="Predicted over observed",
         help="Sum of predictions / sum of labels (predicted click over click), at least 0.",
         notes="1 is unbiased, above 1 the model predicts too much; nan without a positive.",

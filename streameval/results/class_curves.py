@@ -8,25 +8,20 @@ from typing import TYPE_CHECKING, Any, Literal, overload
 
 import attrs
 
+from streameval.configs.names import nearest
 from streameval.configs.options import one_of, positive_integer
-from streameval.errors import CountOverflowError, InvalidInputError
+from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
-from streameval.render.text import (
-    Column,
-    check_count,
-    interval_text,
-    lines_of,
-    number,
-    shorten,
-)
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, unknown_class
+from streameval.results.result import Result, unknown_class
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -37,6 +32,7 @@ __all__ = ["ClassCurves"]
 Average = Literal["macro", "micro", "weighted"]
 
 _MOST_DRAWN = 8
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -48,6 +44,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     """
 
     TASK = "binary"
+    MADE_BY = "PRCurveSketch"
     PICTURES = Curve.PICTURES
     ALONE = "curves of classes show one state"
 
@@ -167,7 +164,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = 50) -> str:
+    def report(self, *, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
@@ -176,31 +173,33 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             How many classes get a line of their own; the rest is counted.
         """
         check_count(max_classes, name="max_classes")
+        return sheet_text(self._sheet(max_classes))
+
+    def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
+        """Give what a text shows: the metrics of each class, and their averages."""
+        return self._sheet(_MOST_SHOWN)
+
+    def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
-        heading = f"n = {self.n:,}, {len(self):,} classes, {state}"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self.items())[:max_classes])
         hidden = len(self) - len(shown)
         more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        means = [f"{kind} mean" for kind in kinds]
         columns = [
-            Column(
-                ["class", *map(shorten, shown), *more, *(f"{kind} mean" for kind in kinds)],
-                is_left=True,
-            )
+            Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
         ]
         for row, width in zip(rows, (10, 17), strict=True):
-            cells = [number(getattr(curve, row.name)) for curve in shown.values()]
-            means = [number(averages[f"{row.name}_{kind}"]) for kind in kinds]
-            columns.append(Column([row.name, *cells, *[""] * len(more), *means], width=width))
+            every = [getattr(curve, row.name) for curve in shown.values()]
+            every += [averages[f"{row.name}_{kind}"] for kind in kinds]
+            cells = numbers(every)
+            cells[len(shown) : len(shown)] = [""] * len(more)
+            columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
         columns.append(Column(["positives", *counts, *[""] * (len(more) + len(kinds))]))
-        lines = [heading, "", *lines_of(columns)]
-        opened = [
-            f"{name:<26}  {interval_text(value.low, value.high)}"
-            for name, value in averages.items()
-            if not value.exact
-        ]
-        return "\n".join([*lines, *(["", "certified intervals", *opened] if opened else [])])
+        opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
+        sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
+        return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
@@ -337,7 +336,9 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             return super()._find(metric)
         averages = next(row.averages for row in self.TABLE.values() if row.averages)
         if of in averages:
-            check_name(metric, [row.name for row in self.TABLE.values() if row.averages])
+            averaged = [row.name for row in self.TABLE.values() if row.averages]
+            if name not in averaged:
+                raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._find(MetricName(f"{name}_{of}"))
         classes = self._by_name()
         if of not in classes:
@@ -414,6 +415,7 @@ ClassCurves.TABLE = Table(
     ),
     _averaged(
         "roc_auc",
+        aliases=Curve.TABLE["roc_auc"].aliases,
         heading="ROC AUC",
         help="The area under the ROC curves, each class against the rest.",
         formula=Curve.TABLE["roc_auc"].formula,
@@ -422,6 +424,7 @@ ClassCurves.TABLE = Table(
     ),
     _averaged(
         "average_precision",
+        aliases=(*Curve.TABLE["average_precision"].aliases, "map", "mean_average_precision"),
         heading="Average precision",
         help="The average precision, each class against the rest.",
         formula=Curve.TABLE["average_precision"].formula,

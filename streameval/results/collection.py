@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import html as escaping
 import re
-import textwrap
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
 
 from streameval.configs.collection import SEPARATOR
 from streameval.metrics.table import Reading
+from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
-from streameval.results.result import Result, unknown
+from streameval.results.result import Result
 
 __all__ = ["CollectionResult"]
 
@@ -30,6 +30,8 @@ class CollectionResult(Result, Mapping[str, Any]):
     """
 
     TASK = "collection"
+    SIZE = ""
+    MADE_BY = "Collection"
 
     _members: tuple[str, ...]
     _results: tuple[Any, ...]
@@ -90,12 +92,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Lay the reports of the members out one below the other."""
         return self.text(0.95)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the members out, those of equal ones once."""
-        return "\n\n".join(
-            f"{printable(title)}\n{textwrap.indent(_text(result, level), '  ')}"
-            for title, result in self.titled()
-        )
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the sheets of the members, those of equal ones once."""
+        return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every metric of all members."""
@@ -126,11 +125,24 @@ class CollectionResult(Result, Mapping[str, Any]):
         return f"<div>{''.join(parts)}</div>"
 
     def _names(self) -> list[str]:
+        return self._of_members(lambda inner: inner._names())
+
+    def _of_members(self, names: Callable[[Any], Iterable[str]]) -> list[str]:
         return [
             f"{member}{SEPARATOR}{name}"
             for member, inner in self.leaves().items()
-            for name in inner._names()
+            for name in names(inner)
         ]
+
+    def headline(self) -> tuple[str, ...]:
+        """Choose the metrics that stand for each member."""
+        return tuple(self._of_members(lambda inner: inner.headline()))
+
+    def _known(self) -> list[str]:
+        return self._of_members(lambda inner: inner._known())
+
+    def _meant(self, name: str) -> list[str]:
+        return self._of_members(lambda inner: inner._meant(name))
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         inner, own = self._found(metric)
@@ -141,13 +153,13 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Find the result of the member that a metric names, and the metric in it."""
         leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
         if match is None or match[1] not in leaves:
-            raise unknown(metric, self._names())
+            raise self._unknown(metric.name)
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
 
 
-def _text(result: Any, level: float) -> str:
-    """Lay a result out; one of a class of one's own may be anything."""
-    return result.text(level) if isinstance(result, Result) else printable(str(result))
+def _sheet(result: Any, level: float) -> Sheet:
+    """Give what a text shows of a result; one of a class of one's own may be anything."""
+    return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 
 def _html(result: Any) -> str:

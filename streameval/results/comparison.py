@@ -15,7 +15,8 @@ from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.render import notebook
-from streameval.render.text import named_columns
+from streameval.render.sheets import Column, Grid, sheet_text
+from streameval.render.text import numbers
 from streameval.results.ranking import Ranking
 
 __all__ = ["Comparison", "Difference", "compare"]
@@ -174,27 +175,22 @@ class Comparison(Mapping[str, Difference]):
 
     def report(self) -> str:
         """Lay the numbers out as a text table."""
-        head = ("measure", "a", "b", "a - b", "wins", "ties", "losses", "p")
-        rows = [head]
-        rows += [
-            (
-                name,
-                f"{item.a:.6f}",
-                f"{item.b:.6f}",
-                f"{item.difference:+.6f}",
-                f"{item.wins:,}",
-                f"{item.ties:,}",
-                f"{item.losses:,}",
-                f"{item.randomization_pvalue:.4f}",
-            )
-            for name, item in self.items()
+        items = self.values()
+        columns = [
+            Column.of_names("measure", self),
+            Column(["a", *numbers([item.a for item in items])]),
+            Column(["b", *numbers([item.b for item in items])]),
+            Column(["a - b", *(f"{item.difference:+.6f}" for item in items)]),
+            *(
+                Column([name, *(f"{getattr(item, name):,}" for item in items)])
+                for name in ("wins", "ties", "losses")
+            ),
+            Column(["p", *(f"{item.randomization_pvalue:.4f}" for item in items)]),
         ]
-        lines = named_columns(list(zip(*rows, strict=True)))
         left_out = self.n_only_a + self.n_only_b
-        if left_out:
-            lines.append(f"{left_out:,} queries are in one only, and left out")
-        lines.append("p of the randomisation test, two-sided")
-        return "\n".join(lines)
+        said = [f"{left_out:,} queries are in one only, and left out"] if left_out else []
+        said.append("p of the randomisation test, two-sided")
+        return sheet_text([Grid(columns, caption="\n".join(said))])
 
     def __repr__(self) -> str:
         """Show the differences on one line."""

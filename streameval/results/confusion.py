@@ -20,9 +20,10 @@ from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
-from streameval.render.text import Column, chance_title, check_count, lines_of, shorten
+from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
+from streameval.render.text import check_count, shorten
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, refuse_brackets, unknown_class
+from streameval.results.result import Result, refuse_brackets, unknown_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -31,7 +32,7 @@ __all__ = ["Confusion"]
 
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-_LABEL_WIDTH = 24
+_MOST_SHOWN = 50
 
 
 @attrs.frozen(repr=False)
@@ -45,6 +46,7 @@ class Confusion(Result):
 
     TABLE = functions.TABLE
     TASK = "classification"
+    MADE_BY = "ConfusionAccumulator"
     PICTURES = ("matrix",)
     ALONE = "a matrix shows one state"
 
@@ -330,7 +332,7 @@ class Confusion(Result):
             raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)
 
-    def report(self, *, level: float = 0.95, max_classes: int = 50) -> str:
+    def report(self, *, level: float = 0.95, max_classes: int = _MOST_SHOWN) -> str:
         """Lay the metrics out as a text table of at most 80 columns.
 
         Parameters
@@ -342,8 +344,7 @@ class Confusion(Result):
         """
         normal_quantile(level)  # refuses what is no level, even where no interval will be shown
         check_count(max_classes, name="max_classes")
-        parts = [*self._class_lines(max_classes), "", *self._metric_lines(level), self.scope]
-        return "\n".join(parts)
+        return sheet_text(self._sheet(level, max_classes))
 
     def plot(self, ax: Axes | None = None, *, normalize: bool = True) -> Axes:
         """Draw the matrix; needs matplotlib (``pip install streameval[plot]``).
@@ -366,9 +367,9 @@ class Confusion(Result):
         title = f"accuracy {self.accuracy:.4f}"
         return plots.matrix(Matrix(self.labels, self.matrix), ax, title, normalize=normalize)
 
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: the metrics of each class, and those of all."""
+        return self._sheet(level, _MOST_SHOWN)
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
         """Draw the matrix."""
@@ -449,7 +450,7 @@ class Confusion(Result):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find what reads a metric, of an average or a class if one is named."""
-        check_name(metric, self._names())
+        self._check_name(metric)
         row, of = self.TABLE[metric.name], metric.of
         if not row.averages:
             refuse_brackets(metric)
@@ -528,49 +529,35 @@ class Confusion(Result):
         of = shorten(self._counts.config.pos_label)
         return f"Precision and the like are of class {of}, the positive one."
 
-    def _class_lines(self, max_classes: int) -> list[str]:
+    def _sheet(self, level: float, max_classes: int) -> Sheet:
+        return [self._class_grid(max_classes), self._metric_grid(level)]
+
+    def _class_grid(self, max_classes: int) -> Grid:
         """Lay out the metrics of each class, and their means."""
         counts = self._counts
         support, rows = counts.outcomes.support, self.TABLE.by_class
         total = sum(support.units()) * support.unit
         total_text = f"{int(total) if support.is_whole else float(total):,}"
         weights = [f"{weight:,}" for weight in support.to_numbers()]
-        last = max(len("support"), len(total_text), *map(len, weights))
-        width = min(_LABEL_WIDTH, 80 - 11 * len(rows) - 4 - last)
-        shown = np.flatnonzero(counts.averaged)
-        places = shown[:max_classes]
-        columns = []
+        occur = np.flatnonzero(counts.averaged)
+        shown, hidden = occur[:max_classes], len(occur) - max_classes
+        more = [f"... and {hidden:,} more"] * (hidden > 0)
+        names = [*(shorten(counts.labels[k], None) for k in shown), *more]
+        columns = [Column.of_names("class", [*names, "macro mean", "weighted mean"])]
         for row in rows:
-            values = row.value(counts, average=None)[places].tolist()
+            values = row.value(counts, average=None)[shown].tolist()
             means = [row.value(counts, average=how) for how in ("macro", "weighted")]
-            columns.append([row.name, *map(_decimals, (*values, *means))])
-        names = [shorten(counts.labels[k], width) for k in places]
-        # the first column of numbers stands two characters off
-        wide = [Column(cells, width=9 if k else 11) for k, cells in enumerate(columns)]
-        lines = lines_of(
-            [
-                Column(["class", *names, "macro mean", "weighted mean"], is_left=True),
-                *wide,
-                Column(
-                    ["support", *(weights[k] for k in places), total_text, total_text], width=last
-                ),
-            ]
-        )
-        if len(shown) > max_classes:
-            lines.insert(1 + max_classes, f"... and {len(shown) - max_classes:,} more")
-        return lines
+            cells = [*map(_decimals, values), *[""] * len(more), *map(_decimals, means)]
+            # the first column of numbers stands two characters off
+            columns.append(Column([row.name, *cells], width=9 if len(columns) > 1 else 11))
+        totals = [*[""] * len(more), total_text, total_text]
+        columns.append(Column(["support", *(weights[k] for k in shown), *totals]))
+        return Grid(columns)
 
-    def _metric_lines(self, level: float) -> list[str]:
+    def _metric_grid(self, level: float) -> Grid:
         rows = self._metrics
-        values = [_decimals(row.value(self._counts)) for row in rows]
-        columns = [
-            Column(["metric", *(row.name for row in rows)], is_left=True),
-            Column(["value", *values], width=7),
-        ]
-        if level and self._counts.has_whole_weights:
-            ends = [self._interval(row, level) for row in rows]
-            columns.append(Column([chance_title(level), *ends], is_left=True))
-        return lines_of(columns)
+        readings = {row.name: self._reading(row, row.value(self._counts), level) for row in rows}
+        return reading_grid(readings, level, decimals=4, caption=self.scope)
 
     def _interval(self, row: Metric, level: float) -> str:
         ends = self._sampling(row, level)

@@ -41,10 +41,10 @@ from streameval.render.blocks import (
     ScoreShares,
     thinned,
 )
-from streameval.render.text import Column, interval_text, lines_of, number, plural
+from streameval.render.text import plural
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, refuse_brackets
+from streameval.results.result import Result, refuse_brackets
 from streameval.states.calibration import bin_places
 from streameval.states.confusion import MatrixCounts
 
@@ -90,6 +90,7 @@ class Curve(Result):
     """
 
     TASK = "binary"
+    MADE_BY = "PRCurveSketch"
     PICTURES = ("pr", "roc", "det", "reliability", "score")
 
     _table: CellTable
@@ -400,20 +401,7 @@ class Curve(Result):
             The probability of the sampling interval, in [0, 1); 0 leaves it out.
         """
         normal_quantile(level)  # refuses what is no level, even where no interval will be shown
-        metrics = self.metrics()
-        columns = [
-            Column(["metric", *metrics], is_left=True),
-            Column(["value", *map(number, metrics.values())], width=9),
-        ]
-        if not self.exact:
-            ends = (interval_text(value.low, value.high) for value in metrics.values())
-            columns.append(Column(["certified interval", *ends], is_left=True))
-        lines = [*textwrap.wrap(self._sizes, 80), "", *lines_of(columns)]
-        sampled = self._reading(self.TABLE["roc_auc"], metrics["roc_auc"], level).sampling
-        if sampled:
-            share = f"{100 * level:.6g}%"
-            lines += ["", f"{share} sampling interval of roc_auc: {interval_text(*sampled)}"]
-        return "\n".join(lines)
+        return self.text(level)
 
     def explain(self) -> str:
         """Say in words what limits these numbers, and what would mend it."""
@@ -474,10 +462,6 @@ class Curve(Result):
         line, look = _PLOTTED[kind](self)
         return plots.lines(line, ax, label=label, **look)
 
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
-
     def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
         """Draw one kind of curve."""
         self.plot(ax, kind=kind, label=label)
@@ -533,11 +517,7 @@ class Curve(Result):
         )
 
     def _repr_html_(self) -> str:
-        rows = [
-            (name, number(value), "" if value.exact else interval_text(value.low, value.high))
-            for name, value in self.metrics().items()
-        ]
-        return notebook.table(rows, caption=self._sizes)
+        return notebook.sheet(self.sheet(0.95))
 
     @property
     def _sizes(self) -> str:
@@ -552,13 +532,14 @@ class Curve(Result):
     def _best_f1(self) -> tuple[Bounded, Bounded]:
         return thresholds.best_f(self._table, 1.0)
 
+    def _known(self) -> list[str]:
+        called = (row.typed for row in self.TABLE.values() if row.needs_argument)
+        return [*self._names(), *called]
+
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find what reads a metric, at a threshold or the like if it takes one."""
         row = self.TABLE.get(metric.call[0]) if metric.call else None
         if row is None or metric.call is None or not row.needs_argument:
-            known = self._names()
-            called = [f"{row.name}(x)" for row in self.TABLE.values() if row.needs_argument]
-            check_name(metric, known if metric.name in known else [*known, *called])
             return super()._find(metric)
         refuse_brackets(metric)
         text = metric.call[1]
@@ -864,6 +845,7 @@ Curve.TABLE = Table(
     count_row("cells", "Cells", "The number of cells."),
     _metric(
         "roc_auc",
+        aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),
         heading="ROC AUC",
         help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
         notes="The probability that a positive scores above a negative, ties counting half.",
@@ -875,6 +857,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "average_precision",
+        aliases=("ap", "auprc", "aupr", "average_precision_score"),
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
         formula=r"\sum_i (R_i - R_{i-1}) P_i",
@@ -897,6 +880,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "pr_auc",
+        aliases=("auc_pr", "prauc"),
         heading="PR AUC, trapezoids",
         help="The area of the trapezoids under the precision-recall points; nan without a "
         "positive.",
@@ -906,6 +890,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "ks",
+        aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",
         help="The Kolmogorov-Smirnov statistic, in [0, 1]: the greatest |tpr - fpr|.",
         formula=r"\max_i |TPR_i - FPR_i|",
@@ -913,6 +898,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "best_f",
+        aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1"),
         heading="Best F1",
         help="The highest F and its threshold.",
         formula=r"\max_i F_\beta(P_i, R_i)",
@@ -922,6 +908,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "best_f_threshold",
+        aliases=("threshold", "best_threshold"),
         heading="Threshold of the best F1",
         help="The highest F and its threshold.",
         formula=r"\arg\max_t F_1(t)",
@@ -931,6 +918,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "log_loss",
+        aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of minus the log of the probability of the truth; for probabilities.",
         notes="Probabilities are clipped at float64's eps, so it is at most 36.05.",
@@ -941,6 +929,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "brier",
+        aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
         formula=r"\frac1n \sum_i (s_i - y_i)^2",
@@ -950,6 +939,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "ece",
+        aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1]; for probabilities.",
         notes="|mean label - mean score| in each of bins bins [i/bins, (i+1)/bins), the last "
@@ -962,6 +952,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "partial_roc_auc",
+        aliases=("pauc", "partial_auc"),
         help="The area up to a false positive rate, standardised (McClish, 1989).",
         formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
         arguments=("max_fpr",),
@@ -969,6 +960,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "precision_at",
+        aliases=("precision", "ppv"),
         help="The share of positives among scores of at least a threshold, 0 of none.",
         formula=r"\frac{TP_t}{TP_t + FP_t}",
         arguments=("threshold",),
@@ -978,6 +970,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "recall_at",
+        aliases=("recall", "tpr", "sensitivity"),
         help="The share of the positives that score at least a threshold.",
         formula=r"\frac{TP_t}{P}",
         arguments=("threshold",),
@@ -987,6 +980,7 @@ Curve.TABLE = Table(
     ),
     _metric(
         "f_at",
+        aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
         arguments=("threshold", "beta=1.0"),

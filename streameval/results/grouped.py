@@ -16,7 +16,8 @@ from streameval.metrics.grouped import GroupAreas, coverage, gauc
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
-from streameval.render.text import interval_text, number
+from streameval.render.sheets import Sheet
+from streameval.render.text import plural
 from streameval.results.result import Number, Result
 from streameval.states.grouped import GroupTables
 
@@ -44,6 +45,7 @@ class GroupedCurves(Result):
     """
 
     TASK = "grouped"
+    MADE_BY = "GroupedAUC"
     PICTURES = ("groups",)
 
     _state: GroupTables
@@ -109,17 +111,14 @@ class GroupedCurves(Result):
 
     def report(self) -> str:
         """Lay the numbers out as a text table."""
-        value = self.gauc
-        certified = "" if value.exact else f"  {interval_text(value.low, value.high)}"
+        return self.text(0.95)
+
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows."""
+        sizes, table = super().sheet(level)
         weight = self._config.group_weight
-        rows = [
-            ("gauc", f"{number(value)}{certified}  (mean weighted by {weight})"),
-            ("coverage", f"{number(self.coverage)}  of the examples, in groups of both classes"),
-            ("groups", f"{self.n_groups:,}, of which {self.n_averaged:,} hold both classes"),
-            ("cells", f"{self.cells:,}{', exact' if self.exact else ' of several scores'}"),
-            ("n", f"{self.n:,}"),
-        ]
-        return "\n".join(f"{name:<8}  {text}" for name, text in rows)
+        said = f"gauc is weighted by {weight}; coverage is of the examples"
+        return [sizes, attrs.evolve(table, caption=said)]
 
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
@@ -174,6 +173,14 @@ class GroupedCurves(Result):
             beside=[Spread(defined, self.gauc)],
         )
 
+    @property
+    def _sizes(self) -> str:
+        cells = "exact" if self.exact else "cells of several scores"
+        return (
+            f"n = {self.n:,}, {plural(self.n_groups, 'group')}, "
+            f"{self.n_averaged:,} of both classes, {plural(self.cells, 'cell')}, {cells}"
+        )
+
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         return (
@@ -210,6 +217,7 @@ GroupedCurves.TABLE = Table(
     count_row("cells", "Cells", "The number of cells of all groups."),
     Metric(
         name="gauc",
+        aliases=("auc", "roc_auc", "grouped_auc", "group_auc"),
         heading="Mean AUC (GAUC), by",
         help="The mean AUC of the groups with both classes, in [0, 1]; nan if there is none.",
         notes="Weighted by their examples, or as group_weight says.",

@@ -23,9 +23,9 @@ from streameval.metrics.ranking import LEAST_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
-from streameval.render.text import interval_text, number, plural
+from streameval.render.text import plural
 from streameval.results.names import MetricName
-from streameval.results.result import Result, check_name, refuse_brackets
+from streameval.results.result import Result, refuse_brackets
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -80,6 +80,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     """
 
     TASK = "ranking"
+    MADE_BY = "RankingAccumulator"
     SIZE = "n_queries"
     PICTURES = ("measures",)
     TERMS = (
@@ -278,21 +279,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         level : float
             That of the sampling intervals, in [0, 1); 0 leaves them out.
         """
-        width, share = max(map(len, self)), f"{100.0 * level:.6g}%"
-        lines = []
-        for name, value in self.items():
-            low, high = self.confidence(name, level) if level else (math.nan, math.nan)
-            sampling = "" if math.isnan(low) else f"  {share} {interval_text(low, high)}"
-            certified = "" if value.exact else f"  certified {interval_text(value.low, value.high)}"
-            lines.append(f"{name:<{width}}  {number(value)}{sampling}{certified}")
-        counts = [plural(self.n_queries, "query", "queries")]
-        for count, what in (
-            (self.n_empty, "with nothing relevant"),
-            (self.n_missing, "judged but missing"),
-            (self.n_open, "still open"),
-        ):
-            counts += [f"{count:,} {what}"] if count else []
-        return "\n".join([*lines, ", ".join(counts)])
+        return self.text(level)
 
     def plot(
         self, ax: Axes | None = None, *, level: float = 0.95, label: str | None = None
@@ -320,10 +307,6 @@ class Ranking(Result, Mapping[str, Bounded]):
             label=label,
             is_share=_is_share,
         )
-
-    def text(self, level: float) -> str:
-        """Lay the result out as a text table, with intervals of a level."""
-        return self.report(level=level)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: measures, and those that are shares in a picture too."""
@@ -378,9 +361,20 @@ class Ranking(Result, Mapping[str, Bounded]):
         refuse_brackets(metric)
         name = metric.name
         if name not in self:
-            check_name(metric, self._names())
+            self._check_name(metric)
             return lambda _: Reading(self._number(name), is_count=True)
         return functools.partial(self._read_measure, name)
+
+    @property
+    def _sizes(self) -> str:
+        counts = [plural(self.n_queries, "query", "queries")]
+        for count, what in (
+            (self.n_empty, "with nothing relevant"),
+            (self.n_missing, "judged but missing"),
+            (self.n_open, "still open"),
+        ):
+            counts += [f"{count:,} {what}"] if count else []
+        return ", ".join(counts)
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
         """Read every measure, and the counts."""
@@ -487,6 +481,7 @@ def _of(row: MeasureRow) -> Metric:
     """Make the row of a measure."""
     return Metric(
         name=row.name,
+        aliases=row.others,
         heading=row.name,
         help=row.help,
         formula=row.formula,

@@ -11,7 +11,6 @@ from streameval.metrics import regression as metrics
 from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
-from streameval.render.text import on_the_point
 from streameval.results.result import Result
 from streameval.states.regression import RegressionSums
 
@@ -27,6 +26,7 @@ class Regression(Result):
     """
 
     TASK = "regression"
+    MADE_BY = "RegressionAccumulator"
 
     _state: RegressionSums
 
@@ -67,7 +67,7 @@ class Regression(Result):
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
-        return "\n".join(on_the_point(self._texts()))
+        return self.text(0.95)
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: the errors."""
@@ -78,22 +78,15 @@ class Regression(Result):
         return Description(heading="Regression", title="Errors", rows=rows)
 
     def __repr__(self) -> str:
-        numbers = ", ".join(f"{name}={text}" for name, text in self._texts().items() if name != "n")
-        return f"Regression(n={self.n}, {numbers})"
+        numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
+        return f"Regression({', '.join(numbers)})"
 
     def _repr_html_(self) -> str:
-        return notebook.table(self._texts().items())
-
-    def _texts(self) -> dict[str, str]:
-        """Write the count in full, and metrics with six digits."""
-        return {
-            name: f"{number:,}" if self.TABLE[name].is_count else f"{number:.6g}"
-            for name, number in self._numbers().items()
-        }
+        return notebook.sheet(self.sheet(0.95))
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"better": "lower", "why_none": "metrics of regression have none"}
+    defaults: dict[str, Any] = {"better": "lower"}
     return Metric(name=name, **defaults | row)
 
 
@@ -101,6 +94,7 @@ Regression.TABLE = Table(
     EXAMPLES,
     _metric(
         "rmse",
+        aliases=("root_mean_squared_error",),
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
         formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
@@ -109,6 +103,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mse",
+        aliases=("mean_squared_error",),
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
@@ -116,6 +111,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "mae",
+        aliases=("mean_absolute_error",),
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
@@ -124,6 +120,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "r2",
+        aliases=("r2_score", "r_squared", "rsquared"),
         heading="R²",
         help="1 - SSE / SST, at most 1; nan when the truth is constant.",
         notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
@@ -133,6 +130,7 @@ Regression.TABLE = Table(
     ),
     _metric(
         "bias",
+        aliases=("mean_error",),
         heading="Bias, prediction over truth",
         help="The mean of prediction - truth: above 0 the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",

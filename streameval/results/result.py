@@ -6,11 +6,12 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.configs.names import nearest
+from streameval.configs.names import listed, nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
+from streameval.render.sheets import Sheet, reading_grid, sheet_text
 from streameval.results.names import MetricName, parse_metric
 
 if TYPE_CHECKING:
@@ -35,6 +36,8 @@ class Result:
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
     """What the command line calls results of this kind."""
+    MADE_BY: ClassVar[str] = ""
+    """The class of the accumulators that compute results of this kind."""
     SIZE: ClassVar[str] = "n"
     """The attribute that says how many were counted."""
     PICTURES: ClassVar[tuple[str, ...]] = ()
@@ -52,7 +55,7 @@ class Result:
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric by name, with the arguments of the method of that name."""
         if name not in self.TABLE:
-            raise UnknownMetricError(f"no metric {name!r}: {nearest(name, self.TABLE)}")
+            raise self._unknown(name)
         return self.TABLE[name].value(self._source, *args, **options)
 
     def read(self, metric: str | MetricName, *, level: float = 0.95) -> Reading:
@@ -120,11 +123,15 @@ class Result:
         """Say what metrics are of, where that was left open."""
         return ""
 
-    def text(self, level: float) -> str:  # noqa: ARG002 - for those with intervals
-        """Lay the result out as a text table, with intervals of a level if it has some."""
-        shown: Any = self
-        text: str = shown.report()
-        return text
+    def sheet(self, level: float) -> Sheet:
+        """Give what a text shows: how much was counted, and the metrics with their intervals."""
+        readings = self.readings(level).items()
+        shown = {name: reading for name, reading in readings if not reading.is_count}
+        return [self._sizes, reading_grid(shown, level)]
+
+    def text(self, level: float) -> str:
+        """Lay the result out as text, with intervals of a level if it has some."""
+        return sheet_text(self.sheet(level))
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
         """Draw one of `PICTURES`; with a label, as one of several."""
@@ -168,6 +175,15 @@ class Result:
         method.__name__, method.__doc__ = name, row.meaning
         return method
 
+    @property
+    def _sizes(self) -> str:
+        """Say how much was counted."""
+        counts = (row for row in self.TABLE.listed(self._source) if row.is_count)
+        numbers = ((row, self._number(row.name)) for row in counts)
+        return ", ".join(
+            f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
+        )
+
     def _names(self) -> list[str]:
         """List the metrics that say something of this result and need no argument."""
         return [row.name for row in self.TABLE.listed(self._source)]
@@ -199,10 +215,35 @@ class Result:
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find what reads a metric at a level."""
-        check_name(metric, self._names())
+        self._check_name(metric)
         refuse_brackets(metric)
         row = self._row(metric.name)
         return lambda level: self._reading(row, self._number(metric.name), level)
+
+    def _known(self) -> list[str]:
+        """List what can be read: the metrics with a value, and those that take an argument."""
+        return self._names()
+
+    def _check_name(self, metric: MetricName) -> None:
+        """Raise UnknownMetricError if a metric is not known."""
+        if metric.name not in self._names():
+            raise self._unknown(metric.name)
+
+    def _unknown(self, name: str) -> UnknownMetricError:
+        """Make the error that a metric is not known: what it is called here, or who has it."""
+        known, meant = self._known(), self._meant(name)
+        owners = [] if meant else _owners(name)
+        told = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
+        return UnknownMetricError(f"no metric {name!r}: {told}")
+
+    def _meant(self, name: str) -> list[str]:
+        """Name the metrics here that a name or an alias is of."""
+        known, found = self._known(), []
+        for row in self.TABLE.called(name):
+            starts = tuple(f"{row.name}{mark}" for mark in "_@(")
+            named = [each for each in known if each == row.name or each.startswith(starts)]
+            found += named[:1]
+        return found
 
     def _reading(
         self, row: Metric, number: Any, level: float, *args: Any, **options: Any
@@ -224,17 +265,6 @@ class Result:
         return None if math.isnan(low) else (low, high)
 
 
-def unknown(metric: MetricName, known: Iterable[str]) -> UnknownMetricError:
-    """Make the error that a metric is not known."""
-    return UnknownMetricError(f"no metric {metric.name!r}: {nearest(metric.name, known)}")
-
-
-def check_name(metric: MetricName, known: Iterable[str]) -> None:
-    """Raise UnknownMetricError if a metric is not known."""
-    if metric.name not in known:
-        raise unknown(metric, known)
-
-
 def refuse_brackets(metric: MetricName) -> None:
     """Raise UnknownMetricError if an average or a class is asked for of a metric without any."""
     if metric.of is not None:
@@ -244,3 +274,16 @@ def refuse_brackets(metric: MetricName) -> None:
 def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> UnknownMetricError:
     """Make the error that there is no such class, nor average."""
     return UnknownMetricError(f"no class {of!r}: {nearest(of, [*classes, *averages])}")
+
+
+def _owners(name: str) -> list[str]:
+    """Say which results have a metric of that name."""
+    from streameval.results.kinds import RESULTS  # noqa: PLC0415 (all of them, for a message)
+
+    pairs = [(kind, row) for kind in RESULTS for row in kind.TABLE.called(name)]
+    exact = [(kind, row) for kind, row in pairs if row.name == name.casefold()]
+    owners: dict[str, str] = {}
+    for kind, row in exact or pairs:
+        said = f"{row.typed} is a metric of --task {kind.TASK} ({kind.MADE_BY})"
+        owners.setdefault(kind.TASK, said)
+    return list(owners.values())

@@ -7,7 +7,16 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 from streameval.configs.regression import RegressionConfig
-from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors
+from streameval.io import (
+    Column,
+    Flags,
+    Kind,
+    Labels,
+    Numbers,
+    ScoresByClass,
+    Vectors,
+    scores_by_class,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -101,7 +110,11 @@ def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
     """Choose what one value of an argument is."""
     first = values[0] if values else None
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
-    may_be_list = argument.startswith("y_") and getattr(config, "classes", None) is not None
+    classes: Any = getattr(config, "classes", None)
+    may_be_list = argument.startswith("y_") and classes is not None
+    if may_be_list and classes != "auto" and scores_by_class(first) is not None:
+        labels: Iterable[Any] = range(classes) if isinstance(classes, int) else classes
+        return ScoresByClass(tuple(map(str, labels)))
     if isinstance(first, list) and may_be_list:
         of_integers = not is_number and all(type(item) in (int, bool) for item in first)
         return Vectors(len(first), of_integers)

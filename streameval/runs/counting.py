@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from decimal import Decimal
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, StreamevalError
+from streameval.errors import (
+    BadDataError,
+    CountOverflowError,
+    InvalidInputError,
+    Named,
+    StreamevalError,
+)
 from streameval.io import BadRow
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from streameval.errors import Words
-    from streameval.io import Block, Column
+    from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
-__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "bad_rows", "count"]
+__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "Share", "bad_rows", "count"]
+
+# To find a refused row takes two updates: where half of a block is refused, options are wrong.
+_MOST_REFUSED = 1000
 
 MAYBE_PARTIAL = " and may still be being written"
 
@@ -31,6 +42,27 @@ def _finish(accumulator: Any, missing: Sequence[str]) -> Iterable[str]:  # noqa:
 
 
 @attrs.frozen
+class Share:
+    """A share of all rows.
+
+    Parameters
+    ----------
+    percent : Decimal
+        The share, 1 for one in a hundred.
+    """
+
+    percent: Decimal
+
+    def __str__(self) -> str:
+        """Write it with a percent sign."""
+        return f"{self.percent}%"
+
+    def is_below(self, part: int, whole: int) -> bool:
+        """Tell whether a part of the rows is a larger share of them."""
+        return 100 * part > Fraction(self.percent) * whole
+
+
+@attrs.frozen
 class Plan:
     """How blocks are counted; it pickles, so that workers get it with each block.
 
@@ -40,8 +72,8 @@ class Plan:
         Makes the empty accumulator.
     columns : tuple of Column
         The columns that make the arguments of its `update`.
-    max_bad : int
-        How many bad rows are tolerated in the whole run.
+    max_bad : int or Share
+        How many bad rows, or which share of all rows, are tolerated in the whole run.
     notes : tuple of str
         What was chosen because the user left it open.
     update : callable
@@ -59,11 +91,13 @@ class Plan:
     advice : str
         What can be done about a last line that may still be being written, as the end of a
         sentence.
+    where : RowFilter, optional
+        Which rows are counted, by default all.
     """
 
     make: Callable[[], Any]
     columns: tuple[Column, ...] = ()
-    max_bad: int = 0
+    max_bad: int | Share = 0
     notes: tuple[str, ...] = ()
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
@@ -71,6 +105,7 @@ class Plan:
     text: Callable[[Any], str] | None = None
     words: Words | None = None
     advice: str = ""
+    where: RowFilter | None = None
 
     def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Give the message of an error, its arguments called as the columns are."""
@@ -102,6 +137,8 @@ class Counted:
         What is to be printed of the rows.
     unique : list
         What no other row may hold.
+    n_left_out : int
+        How many rows the filter left out.
     """
 
     source: str
@@ -111,6 +148,7 @@ class Counted:
     taken: int
     text: str = ""
     unique: list[Any] = attrs.field(factory=list)
+    n_left_out: int = 0
 
 
 def count(block: Block, plan: Plan) -> Counted:
@@ -121,16 +159,19 @@ def count(block: Block, plan: Plan) -> Counted:
     BadDataError
         If the block as a whole cannot be read, or its rows do not fit together.
     """
-    parsed = block.parse(plan.columns)
+    parsed = block.parse(plan.columns, plan.where)
     accumulator = plan.make()
     batch, places, text, refused = parsed.batch, parsed.places, "", []
     if len(places):
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            refused = _refused(plan.make(), batch, places, plan.max_bad + 1, plan)
+            most = _most_refused(plan, len(places))
+            refused = _refused(plan.make(), batch, places, most + 1, plan)
+            if isinstance(plan.max_bad, Share) and len(refused) > most:
+                raise _mostly_refused(block, plan, refused[0]) from None
             batch = _without(batch, places, {place for place, _ in refused})
-            text = "" if len(refused) > plan.max_bad else _rest(accumulator, batch, block, plan)
+            text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
     faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
     return Counted(
         block.source,
@@ -140,6 +181,7 @@ def count(block: Block, plan: Plan) -> Counted:
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
+        parsed.n_left_out,
     )
 
 
@@ -171,6 +213,21 @@ def _refused(
             rows = {name: array[part] for name, array in batch.items()}
             refused += _refused(accumulator, rows, places[part], limit - len(refused), plan)
     return refused
+
+
+def _most_refused(plan: Plan, n_rows: int) -> int:
+    """Say how many refused rows of a block are worth to be found."""
+    return max(_MOST_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
+
+
+def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:
+    """Give up on a block of which most rows are refused, whatever share of all they are."""
+    place, error = first
+    row = BadRow(block.source, block.unit, place, _reason(error, plan, block.unit))
+    return BadDataError(
+        str(row), " Most of the next rows are refused as well; ", Named("max_bad"),
+        f" {plan.max_bad} is for a few.",
+    )  # fmt: skip
 
 
 def _without(batch: Mapping[str, Any], places: Sequence[Any], bad: set[Any]) -> Mapping[str, Any]:

@@ -14,7 +14,7 @@ import numpy.typing as npt
 from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
 from streameval.io import Column, Kind, Texts
-from streameval.runs.counting import Plan
+from streameval.runs.counting import Plan, Share
 from streameval.runs.memory import bytes_held
 
 if TYPE_CHECKING:
@@ -53,15 +53,15 @@ class Slices:
 
     Parameters
     ----------
-    column : str
-        The name of the column.
-    by_value : dict from str or None
-        That of each value; None is a missing one.
+    column : str or tuple of str
+        The name of the column, or the names of several.
+    by_value : dict from str, None or tuple
+        That of each value; None is a missing one, and a tuple holds those of several columns.
     other : object
         That of the rows with any other value; None if there is no such row.
     """
 
-    column: str
+    column: str | tuple[str, ...]
     by_value: dict[Value, Any]
     other: Any
 
@@ -87,8 +87,8 @@ class Sliced:
     ----------
     make : callable
         Makes an empty accumulator.
-    column : str
-        The name of the column.
+    column : str or tuple of str
+        The name of the column, or the names of several.
     values : tuple, optional
         The values that have an accumulator of their own, the others share one; by default every
         value has its own.
@@ -99,7 +99,7 @@ class Sliced:
     def __init__(
         self,
         make: Callable[[], Any],
-        column: str,
+        column: str | tuple[str, ...],
         values: tuple[Value, ...] | None = None,
         max_values: int | None = None,
     ) -> None:
@@ -204,7 +204,7 @@ class _Other:
 
 def sliced(
     plan: Plan,
-    column: str,
+    column: str | tuple[str, ...],
     values: tuple[Value, ...] | None = None,
     kind: Kind | None = None,
     max_values: int | None = None,
@@ -215,8 +215,8 @@ def sliced(
     ----------
     plan : Plan
         How the rows of one slice are counted.
-    column : str
-        The column of the values.
+    column : str or tuple of str
+        The column of the values, or several, whose values are tuples.
     values : tuple, optional
         The values that have a slice of their own; by default all.
     kind : Kind, optional
@@ -232,14 +232,23 @@ def sliced(
     )
 
 
-def _value_column(name: str, kind: Kind | None = None) -> Column:
-    return Column(ARGUMENT, (name,), kind or Texts())
+def _value_column(column: str | tuple[str, ...], kind: Kind | None = None) -> Column:
+    names = (column,) if isinstance(column, str) else column
+    return Column(ARGUMENT, names, kind or Texts())
+
+
+def _values_of(batch: Mapping[str, Any]) -> Sequence[Value]:
+    """List the values of the rows of a batch, tuples if there are several columns."""
+    values = batch[ARGUMENT]
+    return values if values.ndim == 1 else list(map(tuple, values.tolist()))
 
 
 def _update(slices: Sliced, batch: Mapping[str, Any], *, update: Callable[[Any, Any], str]) -> str:
     arrays = {name: array for name, array in batch.items() if name != ARGUMENT}
     slices.update(
-        batch[ARGUMENT], lambda rows: {name: array[rows] for name, array in arrays.items()}, update
+        _values_of(batch),
+        lambda rows: {name: array[rows] for name, array in arrays.items()},
+        update,
     )
     return ""
 
@@ -296,15 +305,16 @@ class ValueCounts:
         return tuple(value for value, _ in chosen), is_sure
 
 
-def counting_plan(column: str, max_bad: int) -> Plan:
+def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
     """Plan to count how often each value of a column comes."""
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
 
 
-def _by_frequency(item: tuple[Any, int]) -> tuple[int, bool, str]:
+def _by_frequency(item: tuple[Value, int]) -> tuple[int, list[tuple[bool, str]]]:
     """Order values by falling frequency, equally frequent ones as text, after a missing one."""
     value, count = item
-    return -count, value is not None, value or ""
+    texts = value if isinstance(value, tuple) else (value,)
+    return -count, [(text is not None, text or "") for text in texts]
 
 
 class SizeLimit:
@@ -334,5 +344,5 @@ class SizeLimit:
 
 
 def _count_values(counts: ValueCounts, batch: Mapping[str, Any]) -> str:
-    counts.update(batch[ARGUMENT].tolist())
+    counts.update(_values_of(batch))
     return ""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.errors import BadDataError
 from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.formats import format_of
+from streameval.io.paths import Fields
 from streameval.io.run_blocks import RunBlock
 from streameval.io.streams import (
     CutShortError,
@@ -23,14 +24,14 @@ from streameval.io.streams import (
     writing_temporary_file,
 )
 from streameval.io.trec import gathered_runs, is_scattered, sized_runs
-from streameval.runs.counting import MAYBE_PARTIAL, bad_rows
+from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
 from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from typing import BinaryIO
 
-    from streameval.io import Block, Run
+    from streameval.io import Block, Dialect, RowFilter, Run
 
 __all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
 
@@ -39,6 +40,7 @@ Row = Mapping[str, Any]
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time
 _FIRST_ROWS = 100
+_MOST_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
 class Source(ABC):
@@ -80,6 +82,8 @@ class RowFiles(Source):
         Their names.
     form : str, optional
         Their format, by default told by the name or the first bytes of each.
+    dialect : Dialect, optional
+        How tables of text are written.
     skips : bool
         Whether a last line without its newline, or a gzip file cut short, is left for next time.
     advice : str
@@ -91,9 +95,11 @@ class RowFiles(Source):
         files: Sequence[str],
         form: str | None = None,
         *,
+        dialect: Dialect | None = None,
         skips: bool = False,
         advice: str = "",
     ) -> None:
+        self._dialect = dialect
         self._files = files
         self._form = form
         self._skips = skips
@@ -112,7 +118,8 @@ class RowFiles(Source):
 
     def _blocks(self, file: str) -> Iterator[Block]:
         try:
-            for block in read_blocks(file, self._form, may_be_cut=self._skips):
+            found = read_blocks(file, self._form, may_be_cut=self._skips, dialect=self._dialect)
+            for block in found:
                 if block.unended and self._skips:
                     self._left[block.source] = block.unended
                 else:
@@ -236,20 +243,28 @@ def _copy(file: str, copy: BinaryIO) -> None:
 
 
 def look_ahead(
-    blocks: Iterator[Block], max_bad: int = 0, names: Iterable[str] | None = None, advice: str = ""
-) -> tuple[list[Row], Iterator[Block]]:
+    blocks: Iterator[Block],
+    max_bad: int | Share = 0,
+    names: Iterable[str] | None = None,
+    advice: str = "",
+    where: RowFilter | None = None,
+) -> tuple[Sequence[Row], Iterator[Block]]:
     """Give the first rows that can be read, none if none can, and all of the blocks.
+
+    They are the first that the filter keeps, unless these are far behind others.
 
     Parameters
     ----------
     blocks : iterator of Block
         What is to be read.
-    max_bad : int
-        How many rows that cannot be read may come before them.
+    max_bad : int or Share
+        How many rows that cannot be read may come before them; for a share, as many as are held.
     names : iterable of str, optional
         The columns that are looked at; others may be left out as None.
     advice : str
         What can be done about a last line that may still be being written.
+    where : RowFilter, optional
+        Which rows are counted.
 
     Raises
     ------
@@ -258,15 +273,25 @@ def look_ahead(
     """
     bad = BadRows(max_bad)
     seen: list[Block] = []
+    others: list[Row] = []
     for block in blocks:
-        rows = list(islice(block.rows(names), _FIRST_ROWS))
+        seen.append(block)
+        read = map(Fields, block.rows(names))
+        rows: list[Row] = list(
+            islice(read if where is None else filter(where.keeps, read), _FIRST_ROWS)
+        )
         if rows:
-            return rows, chain(seen, [block], blocks)
+            return rows, chain(seen, blocks)
+        others = others or list(map(Fields, islice(block.rows(names), _FIRST_ROWS)))
         faults = block.parse(()).faults
         bad.add(bad_rows(block, faults, advice))
-        if faults:
-            seen.append(block)
-    return [], iter(seen)
+        if not faults and not others:
+            seen.pop()
+        if len(seen) == _MOST_SEEN:
+            break
+    if not others:
+        bad.check(bad.n)
+    return others, chain(seen, blocks)
 
 
 def files_of(path: str) -> list[tuple[str, str | None]]:
@@ -309,7 +334,16 @@ def _is_hidden(name: str) -> bool:
 
 
 def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:
-    """Choose the first row in which none of the columns is missing, else the first one."""
+    """Choose the first row in which none of the columns is missing.
+
+    If there is none, the first value of each column makes one.
+    """
     needed = list(names)
     whole = (row for row in rows if all(row.get(name) is not None for name in needed))
-    return next(whole, rows[0])
+    found = next(whole, None)
+    return found or {name: _first_value(name, rows) for name in needed}
+
+
+def _first_value(name: str, rows: Sequence[Row]) -> Any:
+    values = (row.get(name) for row in rows)
+    return next((value for value in values if value is not None), None)

@@ -13,6 +13,7 @@ from streameval.errors import (
 )
 from streameval.io import BadRow
 from streameval.io.errors import shown
+from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -64,6 +65,7 @@ class Tally:
         self._seen = Seen()
         self.bad = BadRows(plan.max_bad)
         self.n_good: Counter[str] = Counter()
+        self.n_left_out = 0
 
     def add(self, counted: Counted) -> None:
         """Add one block.
@@ -77,6 +79,7 @@ class Tally:
         self.bad.add(counted.bad)
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
+        self.n_left_out += counted.n_left_out
         self._source = counted.source
         self._parts.append((1, counted.accumulator))
         while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
@@ -93,8 +96,9 @@ class Tally:
         Raises
         ------
         BadDataError
-            If there are blocks that do not fit together.
+            If there are blocks that do not fit together, or too large a share of bad rows.
         """
+        self.bad.check(self.n_good.total() + self.bad.n)
         while len(self._parts) > 1:
             self._merge_last()
         return self._parts[0][1]
@@ -114,11 +118,11 @@ class BadRows:
 
     Parameters
     ----------
-    limit : int
-        How many are tolerated.
+    limit : int or Share
+        How many are tolerated, or which share of all rows.
     """
 
-    def __init__(self, limit: int) -> None:
+    def __init__(self, limit: int | Share) -> None:
         self._limit = limit
         self.first: list[BadRow] = []
         self.n = 0
@@ -133,7 +137,7 @@ class BadRows:
         """
         for row in rows:
             self.n += 1
-            if self.n > self._limit:
+            if isinstance(self._limit, int) and self.n > self._limit:
                 limit = (
                     f" That is bad row {self.n:,}; ",
                     Named("max_bad"),
@@ -142,6 +146,18 @@ class BadRows:
                 raise BadDataError(str(row), *(limit if self._limit else ()))
             if self.n <= _SHOWN:
                 self.first.append(row)
+
+    def check(self, n_rows: int) -> None:
+        """Compare them with all rows.
+
+        Raises
+        ------
+        BadDataError
+            If they are a larger share than is tolerated; the message names the first.
+        """
+        if isinstance(self._limit, Share) and self._limit.is_below(self.n, n_rows):
+            found = f" {self.n:,} of {n_rows:,} rows are bad; "
+            raise BadDataError(str(self.first[0]), found, Named("max_bad"), f" is {self._limit}.")
 
 
 class Seen:

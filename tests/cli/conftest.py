@@ -56,6 +56,17 @@ def call(folder, capsys):
 
 
 @pytest.fixture
+def on_a_terminal(monkeypatch):
+    """Let commands of this process print on a terminal of some width."""
+
+    def on_a_terminal(width):
+        monkeypatch.setenv("COLUMNS", str(width))
+        monkeypatch.setattr(sys.stdout, "isatty", lambda: True, raising=False)
+
+    return on_a_terminal
+
+
+@pytest.fixture
 def stdin(monkeypatch):
     def stdin(data):
         monkeypatch.setattr(sys, "stdin", SimpleNamespace(buffer=io.BytesIO(data)))

@@ -1,6 +1,7 @@
 """Data that cannot be counted: exit code 3, with file and line."""
 
 import gzip
+import json
 import os
 
 import pytest
@@ -50,7 +51,7 @@ NO_NEWLINE = "the last line has no newline"
         (
             "a.csv",
             b"y_true;y_pred\n1;0,5\n",
-            "a.csv: the delimiter looks like ';'; only commas and tabs are read.",
+            "a.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
         ),
         ("a.jsonl", b"\x1f\x8b" + b"junk" * 9, "a.jsonl: the gzip data is damaged."),
         (
@@ -285,3 +286,64 @@ def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
     monkeypatch.setattr("streameval.runs.workers._start", _die)
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."
+
+
+def dirty(n_bad, n_good=200):
+    """Make lines of which the first ones cannot be counted, in three ways."""
+    bad = ['{"y_true": 1', '{"y_true": 1}', '{"y_true": 1, "y_pred": "x"}']
+    lines = [bad[number % 3] for number in range(n_bad)]
+    return "".join(f"{line}\n" for line in [*lines, *['{"y_true": 1, "y_pred": 1}'] * n_good])
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize(("n_bad", "limit"), [(2, "1%"), (10, "4.77%"), (10, "4.7619047619048%")])
+def test_max_bad_takes_a_share_of_all_rows(n_bad, limit, jobs, folder, call):
+    (folder / "a.jsonl").write_text(dirty(n_bad))
+    done = call("eval", "a.jsonl", "--max-bad", limit, "--jobs", jobs, "--json")
+    assert (done.code, done.json["bad"], done.json["rows"]) == (0, n_bad, 200 + n_bad)
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "y_pred"], ["--by", "y_pred=1"]])
+def test_max_bad_refuses_a_larger_share_at_the_end(by, folder, call):
+    (folder / "a.jsonl").write_text(dirty(3))
+    done = call("eval", "a.jsonl", "--max-bad", "1%", "-o", "out", *by)
+    reason = "not JSON (expecting ',' delimiter, at character 13)"
+    found = "3 of 203 rows are bad; --max-bad is 1%."
+    assert (done.code, done.err) == (
+        3,
+        f"streameval: error: a.jsonl, line 1: {reason}. {found}\n",
+    )
+    assert not (folder / "out").exists()
+
+
+def test_max_bad_as_a_share_counts_rows_that_the_accumulator_refuses(folder, call):
+    rows = [*['{"y_true": 1, "y_score": 7}'] * 3, *['{"y_true": 1, "y_score": 0.5}'] * 97]
+    (folder / "a.jsonl").write_text("\n".join(rows))
+    assert call("eval", "a.jsonl", "--task", "binary", "--max-bad", "3%").code == 0
+    done = call("eval", "a.jsonl", "--task", "binary", "--max-bad", "2.9%")
+    assert "3 of 100 rows are bad; --max-bad is 2.9%." in done.err
+
+
+def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(folder, call, small_buffers):
+    (folder / "a.jsonl").write_text("no JSON\n" * 300_000)
+    done = call("eval", "a.jsonl", "--max-bad", "50%")
+    assert done.code == 3
+    assert "a.jsonl, line 1: not JSON" in done.err
+    held = int(done.err.partition(" rows are bad")[0].split()[-1].replace(",", ""))
+    assert held == 64 * 2**15 // 8
+
+
+def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):
+    rows = [json.dumps({"y_true": 1, "y_score": 2 if n % 8 else 0.5}) for n in range(2000)]
+    (folder / "a.jsonl").write_text("\n".join(rows))
+    done = call("eval", "a.jsonl", "--task", "binary", "--max-bad", "99%")
+    assert done.code == 3
+    assert "a.jsonl, line 2: `y_score` must lie in [0, 1], got 2.0." in done.err
+    assert "Most of the next rows are refused as well; --max-bad 99% is for a few.\n" in done.err
+
+
+@pytest.mark.parametrize("limit", ["101%", "-1%", "nan%", "%", "x%"])
+def test_max_bad_says_what_a_share_is(limit, folder, call):
+    done = call("eval", "a.jsonl", f"--max-bad={limit}")
+    assert done.code == 2
+    assert f"argument --max-bad: must lie between 0% and 100%, got {limit!r}" in done.err

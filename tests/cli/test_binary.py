@@ -52,8 +52,8 @@ def test_binary_reports_the_shipped_log(evaluate):
 
 
 def test_binary_report_has_the_level_asked_for(evaluate):
-    assert "90% sampling interval" in evaluate("--level", 0.9).out
-    assert "of samples" not in evaluate("--level", 0).out
+    assert "90% interval" in evaluate("--level", 0.9).out
+    assert "interval" not in evaluate("--level", 0).out
 
 
 def test_binary_json_is_that_of_sklearn(evaluate):
@@ -164,10 +164,68 @@ def test_binary_notes_the_classes_it_took(call, three):
     assert call("eval", three, *BINARY, "--classes", 3).err == ""
 
 
+NAMED = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
+
+
+@pytest.mark.parametrize(("positive", "scores"), [("b", [0.7, 0.4]), ("a", [0.2, 0.5])])
+@pytest.mark.parametrize("is_alone", [True, False])
+def test_binary_takes_the_second_of_two_listed_classes_as_positive(
+    is_alone, positive, scores, call, write
+):
+    score = {"a": "p", "b": "q"}[positive] if is_alone else "p,q"
+    named = [] if positive == "b" else ["--pos-label", positive]
+    expected = se.PRCurveSketch(pos_label=positive).update(["b", "a"], scores)
+    log = write("a.csv", NAMED)
+    assert state(call, log, "--score", score, "--classes", "a,b", *named) == expected
+
+
+def test_binary_reads_listed_classes_as_classification_does(call, write):
+    log = write("a.csv", NAMED)
+    options = ("--score", "q", "--classes", "a,b")
+    assert call("eval", log, *options, "--json").json["metrics"]["tp"] == 1
+    curve = call("eval", log, *options, *BINARY, "--json").json
+    assert (curve["metrics"]["n_pos"], curve["metrics"]["roc_auc"]) == (1, 1.0)
+
+
+@pytest.mark.parametrize("classes", ["2", "0,1"])
+def test_binary_of_two_listed_numbers_is_the_usual_curve(classes, call, write):
+    rows = [{"y_true": t, "y_score": s} for t, s in ((1, 0.9), (0, 0.2))]
+    log = write("a.csv", rows)
+    assert state(call, log, "--classes", classes) == state(call, log)
+    flipped = se.PRCurveSketch(pos_label=0).update([1, 0], [0.9, 0.2])
+    assert state(call, log, "--classes", classes, "--pos-label", "0") == flipped
+
+
+def test_binary_of_two_listed_numbers_reads_words_of_truth(call, write):
+    log = write("a.csv", [{"y_true": t, "y_score": s} for t, s in (("True", 0.9), ("False", 0.2))])
+    assert state(call, log, "--classes", "0,1") == state(call, log)
+
+
+@pytest.mark.parametrize(
+    ("label", "classes", "fault"), [("c", "a,b", "one of a, b"), (7, "1,2", "one of 1, 2")]
+)
+def test_binary_refuses_a_label_that_is_not_listed(label, classes, fault, call, write):
+    first = classes.split(",")[0]
+    rows = [{"y_true": one, "y_score": 0.5} for one in (first, label)]
+    done = call("eval", write("a.csv", rows), *BINARY, "--classes", classes)
+    assert done.code == 3
+    assert (
+        done.err == f"streameval: error: a.csv, line 3: `y_true` must be {fault}, got {label!r}.\n"
+    )
+
+
+def test_binary_refuses_a_positive_label_that_is_not_listed(call, write):
+    options = ("--score", "q", "--classes", "a,b", "--pos-label", "c")
+    done = call("eval", write("a.csv", NAMED), *BINARY, *options)
+    message = "--pos-label must be one of the two classes ('a', 'b'), got 'c'."
+    assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
+
+
 def test_binary_reads_a_column_for_each_named_class(call, write):
-    rows = [{"y_true": "b", "p": 0.2, "q": 0.7}, {"y_true": "a", "p": 0.5, "q": 0.4}]
-    options = ["--score", "p,q", "--classes", "a,b"]
-    expected = se.PRCurveSketch(classes=["a", "b"]).update(["b", "a"], [[0.2, 0.7], [0.5, 0.4]])
+    rows = [row | {"r": 0.1} for row in NAMED]
+    options = ["--score", "p,q,r", "--classes", "a,b,c"]
+    expected = se.PRCurveSketch(classes=["a", "b", "c"])
+    expected.update(["b", "a"], [[0.2, 0.7, 0.1], [0.5, 0.4, 0.1]])
     assert state(call, write("a.csv", rows), *options) == expected
 
 
@@ -340,14 +398,14 @@ def test_binary_states_merge_and_show(call, evaluate):
         (["--classes", "3"], "`y_score` holds one value a row, but there are 3 classes."),
         (["--multilabel"], "--classes must be given with --multilabel."),
         (
-            ["--score", "y_score,id", "--classes", "2", "--pos-label", "1"],
+            ["--score", "y_score,id,id", "--classes", "3", "--pos-label", "1"],
             "--pos-label names the positive one of two labels; with --classes every class is",
         ),
         (
             ["--score", "y_score,id", "--pos-label", "malignant", "--label", "label"],
             "`y_score,id` holds 2 values a row, and which is of 'malignant' is not said; name the",
         ),
-        (["--score", "y_scor"], "no column 'y_scor' in the first row: did you mean 'y_score'?"),
+        (["--score", "y_scor"], "no column 'y_scor' in the first rows: did you mean 'y_score'?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )
@@ -360,7 +418,7 @@ def test_binary_says_what_does_not_fit(options, message, evaluate):
 @pytest.mark.parametrize(
     ("gate", "message"),
     [
-        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_micro'? There are n, n_averaged"),
+        ("roc_auc>1", "no metric 'roc_auc': did you mean 'roc_auc_macro'? There are n, n_averaged"),
         ("roc_auc[7]>1", "no class '7': there are 0, 1, 2, macro, micro, weighted."),
         ("ks[macro]>1", "no metric 'ks': there are roc_auc, average_precision."),
         ("roc_uac[1]>1", "no metric 'roc_uac': did you mean 'roc_auc'? There are n, n_pos"),

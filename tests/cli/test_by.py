@@ -255,13 +255,18 @@ def test_folder_may_be_there_already(call, write, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["--by", "contry"], 2, "no column 'contry' in the first row: did you mean 'country'?"),
+        (["--by", "contry"], 2, "no column 'contry' in the first rows: did you mean 'country'?"),
         (["--by", "country="], 2, "must be a column, or COLUMN=A,B,C, got 'country='"),
         (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
         (["--top", "3"], 2, "--top needs --by"),
         (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
-        (["--by", "country", "--by", "id"], 2, "argument --by: given twice"),
-        (["--by", "country", "-o", ""], 2, "argument -o: must be a path, got ''"),
+        (["--by", "country", "--by", "country"], 2, "--by was given twice for one column."),
+        (
+            ["--by", "country=DE", "--by", "y_true"],
+            2,
+            "--by names values of every column or of none; --where COLUMN=A,B,C picks rows.",
+        ),
+        (["--by", "country", "-o", ""], 2, "argument -o/--output: must be a path, got ''"),
         (["--by", "country", "--metrics", "recall[7]"], 2, "no class '7': there are 0, 1, 2"),
         (["--by", "country", "--top", "0"], 2, "must be an integer of at least 1, got '0'"),
         (["--by", "country", "-o", "log.jsonl"], 3, "log.jsonl: is no folder, and --by saves"),
@@ -471,7 +476,7 @@ def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
     for size in (10_000, 20_000):
         rows = (f"{n % 7},{n % 5},u{n}\n" for n in range(size))
         (folder / "a.csv").write_text("y_true,y_pred,user\n" + "".join(rows))
-        peak, out = peak_of("eval", "a.csv", "--by", "user", "--quiet")
+        peak, out = peak_of("eval", "a.csv", "--by", "user")
         assert out.startswith(f"{size:,} rows of 1 file\n")
         peaks.append(peak)
     assert peaks[1] - peaks[0] < 50_000
@@ -554,3 +559,96 @@ def test_state_never_takes_the_place_of_another_file(command, call, write, folde
     assert (folder / "notes.txt").read_text() == "mine"
     assert call(command, *inputs, "-o", "empty").code == 0
     assert call(command, *inputs, "-o", "empty").code == 0
+
+
+def test_slices_print_markdown_for_pull_requests(call, write):
+    rows = [{"y_true": n % 2, "y_pred": 1, "country": "DE" if n % 3 else "F|R"} for n in range(9)]
+    options = ("--by", "country", "--metrics", "accuracy", "--level", 0, "--markdown")
+    assert call("eval", write("a.csv", rows), *options).out == (
+        "9 rows of 1 file\n"
+        "\n"
+        "| country | n | accuracy |\n"
+        "| :-- | --: | --: |\n"
+        "| (all) | 9 | 0.4444 |\n"
+        "| DE | 6 | 0.5000 |\n"
+        "| F\\|R | 3 | 0.3333 |\n"
+    )
+
+
+def test_name_of_a_class_is_cut_on_a_terminal_alone(call, write, on_a_terminal):
+    name = "a_class_whose_name_is_as_long_as_those_of_taxonomies_often_are"
+    log = write("a.csv", [{"y_true": name, "y_pred": name}, {"y_true": "b", "y_pred": name}])
+    assert f"{name}  " in call("eval", log).out
+    on_a_terminal(60)
+    out = call("eval", log).out
+    assert max(map(len, out.splitlines())) <= 60
+    assert "\u2026" in out
+    on_a_terminal(120)
+    assert f"{name}  " in call("eval", log).out
+
+
+PAIRS = [
+    {"y_true": 1, "y_pred": n % 2, "at": {"country": country}, "device": device}
+    for n, (country, device) in enumerate(
+        [("DE", "ios")] * 6 + [("FR", "ios")] * 4 + [(None, "ios")] * 3 + [("DE", None)] * 2
+    )
+]
+COUNTS = {("DE", "ios"): 6, ("FR", "ios"): 4, (None, "ios"): 3, ("DE", None): 2}
+BY_PAIRS = ("--by", "at.country", "--by", "device")
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_by_several_columns_counts_their_combinations(name, jobs, call, write):
+    done = call("eval", write(name, PAIRS), *BY_PAIRS, "--json", "--jobs", jobs)
+    assert done.json["by"] == ["at.country", "device"]
+    found = [(tuple(part["value"]), part["n"]) for part in done.json["slices"]]
+    assert found == list(COUNTS.items())
+    assert "other" not in done.json
+
+
+def test_by_several_columns_takes_the_most_frequent_combinations(call, write):
+    rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {}, "device": None}] * 2
+    done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4", "--json")
+    assert [tuple(part["value"]) for part in done.json["slices"]] == list(COUNTS)
+    assert done.json["other"]["n"] == 2
+
+
+def test_by_several_columns_orders_equally_frequent_combinations(call, write):
+    values = [(a, b) for a in ("x", None, "w") for b in (None, "b", "a")]
+    rows = [{"y_true": 1, "y_pred": 1, "a": a, "b": b} for a, b in values]
+    done = call("eval", write("log.jsonl", rows), "--by", "a", "--by", "b", "--json")
+    expected = [[a, b] for a in (None, "w", "x") for b in (None, "a", "b")]
+    assert [part["value"] for part in done.json["slices"]] == expected
+
+
+def test_by_several_columns_takes_every_combination_of_named_values(call, write):
+    by = ("--by", "at.country=FR,US", "--by", "device=ios,1.0")
+    done = call("eval", write("log.jsonl", PAIRS), *by, "--json")
+    found = {tuple(part["value"]): part["n"] for part in done.json["slices"]}
+    assert found == {("FR", "ios"): 4, ("FR", "1"): 0, ("US", "ios"): 0, ("US", "1"): 0}
+    assert list(found) == [("FR", "ios"), ("FR", "1"), ("US", "ios"), ("US", "1")]
+    assert done.json["other"]["n"] == 11
+
+
+def test_by_several_columns_prints_and_saves_their_combinations(call, write, folder):
+    done = call("eval", write("log.jsonl", PAIRS), *BY_PAIRS, "-o", "states")
+    lines = [line.split("  ")[0] for line in done.out.splitlines()[2:]]
+    assert lines[0].startswith("at.country, device")
+    names = ["(all)", "DE, ios", "FR, ios", "(missing), ios", "DE, (missing)"]
+    assert lines[1 : len(names) + 1] == names
+    assert sorted(path.name for path in (folder / "states").iterdir()) == [
+        "all.state",
+        "at.country.missing,device=ios.state",
+        "at.country=DE,device.missing.state",
+        "at.country=DE,device=ios.state",
+        "at.country=FR,device=ios.state",
+    ]
+
+
+def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeypatch):
+    monkeypatch.setattr(ValueCounts.__init__, "__defaults__", (3,))
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
+    rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {"country": "US"}, "device": "ios"}]
+    done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4")
+    assert "note: `at.country, device` has so many values that the most frequent" in done.err

@@ -10,13 +10,13 @@ LABELS = "y_true,y_pred\n1,1\n0,1\n"
 BINARY = ("--task", "binary")
 
 MISNAMED = [
-    (LABELS, ["--label", "y_treu"], "no column 'y_treu' in the first row: did you mean 'y_true'?"),
-    (LABELS.upper(), [], "no column 'y_true' in the first row: did you mean 'Y_TRUE'? There are"),
-    ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first row: did you mean ' y_pred'?"),
-    (",a\n0,1\n", [], "no column 'y_true' in the first row: there are '', a."),
-    (LABELS, BINARY, "no column 'y_score' in the first row: did you mean"),
-    (SCORES, ["--task", "regression"], "no column 'y_pred' in the first row: did you mean"),
-    (SCORES, ["--task", "ranking"], "no column 'relevance' in the first row: there are y_true, y"),
+    (LABELS, ["--label", "y_treu"], "no column 'y_treu' in the first rows: did you mean 'y_true'?"),
+    (LABELS.upper(), [], "no column 'y_true' in the first rows: did you mean 'Y_TRUE'? There are"),
+    ("y_true, y_pred\n1, 1\n", [], "no column 'y_pred' in the first rows: did you mean ' y_pred'?"),
+    (",a\n0,1\n", [], "no column 'y_true' in the first rows: there are '', a."),
+    (LABELS, BINARY, "no column 'y_score' in the first rows: did you mean"),
+    (SCORES, ["--task", "regression"], "no column 'y_pred' in the first rows: did you mean"),
+    (SCORES, ["--task", "ranking"], "no column 'relevance' in the first rows: there are y_true, y"),
     (SCORES.replace("1,", "yes,"), BINARY, "`y_true` holds text, 'yes'; name the positive one"),
     ("y_true,y_pred\n1,0.75\n", [], "`y_pred` holds fractions, 0.75, which are no labels; --task"),
     ("y_true,y_pred\n0.5,0.75\n", [], "`y_true` holds fractions, 0.5, which are no labels; --task"),
@@ -32,7 +32,7 @@ BAD = [
         ["--task", "regression"],
         "line 3: `y_true` must be a number, got '1,234'.",
     ),
-    (LABELS.replace(",", "|"), [], "the delimiter looks like '|'; only commas and tabs are read."),
+    (LABELS.replace(",", "|"), [], "the delimiter looks like '|'; --delimiter '|' reads it."),
     (LABELS.encode("utf-16"), [], "is UTF-16; save it as UTF-8."),
     (gzip.compress(LABELS.encode("utf-16"), mtime=0), [], "is UTF-16; save it as UTF-8."),
     (

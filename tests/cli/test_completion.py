@@ -77,7 +77,7 @@ def test_every_shell_learns_commands_options_and_choices(shell, call):
 
 
 @pytest.mark.parametrize(
-    "meant", ["the state before", "the state after", "TREC judgements", '"-o[']
+    "meant", ["the state before", "the states after", "TREC judgements", '--output}"[']
 )
 def test_zsh_completes_files_where_files_are_meant(meant, call):
     lines = [line for line in call("completion", "zsh").out.splitlines() if meant in line]

@@ -1,14 +1,15 @@
 """`streameval diff`: two states in, what changed out."""
 
 import math
+import re
 
 import numpy as np
 import pytest
 
 import streameval as se
 from streameval.cli.errors import UsageError
-from streameval.cli.states.changes import Change
 from streameval.cli.states.conditions import decide, parse_condition
+from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.results.names import MetricName
 
@@ -111,9 +112,12 @@ def test_diff_lays_out_values_and_differences(call, pair):
 def test_diff_puts_intervals_below_where_they_do_not_fit(call, save):
     a, b = save("a.state", curve(500, 0, 32)), save("b.state", curve(500, 1, 32))
     above, below = call("diff", a, b).out.split("\n\n")[1:]
-    assert "certified interval" in above.splitlines()[0]
-    assert "95%" not in above
-    assert [line.split()[0] for line in below.splitlines()] == ["metric", "roc_auc"]
+    assert above.splitlines()[0].split() == ["metric", "A", "B", "B", "-", "A"]
+    head, first, *rest = below.splitlines()
+    assert " ".join(head.split()) == "metric certified interval 95% interval"
+    assert (first.count("["), {line.count("[") for line in rest}) == (2, {1})
+    assert "\nn " in above
+    assert "\nn " not in below
 
 
 def test_diff_puts_both_intervals_below_counts_of_billions(call, save):
@@ -125,6 +129,63 @@ def test_diff_puts_both_intervals_below_counts_of_billions(call, save):
     lines = call("diff", *states).out.splitlines()
     assert max(map(len, lines)) <= 80
     assert any(line.split() == ["n", *["200,000,000,000"] * 2, "0"] for line in lines)
+
+
+def test_diff_takes_several_states_each_beside_the_first(call, save):
+    names = [save(f"{n}.state", right(n, 100)) for n in (80, 70, 90)]
+    done = call("diff", *names, "--metrics", "n,accuracy")
+    assert done.out == (
+        "A: 80.state, n = 100\n"
+        "B: 70.state, n = 100\n"
+        "C: 90.state, n = 100\n"
+        "\n"
+        "metric           A         B      B - A         C      C - A\n"
+        "n              100       100          0       100          0\n"
+        "accuracy  0.800000  0.700000  -0.100000  0.900000  +0.100000\n"
+        "\n"
+        "metric       B - A, 95% interval     C - A, 95% interval\n"
+        "accuracy  [-0.216734, +0.020249]  [+0.000149, +0.199474]\n"
+    )
+
+
+def test_diff_of_several_states_judges_each_and_writes_a_line_of_json_of_each(call, save):
+    names = a, b, c = [save(f"{n}.state", right(n, 100)) for n in (80, 70, 90)]
+    done = call("diff", *names, "--fail-on", "accuracy drops 0.01", "--json")
+    assert done.code == 1
+    assert [line.split(": ")[1:3] for line in done.err.splitlines()] == [
+        ["failed", b],
+        ["passed", c],
+    ]
+    pairs = [call("diff", a, other, "--json").out for other in (b, c)]
+    assert done.out == "".join(pairs)
+
+
+def test_diff_refuses_more_states_than_letters(call):
+    done = call("diff", *["a.state"] * 27)
+    assert (done.code, done.err) == (
+        2,
+        "streameval: error: diff compares at most 26 states, got 27.\n",
+    )
+
+
+def test_diff_of_several_states_names_those_that_share_no_metric(call, save):
+    measures = (("map",), ("map", "mrr"), ("mrr",))
+    names = [save(f"{n}.state", se.RankingAccumulator(of)) for n, of in enumerate(measures)]
+    done = call("diff", *names)
+    assert "n_queries" in done.out
+    assert "map" not in done.out
+
+
+def test_diff_prints_markdown_for_pull_requests(call, pair):
+    done = call("diff", *pair, "--metrics", "accuracy", "--markdown", "--quiet")
+    assert done.out == (
+        "A: a.state, n = 100  \n"
+        "B: b.state, n = 100\n"
+        "\n"
+        "| metric | A | B | B - A | 95% interval |\n"
+        "| :-- | --: | --: | --: | --: |\n"
+        "| accuracy | 0.800000 | 0.700000 | -0.100000 | [-0.216734, +0.020249] |\n"
+    )
 
 
 def test_diff_shows_small_differences_with_three_digits(call, save):
@@ -144,12 +205,16 @@ def test_diff_shortens_counts_that_would_not_fit(call, save):
     assert call("diff", *names, "--json").json["metrics"]["n"]["difference"] == -(2**62)
 
 
-def test_diff_keeps_both_ends_of_a_long_name(call, save):
-    collection = se.Collection({"of_the_second_model": se.PRCurveSketch()})
+def test_diff_cuts_long_names_to_fit_a_terminal_alone(call, save, on_a_terminal):
+    collection = se.Collection({"of_the_second_model" * 3: se.PRCurveSketch()})
     name = save("a.state", collection)
+    whole = f"{'of_the_second_model' * 3}/average_precision_11pt"
+    assert whole in call("diff", name, name).out
+    on_a_terminal(80)
     out = call("diff", name, name).out
-    assert "of_the_seco...ecision_11pt" not in out
-    assert "of_the_seco...ision_11pt" in out
+    assert max(map(len, out.splitlines())) <= 80
+    assert whole not in out
+    assert re.search(r"^of_the_second.*\u2026.*average_precision_11pt ", out, re.MULTILINE)
 
 
 def test_diff_gives_the_numbers_of_python(call, save):

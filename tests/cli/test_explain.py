@@ -12,7 +12,7 @@ import streameval as se
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief, listed
 from streameval.configs.measures import DEFAULT_MEASURES
-from streameval.render.text import value_text
+from streameval.render.text import number
 
 MEASURES = [*DEFAULT_MEASURES, "dcg@3", "rprec", "lrap", "rbp", "err@5", "bpref", "judged@5"]
 MEASURES += ["set_p", "set_r", "set_f", "gm_map", "map(rel=2)"]
@@ -110,7 +110,7 @@ def test_explain_gives_every_metric_its_value_and_meaning(kind, explained):
     result = accumulator.compute()
     text = explained(accumulator)
     for name, reading in result.readings().items():
-        shown = f"{name}  {value_text(reading.value)}"
+        shown = f"{name}  {number(reading.value)}"
         assert re.search(rf"^{re.escape(shown)}(  |$)", text, re.MULTILINE)
         assert len(result.meaning(name)) > 5
         assert result.meaning(name) in " ".join(text.split())

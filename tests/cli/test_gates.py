@@ -119,7 +119,38 @@ def test_eval_prints_a_line_for_every_gate_and_fails_if_one_does(call, labels):
 
 def test_eval_says_only_what_did_not_pass_when_quiet(call, labels):
     done = call("eval", labels, "--quiet", "--fail-under", "n>1", "--fail-under", "n<1")
-    assert done.err == "streameval: failed: n<1: 200.\n"
+    assert (done.out, done.err) == ("", "streameval: failed: n<1: 200.\n")
+
+
+def test_eval_says_nothing_when_quiet_and_all_is_well(call, labels):
+    done = call("eval", labels, "--quiet", "--require", "n>1", "-o", "a.state")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+def test_every_command_with_a_report_or_a_remark_may_be_quiet(call, labels):
+    call("eval", labels, "-o", "a.state")
+    call("eval", labels, "--classes", 3, "-o", "b.state")
+    for command in (
+        ("show", "a.state"),
+        ("diff", "a.state", "b.state"),
+        ("merge", "a.state", "-o", "c.state"),
+        ("plot", "a.state", "-o", "a.png"),
+        ("report", "a.state", "-o", "a.html"),
+    ):
+        done = call(*command, "--quiet")
+        assert (done.code, done.out, done.err) == (0, "", ""), command
+
+
+def test_quiet_prints_json_that_is_asked_for(call, labels):
+    call("eval", labels, "-o", "a.state")
+    assert call("eval", labels, "--quiet", "--json").json["n"] == 200
+    assert call("diff", "a.state", "a.state", "--quiet", "--json").json["task"] == "classification"
+
+
+@pytest.mark.parametrize("option", ["--require", "--fail-under"])
+def test_gate_has_a_name_that_reads_well_with_an_upper_bound(option, call, labels):
+    done = call("eval", labels, option, "n<=100")
+    assert (done.code, done.err) == (1, "streameval: failed: n<=100: 200.\n")
 
 
 @pytest.fixture

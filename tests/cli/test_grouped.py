@@ -139,7 +139,7 @@ def test_grouped_decides_a_gate_by_the_certified_interval(gate, options, verdict
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--group", "usr"], "no column 'usr' in the first row: did you mean 'user'? There are"),
+        (["--group", "usr"], "no column 'usr' in the first rows: did you mean 'user'? There are"),
         (["--budget", "none"], "--budget none is for curves; groups share a number of cells."),
         (["--score", "y_score,y_true"], "--score takes one column."),
         (["--label", "y_score,y_true"], "--label takes one column."),

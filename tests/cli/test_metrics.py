@@ -226,3 +226,51 @@ def test_level_0_leaves_intervals_out_of_json_too(call, labels):
     assert call("eval", labels, "--json", "--level", "0").json["intervals"] == {}
     chosen = ["--metrics", "accuracy,recall[1],recall[macro]"]
     assert call("eval", labels, "--json", "--level", "0", *chosen).json["intervals"] == {}
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggestion"),
+    [
+        ("f1", "did you mean 'f_score'? There are"),
+        ("MCC", "did you mean 'matthews_corrcoef'? There are"),
+        ("auc", "roc_auc is a metric of --task binary (PRCurveSketch), gauc is a metric of"),
+        ("roc_auc", "roc_auc is a metric of --task binary (PRCurveSketch). There are n, "),
+        ("rmse", "rmse is a metric of --task regression (RegressionAccumulator). There are n, "),
+        ("ndcg@10", "ndcg is a metric of --task ranking (RankingAccumulator). There are n, "),
+    ],
+)
+def test_name_of_another_tool_or_task_is_suggested_to_classification(
+    typed, suggestion, call, labels
+):
+    done = call("eval", labels, "--metrics", typed)
+    assert done.code == 2
+    assert f"no metric {typed!r}: {suggestion}" in done.err
+
+
+@pytest.mark.parametrize(
+    ("typed", "suggestion"),
+    [
+        ("auc", "did you mean 'roc_auc'? There are"),
+        ("f1", "did you mean 'best_f' or 'f_at(x)'? There are"),
+        ("precision", "did you mean 'precision_at(x)'? There are"),
+        ("accuracy", "accuracy is a metric of --task classification (ConfusionAccumulator). "),
+    ],
+)
+def test_name_of_another_tool_or_task_is_suggested_to_curves(typed, suggestion, call, write):
+    log = write("a.csv", [{"y_true": n % 2, "y_score": n / 8} for n in range(8)])
+    done = call("eval", log, "--task", "binary", "--fail-under", f"{typed}>=0")
+    assert done.code == 2
+    assert f"no metric {typed!r}: {suggestion}" in done.err
+
+
+def test_name_of_another_tool_is_suggested_to_a_collection_with_its_member(call, folder):
+    members = {"counts": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
+    se.save(se.Collection(members), folder / "a.state")
+    done = call("show", "a.state", "--metrics", "f1")
+    assert "did you mean 'counts/f_score' or 'curve/best_f' or 'curve/f_at(x)'? There" in done.err
+
+
+def test_name_of_a_mean_is_suggested_to_curves_of_classes(call, folder):
+    se.save(se.PRCurveSketch(classes=3), folder / "a.state")
+    done = call("show", "a.state", "--metrics", "auc")
+    assert "no metric 'auc': did you mean 'roc_auc_macro'? There are n, " in done.err

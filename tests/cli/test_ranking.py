@@ -203,9 +203,10 @@ def test_ranking_reports_measures_intervals_and_counts(call, run):
     )
     result = of_run(["map", "p@5"]).compute()
     low, high = result.confidence("map", 0.9)
-    heading, blank, first, second, counts = done.out.splitlines()
+    heading, blank, counts, _, head, first, second = done.out.splitlines()
     assert (heading, blank) == (f"{sum(map(len, RUN.values()))} rows of 1 file", "")
-    assert first == f"map  {float(result.map):.6f}  90% [{low:.6f}, {high:.6f}]"
+    assert head.split("  ")[-1].strip() == "90% interval"
+    assert first == f"map     {float(result.map):.6f}  [{low:.6f}, {high:.6f}]"
     assert second.startswith("p@5  ")
     assert counts == "7 queries, 1 with nothing relevant, 2 judged but missing"
     assert done.err == "streameval: note: left out 1 query of the run without judgements.\n"
@@ -230,10 +231,10 @@ def test_ranking_says_nothing_of_a_run_that_is_judged_in_full(call, folder):
 def test_ranking_report_has_certified_intervals_of_what_was_not_kept(call, write):
     options = ("--rows-per-query", 3, "--measures", "map", "--level", 0)
     found = call("eval", write("a.jsonl", as_rows()), *RANKING, *options)
-    first = found.out.splitlines()[2]
-    assert first.startswith("map  0.")
-    assert "  certified [0." in first
-    assert "%" not in first
+    head, first = found.out.splitlines()[4:6]
+    assert head.endswith("  certified interval")
+    assert first.startswith("map     0.")
+    assert "  [0." in first
 
 
 @pytest.mark.parametrize("name", ["a.jsonl", "a.jsonl.gz", "a.parquet"])

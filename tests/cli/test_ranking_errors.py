@@ -58,15 +58,15 @@ def test_ranking_of_a_run_says_what_does_not_fit(options, message, call, run):
 @pytest.mark.parametrize(
     ("row", "options", "message"),
     [
-        ({"score": 1, "relevanc": 1}, [], "no column 'relevance' in the first row: did you mean"),
+        ({"score": 1, "relevanc": 1}, [], "no column 'relevance' in the first rows: did you mean"),
         (
             ONE,
             ["--relevance", "rel"],
-            "no column 'rel' in the first row: there are query, relevance",
+            "no column 'rel' in the first rows: there are query, relevance",
         ),
-        (ONE, ["--query", "querry"], "no column 'querry' in the first row: did you mean 'query'?"),
-        (LIST, ["--doc", "dok"], "no column 'dok' in the first row: there are query, relevance,"),
-        ({"relevance": 1, "score": 1}, [], "no column 'query' in the first row: there are"),
+        (ONE, ["--query", "querry"], "no column 'querry' in the first rows: did you mean 'query'?"),
+        (LIST, ["--doc", "dok"], "no column 'dok' in the first rows: there are query, relevance,"),
+        ({"relevance": 1, "score": 1}, [], "no column 'query' in the first rows: there are"),
         (ONE, ["--score", "a,b"], "--score takes one column."),
         (ONE, ["--no-count-missing"], "--no-count-missing needs --qrels."),
         (ONE, ["--ties", "docid_desc"], "--doc is missing: --ties docid_desc needs the documents."),

@@ -41,6 +41,15 @@ def test_report_writes_the_page_of_the_states(call, states, folder):
     assert (folder / "all.html").read_text(encoding="utf-8") == expected
 
 
+def test_report_ranks_confusions_as_it_is_asked_to(call, folder):
+    many = se.ConfusionAccumulator(30).update([1, 1, 2], [2, 2, 3])
+    se.save(many, "many.state")
+    assert call("report", "many.state", "-o", "a.html", "--confusions", "rate").code == 0
+    expected = html_report({"many.state": many}, confusions="rate")
+    assert (folder / "a.html").read_text(encoding="utf-8") == expected
+    assert expected != html_report({"many.state": many})
+
+
 def test_report_of_one_state_says_so(call, states):
     assert call("report", "a.state", "-o", "a.htm").out == "1 state reported in a.htm\n"
 

@@ -280,3 +280,61 @@ def test_plot_refuses_a_collection(call, save):
     done = call("plot", save("a.state", two_members()), "-o", "a.png")
     assert (done.code, done.out) == (2, "")
     assert "holds a Collection" in done.err
+
+
+@pytest.fixture
+def days(folder):
+    """Two states of labels, of other numbers of rows."""
+    se.save(se.ConfusionAccumulator().update([1, 0] * 10, [1, 0] * 10), "one.state")
+    se.save(se.ConfusionAccumulator().update([1, 0, 1, 1], [1, 0, 0, 1]), "two.state")
+    return "one.state", "two.state"
+
+
+def test_show_gives_each_of_several_states_a_line(call, days):
+    done = call("show", *days, "--metrics", "accuracy,recall", "--level", 0)
+    assert done.code == 0
+    assert done.out == (
+        "state       n  accuracy  recall\n"
+        "one.state  20    1.0000  1.0000\n"
+        "two.state   4    0.7500  0.6667\n"
+        "\n"
+        "precision and the like are of class 1\n"
+    )
+
+
+def test_show_of_several_states_prints_markdown_for_pull_requests(call, days):
+    done = call("show", *days, "--metrics", "accuracy", "--level", 0, "--markdown")
+    assert done.out == (
+        "| state | n | accuracy |\n"
+        "| :-- | --: | --: |\n"
+        "| one.state | 20 | 1.0000 |\n"
+        "| two.state | 4 | 0.7500 |\n"
+    )
+
+
+def test_show_of_several_states_writes_a_line_of_json_of_each(call, days):
+    done = call("show", *days, "--json")
+    assert done.out == "".join(call("show", day, "--json").out for day in days)
+
+
+def test_show_judges_each_of_several_states_and_names_it(call, days):
+    done = call("show", *days, "--require", "n>=10", "--quiet")
+    assert (done.code, done.out) == (1, "")
+    assert done.err == "streameval: failed: two.state: n>=10: 4.\n"
+
+
+def test_show_of_states_of_several_types_prints_one_report_below_the_other(call, days):
+    se.save(se.RegressionAccumulator().update([1.0], [2.0]), "fit.state")
+    done = call("show", "one.state", "fit.state")
+    assert done.out == "\n".join(call("show", name).out for name in ("one.state", "fit.state"))
+
+
+def test_show_gives_each_of_several_collections_a_line_of_its_members(call, folder):
+    for name in ("a.state", "b.state"):
+        se.save(two_members(), name)
+    head, *lines = call("show", "a.state", "b.state", "--level", 0).out.splitlines()
+    assert head.split() == [
+        *("state", "counts/accuracy", "counts/f_score"),
+        *("curve/roc_auc", "curve/average_precision"),
+    ]
+    assert [line.split()[0] for line in lines if line][:2] == ["a.state", "b.state"]

@@ -22,13 +22,13 @@ def error_of(done):
 @pytest.mark.parametrize("option", ["--label", "--pred", "--score", "--weight"])
 def test_eval_names_the_nearest_column(option, call, labels):
     assert error_of(call("eval", labels, option, "y_ture")) == (
-        "no column 'y_ture' in the first row: did you mean 'y_true'? There are id, y_true, y_pred."
+        "no column 'y_ture' in the first rows: did you mean 'y_true'? There are id, y_true, y_pred."
     )
 
 
 def test_eval_lists_the_columns_when_none_is_near(call, labels):
     assert error_of(call("eval", labels, "--label", "zzz")) == (
-        "no column 'zzz' in the first row: there are id, y_true, y_pred."
+        "no column 'zzz' in the first rows: there are id, y_true, y_pred."
     )
 
 
@@ -265,7 +265,7 @@ def test_eval_names_a_class_that_was_not_met(call, labels):
         (["eval", "a", "--format", "xml"], "--format: invalid choice: 'xml'"),
         (["eval", "a", "--task", "rank"], "--task: invalid choice: 'rank'"),
         (["eval", "a", "--pred", "p", "--score", "s"], "not allowed with argument --pred"),
-        (["eval", "a", "--labels", "x"], "unrecognized arguments: --labels x"),
+        (["eval", "a", "b", "-x"], "unrecognized arguments: -x; see streameval eval --help."),
         (["merge", "a"], "the following arguments are required: -o"),
         (["show"], "the following arguments are required: STATE"),
         (["plot", "a"], "the following arguments are required: -o"),
@@ -279,6 +279,28 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
     assert done.err.endswith(" --help.\n")
     assert done.err.count("\n") == 1
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("eval a --labels x", "no option --labels: did you mean --label? See streameval eval "),
+        ("eval a --fail_under=x", "no option --fail_under: did you mean --fail-under? See str"),
+        ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),
+        ("show a --zzz", "no option --zzz; see streameval show "),
+        ("--versoin", "no option --versoin: did you mean --version? See streameval "),
+        ("show a --task binary", "no option --task here: it is for eval; see streameval show "),
+        ("--quiet show a", "no option --quiet here: it is for eval, merge, show, diff, plot, "),
+    ],
+)
+def test_misspelt_option_is_suggested_with_the_help_of_its_command(arguments, message, call):
+    assert error_of(call(*arguments.split())).startswith(message)
+
+
+def test_words_after_two_dashes_are_no_options(call):
+    assert call("eval", "--", "--labels").err == (
+        "streameval: error: --labels: no such file or directory.\n"
+    )
 
 
 @pytest.mark.parametrize(

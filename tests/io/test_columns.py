@@ -5,7 +5,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streameval.io import Flags, Labels, Lists, Numbers, Texts, Vectors, integer_or_text
+from streameval.io import (
+    Flags,
+    Labels,
+    Lists,
+    Numbers,
+    ScoresByClass,
+    Texts,
+    Vectors,
+    integer_or_text,
+)
 from streameval.io.columns import objects, what_is_wrong
 
 KINDS = [
@@ -22,6 +31,8 @@ KINDS = [
     Texts(longest=2),
     Lists(Numbers(gaps=True), "numbers"),
     Lists(Labels(integers=False), "text"),
+    ScoresByClass(("a", "b")),
+    ScoresByClass(("a",)),
 ]
 scalars = (
     st.none()
@@ -30,9 +41,15 @@ scalars = (
     | st.integers(-3, 3)
     | st.floats()
     | st.sampled_from([2.0, 10**400, 2**63, 2**63 - 1, -(2**63), "x" * 256, "x" * 257, "\ud800"])
+    | st.sampled_from(["3", "3.0", "0.5", "", "nan", "true", "1_0", "9" * 30])
     | st.text(max_size=3)
 )
-values = scalars | st.lists(scalars, max_size=3) | st.dictionaries(st.text(), scalars, max_size=1)
+values = (
+    scalars
+    | st.lists(scalars, max_size=3)
+    | st.dictionaries(st.sampled_from(["a", "b", "label", "score"]), scalars, max_size=2)
+)
+values |= st.lists(st.fixed_dictionaries({"label": scalars, "score": scalars}), max_size=2)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=repr)
@@ -103,7 +120,10 @@ def test_integer_or_text_leaves_thousands_of_digits():
     [
         (Numbers(), None, "`p` is missing"),
         (Numbers(), True, "`p` must be a number, got True"),
-        (Numbers(), "0.5", "`p` must be a number, got '0.5'"),
+        (Numbers(), "0.5", None),
+        (Numbers(), "1_0", "`p` must be a number, got '1_0'"),
+        (Numbers(), "", "`p` must be a number, got ''"),
+        (Labels(integers=True), "3.0", None),
         (Numbers(), 10**400, "`p` must be a number, got 1" + "0" * 17 + "..." + "0" * 19),
         (Labels(integers=True), 0.5, "`p` must be an integer, got 0.5"),
         (

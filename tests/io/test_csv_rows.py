@@ -104,8 +104,8 @@ def test_blocks_refuse_a_bad_header():
 @pytest.mark.parametrize(
     ("text", "delimiter", "message"),
     [
-        ("t;s\n1;0,5\n", ",", "the delimiter looks like ';'; only commas and tabs are read."),
-        ("t|s\n1|0.5\n", ",", "the delimiter looks like '|'; only commas and tabs are read."),
+        ("t;s\n1;0,5\n", ",", "the delimiter looks like ';'; delimiter=';' reads it."),
+        ("t|s\n1|0.5\n", ",", "the delimiter looks like '|'; delimiter='|' reads it."),
         ("t\ts\n1\t2\n", ",", r"the delimiter looks like '\t'; that is the format tsv."),
         ("t,s\n1,2\n", "\t", "the delimiter looks like ','; that is the format csv."),
     ],

@@ -23,6 +23,10 @@ from streameval.io.json_lines import JsonBlock
         ("a.pq", "parquet"),
         ("a.txt", None),
         ("a.gz", None),
+        ("a.jsonl.bz2", "jsonl"),
+        ("a.csv.xz", "csv"),
+        ("a.tsv.zst", "tsv"),
+        (".gz", None),
         ("-", None),
     ],
 )

@@ -5,7 +5,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from streameval.io import BadDataError, size_of
+from streameval.io import BadDataError, size_of, streams
 from streameval.io.streams import ByteStream, opened
 
 TEXT = b"line of text\n" * 5000
@@ -90,3 +90,10 @@ def test_size_of_is_that_of_the_file(tmp_path):
 def test_size_of_is_none_when_there_is_none(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     assert size_of(name) is None
+
+
+@pytest.mark.parametrize("size", range(12))
+def test_stream_reads_exactly_as_much_as_an_unpacker_asks_for(size):
+    counted = streams._Counted(io.BytesIO(TEXT[5:]), TEXT[:5])
+    data = counted.read(size)
+    assert (data, counted.taken, counted.read()) == (TEXT[:size], size, TEXT[size:])

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_pages import cells, figure, figures, report, rows, styled, text
+from report_pages import cells, figure, figures, read, report, rows, styled, text
 from small_states import EVERY
 
 import streameval as se
@@ -52,7 +52,7 @@ def test_multilabel_metrics_are_those_of_the_result() -> None:
 def test_metric_that_one_state_has_not_is_a_dash_beside_the_other() -> None:
     plain = se.ConfusionAccumulator(3).update([0, 1, 2], [0, 1, 1])
     found = cells(report(EVERY["top_k"](), plain), "Metrics")
-    assert found["Top-k accuracy"] == [text_of(EVERY["top_k"](), "top_k_accuracy"), DASH]
+    assert found["Top-k accuracy"] == [text_of(EVERY["top_k"](), "top_k_accuracy"), DASH, DASH]
 
 
 def text_of(state: Any, name: str) -> str:
@@ -155,6 +155,44 @@ def test_pairs_confused_most_stand_for_a_matrix_of_many_classes() -> None:
         ["4", "3", "2", "100%"],
         ["7", "1", "1", "11.1%"],
     ]
+
+
+def test_pairs_confused_most_may_be_ranked_by_rate() -> None:
+    state = se.ConfusionAccumulator(25)
+    state.update([3] * 10 + [4] * 2 + [7] * 4, [5] * 5 + [3] * 5 + [3] * 2 + [7] * 3 + [1])
+    page = read(se.reports.html_report({"a": state}, confusions="rate"))
+    found = rows(next(figure(page, "Pairs most confused").iter("table")))
+    assert found == [
+        ["4", "3", "2", "100%"],
+        ["3", "5", "5", "50.0%"],
+        ["7", "1", "1", "25.0%"],
+    ]
+    assert "Of 25 classes, by share of the true class." in text(page)
+
+
+def test_report_refuses_another_ranking_of_confusions() -> None:
+    with pytest.raises(se.InvalidInputError, match="`confusions` must be"):
+        se.reports.html_report({"a": classes(3)}, confusions="both")  # type: ignore[arg-type]
+
+
+def test_each_state_after_the_first_has_its_differences_from_it() -> None:
+    right = [se.RegressionAccumulator().update([0.0], [error]) for error in (0.5, 0.25, 1.0)]
+    page = report(*right)
+    head = [text(cell) for cell in figure(page, "Errors").iter("th")][:6]
+    assert head == ["Metric", "a", "b", "Difference", "c", "Difference"]
+    assert [text(one) for one in figure(page, "Errors").iter("p")][-1] == "Differences are from a ."
+    found = cells(page, "Errors")
+    assert found["Mean absolute error"] == ["0.5000", "0.2500", "-0.2500", "1.0000", "+0.5000"]
+    assert found["Examples"] == ["1", "1", "0", "1", "0"]
+
+
+def test_difference_has_the_intervals_of_a_change() -> None:
+    a, b = se.PRCurveSketch(1), se.PRCurveSketch(1)
+    a.update([0, 1], [0.5, 0.625])
+    b.update([0, 1], [0.25, 0.75])
+    found = cells(report(a, b), "Metrics")
+    assert found["ROC AUC"][2].startswith("0.0000 ")
+    assert found["ROC AUC"][2].endswith(f"-1.0000{TO}1.0000")
 
 
 def test_at_most_twenty_pairs_are_listed() -> None:
@@ -374,7 +412,7 @@ def test_measure_that_one_ranking_lacks_is_a_dash() -> None:
     other = se.RankingAccumulator(["mrr"]).update([[1, 0]], [[1, 0]])
     found = cells(report(EVERY["ranking"](), other), "Measures")
     assert found["map"][1] == DASH
-    assert found["mrr"] == [DASH, "1.0000"]
+    assert found["mrr"] == [DASH, "1.0000", DASH]
 
 
 def test_errors_of_a_regression_are_those_of_the_result() -> None:

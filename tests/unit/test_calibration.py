@@ -146,14 +146,15 @@ def test_repr_shows_size_and_headline() -> None:
 
 def test_report_of_one_probability_has_every_metric() -> None:
     assert binary().report().splitlines() == [
-        "n                4",
+        "n = 4, n_clipped = 0",
+        "",
+        "metric              value",
         "log_loss         0.490415",
-        "brier            0.15625",
-        "ece              0.125",
-        "pcopc            1",
-        "mean_prediction  0.5",
-        "mean_label       0.5",
-        "n_clipped        0",
+        "brier            0.156250",
+        "ece              0.125000",
+        "pcopc            1.000000",
+        "mean_prediction  0.500000",
+        "mean_label       0.500000",
     ]
     assert str(binary()) == binary().report()
 
@@ -161,17 +162,17 @@ def test_report_of_one_probability_has_every_metric() -> None:
 def test_report_of_classes_has_a_line_each() -> None:
     lines = [line.split() for line in several().report().splitlines()]
     assert lines[-4:] == [
-        ["pcopc", "mean_prediction", "mean_label", "class"],
-        ["nan", "0.375", "0", "cat"],
-        ["1", "0.5", "0.5", "dog"],
-        ["0.25", "0.125", "0.5", "owl"],
+        ["class", "pcopc", "mean_prediction", "mean_label"],
+        ["cat", "nan", "0.375000", "0.000000"],
+        ["dog", "1.000000", "0.500000", "0.500000"],
+        ["owl", "0.250000", "0.125000", "0.500000"],
     ]
 
 
 def test_report_of_many_classes_is_cut_and_says_so() -> None:
     lines = many(53).report().splitlines()
     assert lines[-2:] == [lines[-2], "... and 3 more"]
-    assert lines[-2].endswith("  49")
+    assert lines[-2].startswith("49  ")
     assert "more" not in many(50).report()
 
 
@@ -179,7 +180,7 @@ def test_report_of_many_classes_is_cut_and_says_so() -> None:
 def test_report_has_lines_of_at_most_80_columns(label: str) -> None:
     accumulator = se.CalibrationAccumulator(classes=[label, "y"]).update(["y"], [[1.0, 0.0]])
     lines = accumulator.compute().report().splitlines()
-    assert len(lines) == 9
+    assert len(lines) == 10
     assert max(map(len, lines)) <= 80
 
 
@@ -203,8 +204,9 @@ def test_result_does_not_change_with_later_updates() -> None:
 
 def test_html_is_a_well_formed_fragment_with_every_metric() -> None:
     page = ElementTree.fromstring(binary()._repr_html_())
-    assert [cell.text for cell in page.iter("th")] == list(binary().as_dict())
-    assert next(cell.text for cell in page.iter("td")) == "4"
+    names = [cell.text for cell in page.iter("th")]
+    assert names[2:] == [name for name in binary().as_dict() if not name.startswith("n")]
+    assert next(cell.text for cell in page.iter("td")) == "0.490415"
 
 
 def test_html_of_classes_shows_markup_of_a_label_as_text() -> None:
@@ -212,12 +214,12 @@ def test_html_of_classes_shows_markup_of_a_label_as_text() -> None:
     result = se.CalibrationAccumulator(classes=labels).update(["y"], [[0.25, 0.75]]).compute()
     page = ElementTree.fromstring(result._repr_html_())
     assert "<b>&'\"" in [cell.text for cell in page.iter("th")]
-    assert [cell.text for cell in page.iter("td")][-3:] == ["0.75", "0.75", "1"]
+    assert [cell.text for cell in page.iter("td")][-3:] == ["0.750000", "0.750000", "1.000000"]
 
 
 def test_html_of_many_classes_is_cut_and_says_so() -> None:
     page = many(60)._repr_html_()
-    assert len(list(ElementTree.fromstring(page).iter("tr"))) == 5 + 1 + 50
+    assert len(list(ElementTree.fromstring(page).iter("tr"))) == 1 + 3 + 1 + 50
     assert "... and 10 more" in page
 
 

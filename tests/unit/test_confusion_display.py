@@ -404,7 +404,7 @@ def test_interval_of_level_zero_is_the_value_whatever_the_weights() -> None:
 
 def test_report_of_a_small_sample_shows_each_interval_around_its_value() -> None:
     number = r"(-?\d\.\d{4}|nan)"
-    shown = re.findall(rf"{number}  \[{number}, {number}\]", SMALL["binary"]().compute().report())
+    shown = re.findall(rf"{number} +\[{number}, {number}\]", SMALL["binary"]().compute().report())
     assert len(shown) == len(SMALL["binary"]().compute().metric_names)
     for line in shown:
         value, low, high = map(float, line)

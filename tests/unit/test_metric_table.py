@@ -49,6 +49,13 @@ def test_row_says_what_the_metric_is(kind: type, row: Metric) -> None:
     assert row.better in ("higher", "lower", "")
 
 
+@pytest.mark.parametrize("kind", RESULTS, ids=lambda kind: kind.__name__)
+def test_alias_is_no_name_of_the_same_table(kind: type) -> None:
+    aliases = [alias for row in kind.TABLE.values() for alias in row.aliases]
+    assert not kind.TABLE.keys() & set(aliases)
+    assert all(alias == alias.casefold() for alias in aliases)
+
+
 @every_row
 def test_help_of_a_row_agrees_with_the_docstring(kind: type, row: Metric) -> None:
     name = "best_f" if row.name == "best_f_threshold" else row.name

@@ -15,7 +15,7 @@ from streameval.render.text import chance_title
 from streameval.results.names import METRIC, MetricName, parse_metric
 
 if TYPE_CHECKING:
-    from streameval.cli.states.changes import Change
+    from streameval.metrics.changes import Change
     from streameval.metrics.table import Interval
 
 __all__ = ["Condition", "decide", "parse_condition"]

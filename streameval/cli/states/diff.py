@@ -1,4 +1,4 @@
-"""`streameval diff`: what changed from one state to another."""
+"""`streameval diff`: what changed from one state to others."""
 
 from __future__ import annotations
 
@@ -6,31 +6,35 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.cli.errors import GATE_FAILED, OK
+from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.json_text import json_line
-from streameval.cli.outcome import Outcome, told
+from streameval.cli.outcome import Outcome, laid_out
 from streameval.cli.state_files import computed, load_state
-from streameval.cli.states.changes import Change, change_table
+from streameval.cli.states.changes import change_sheet
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
 from streameval.cli.states.phrases import brief, listed
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
+from streameval.metrics.changes import Change
 from streameval.metrics.table import Reading
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 __all__ = ["diff"]
+
+_MOST_SIDES = 26
+"""Each has a letter."""
 
 
 @attrs.frozen
 class _Side:
-    """One of the two states.
+    """One of the states.
 
     Parameters
     ----------
@@ -79,43 +83,70 @@ class _Side:
 
 def diff(
     before: str,
-    after: str,
+    after: Sequence[str],
     *,
     metrics: Sequence[MetricName],
     conditions: Sequence[Condition],
     level: float,
     json: bool,
-    quiet: bool,
+    markdown: bool,
 ) -> Outcome:
-    """Compare two states, metric by metric.
+    """Compare a state with one or several others, metric by metric.
 
     Raises
     ------
+    UsageError
+        If there are more states than letters.
     UnknownMetricError
         If one of them has no such metric.
     IncompatibleStateError
-        If they are of two kinds, or have no metric in common.
+        If they are of two types, or have no metric in common.
     """
-    sides = a, b = [_Side.of(path, level, some=bool(metrics)) for path in (before, after)]
-    _check_kinds(a, b)
-    chosen = tuple(metrics) or _shared(a, b)
+    if len(after) >= _MOST_SIDES:
+        raise UsageError(f"diff compares at most {_MOST_SIDES} states, got {len(after) + 1}.")
+    a, *others = sides = [_Side.of(path, level, some=bool(metrics)) for path in (before, *after)]
+    for b in others:
+        _check_kinds(a, b)
+    chosen = tuple(metrics) or _shared(sides)
     for metric in (*metrics, *(condition.metric for condition in conditions)):
         for side in sides:
             side.check(metric)
-    changes = {str(metric): _change(metric, a, b, level) for metric in chosen}
-    verdicts = [
-        decide(condition, _change(condition.metric, a, b, level), level) for condition in conditions
-    ]
-    notes = [*_about_options(a, b), *_about_classes(a, b)]
-    notes += [] if metrics else _about_metrics(a, b)
+    changes = {str(metric): [_change(metric, a, b, level) for b in others] for metric in chosen}
+    verdicts = [verdict for b in others for verdict in _verdicts(a, b, conditions, level, after)]
+    notes = {b.path: [*_about(a, b, all_metrics=not metrics)] for b in others}
     if json:
-        said = {"notes": [note.text for note in notes]}
-        text = json_line(_entries(a, b, changes, level) | said)
+        text = "".join(
+            json_line(
+                _entries(a, b, {name: row[place] for name, row in changes.items()}, level)
+                | {"notes": [note.text for note in notes[b.path]]}
+            )
+            for place, b in enumerate(others)
+        )
     else:
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
-        text = f"{change_table(sizes, changes, level)}\n"
+        text = laid_out(change_sheet(sizes, changes, level), is_markdown=markdown)
+    said = dict.fromkeys(note for of_one in notes.values() for note in of_one)
     passed = all(verdict.kind == "passed" for verdict in verdicts)
-    return Outcome(text, told([*notes, *verdicts], quiet=quiet), OK if passed else GATE_FAILED)
+    code = OK if passed else GATE_FAILED
+    return Outcome(text, (*said, *verdicts), code, is_data=json or markdown)
+
+
+def _verdicts(
+    a: _Side, b: _Side, conditions: Iterable[Condition], level: float, after: Sequence[str]
+) -> Iterator[Note]:
+    """Decide the conditions; of several states the verdicts name theirs."""
+    of = f"{b.path}: " if len(after) > 1 else ""
+    for condition in conditions:
+        note = decide(condition, _change(condition.metric, a, b, level), level)
+        yield attrs.evolve(note, text=f"{of}{note.text}")
+
+
+def _about(a: _Side, b: _Side, *, all_metrics: bool) -> Iterator[Note]:
+    """Say in what else two states differ."""
+    yield from _about_options(a, b)
+    yield from _about_classes(a, b)
+    if all_metrics:
+        yield from _about_metrics(a, b)
 
 
 def _check_kinds(a: _Side, b: _Side) -> None:
@@ -132,11 +163,15 @@ def _check_kinds(a: _Side, b: _Side) -> None:
             )
 
 
-def _shared(a: _Side, b: _Side) -> tuple[MetricName, ...]:
-    """Name the metrics that both have."""
-    shared = tuple(MetricName(name) for name in a.every if name in b.every)
+def _shared(sides: Sequence[_Side]) -> tuple[MetricName, ...]:
+    """Name the metrics that all have."""
+    first, *others = sides
+    shared = tuple(
+        MetricName(name) for name in first.every if all(name in side.every for side in others)
+    )
     if not shared:
-        raise IncompatibleStateError(f"{a.path} and {b.path} have no metric in common.")
+        paths = " and ".join(side.path for side in sides)
+        raise IncompatibleStateError(f"{paths} have no metric in common.")
     return shared
 
 

@@ -12,7 +12,7 @@ from streameval.cli.states.configurations import is_usual
 from streameval.cli.states.limits import limits
 from streameval.cli.states.phrases import brief
 from streameval.configs.descriptions import description_of
-from streameval.render.text import WIDTH, interval_text, plural, printable, value_text
+from streameval.render.text import WIDTH, interval_text, number, plural, printable
 from streameval.results.class_curves import ClassCurves
 
 if TYPE_CHECKING:
@@ -103,7 +103,7 @@ def _options(accumulator: Any, width: int) -> Iterator[str]:
 
 def _metric(name: str, reading: Reading, meaning: str, width: int) -> list[str]:
     """Write a value with its intervals, and below it what it means."""
-    parts = [f"{name}  {value_text(reading.value)}"]
+    parts = [f"{name}  {number(reading.value)}"]
     if reading.is_open:
         parts.append(interval_text(*reading.certified))
     if reading.sampling is not None:

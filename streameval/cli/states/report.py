@@ -16,10 +16,14 @@ from streameval.reports import html_report
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from streameval.render.tables import Confusions
+
 __all__ = ["report", "short_names"]
 
 
-def report(states: Sequence[str], output: str, title: str | None, level: float) -> Outcome:
+def report(
+    states: Sequence[str], output: str, title: str | None, level: float, confusions: Confusions
+) -> Outcome:
     """Lay out what states hold, side by side.
 
     Raises
@@ -32,7 +36,7 @@ def report(states: Sequence[str], output: str, title: str | None, level: float) 
     check_output(output, states)
     check_distinct(states)
     held = {name: load_state(path) for name, path in short_names(states).items()}
-    page = html_report(held, title=title, level=level)
+    page = html_report(held, title=title, level=level, confusions=confusions)
     try:
         replace_file(output, page.encode())
     except OSError as error:

@@ -1,30 +1,45 @@
-"""`streameval show`: what a state holds."""
+"""`streameval show`: what states hold."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.parts import Parts
-from streameval.cli.outcome import Findings, Outcome, reported
+from streameval.cli.outcome import Findings, Outcome, laid_out, reported
+from streameval.cli.slice_text import line_sheet
 from streameval.cli.state_files import computed, load_state
+from streameval.cli.states.report import short_names
 from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from streameval.cli.options import Reporting
+    from streameval.cli.terminal import Note
 
 __all__ = ["show", "size_text"]
 
 
-def show(path: str, reporting: Reporting) -> Outcome:
-    """Report what a state holds."""
-    accumulator = load_state(path)
-    found = Findings(
-        result=computed(accumulator),
-        heading=f"{printable(path)}, {size_text(accumulator)}",
-        origin={"state": path},
-    )
-    return reported(found, reporting)
+def show(states: Sequence[str], reporting: Reporting) -> Outcome:
+    """Report what a state holds, or several: those of one type have a line each."""
+    found = {path: _findings(path) for path in dict.fromkeys(states)}
+    outcomes = {path: reported(one, reporting) for path, one in found.items()}
+    first = next(iter(outcomes.values()))
+    if len(found) == 1:
+        return first
+    results = [one.result for one in found.values()]
+    is_table = not reporting.json and len({type(result) for result in results}) == 1
+    if is_table:
+        sheet = line_sheet("state", list(short_names(list(found))), results, reporting)
+        text = laid_out(sheet, is_markdown=reporting.markdown)
+    else:
+        text = ("" if reporting.json else "\n").join(one.text for one in outcomes.values())
+    notes = tuple(_of(path, note) for path, one in outcomes.items() for note in one.notes)
+    code = max(outcome.code for outcome in outcomes.values())
+    return attrs.evolve(first, text=text, notes=notes, code=code)
 
 
 def size_text(accumulator: Any) -> str:
@@ -34,3 +49,16 @@ def size_text(accumulator: Any) -> str:
     if isinstance(accumulator, Collection):
         return plural(len(accumulator), "member")
     return f"n = {accumulator.n:,}"
+
+
+def _findings(path: str) -> Findings:
+    accumulator = load_state(path)
+    return Findings(
+        result=computed(accumulator),
+        heading=f"{printable(path)}, {size_text(accumulator)}",
+        origin={"state": path},
+    )
+
+
+def _of(path: str, note: Note) -> Note:
+    return attrs.evolve(note, text=f"{path}: {note.text}")

@@ -11,6 +11,7 @@ from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     given,
+    has_column,
     label_kind,
     lay_out,
     listed_classes,
@@ -39,11 +40,11 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
-    prediction, of_scores = _prediction(options, rows[0])
+    prediction, of_scores = _prediction(options, rows)
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
     _check_options(options, layout)
     classes = _classes(options, layout)
@@ -62,11 +63,11 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
 
 
-def _prediction(options: Options, first: Row) -> tuple[tuple[str, ...], bool]:
+def _prediction(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
     """Choose the columns of the predictions, and tell whether they are scores."""
     if options.score is not None:
         return options.score, True
-    if options.pred is None and "y_pred" not in first and "y_score" in first:
+    if options.pred is None and not has_column("y_pred", rows) and has_column("y_score", rows):
         return ("y_score",), True
     return options.pred or ("y_pred",), False
 
@@ -108,7 +109,10 @@ def _classes(options: Options, layout: Layout) -> Any:
             name = layout.label[0]
             raise UsageError(f"--multilabel needs a list of 0 and 1, or columns, in `{name}`.")
         return width
-    return (layout.width(layout.prediction) or 2) if layout.of_scores else "auto"
+    if not layout.of_scores:
+        return "auto"
+    named = layout.class_names(layout.prediction)
+    return (layout.width(layout.prediction) or 2) if named is None else listed_classes(named)
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
@@ -117,7 +121,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     `from_scores` too: the readers give scores as floats and labels as none, so that the state
     merges with those that a program makes.
     """
-    integers = layout.multilabel or has_integer_labels(classes, layout.row[layout.label[0]])
+    integers = layout.multilabel or has_integer_labels(classes, layout.first_label)
     return given(
         multilabel=options.multilabel,
         threshold=options.threshold,

@@ -2,13 +2,25 @@
 
 from __future__ import annotations
 
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
-from streameval.io import Column, Flags, Kind, Labels, Numbers, Vectors, as_text, integer_or_text
+from streameval.io import (
+    Column,
+    Flags,
+    Kind,
+    Labels,
+    Numbers,
+    ScoresByClass,
+    Vectors,
+    as_text,
+    integer_or_text,
+    scores_by_class,
+)
 from streameval.runs.columns import class_kind, has_integer_labels, says_truth
 from streameval.runs.sources import typical_row
 
@@ -23,6 +35,8 @@ __all__ = [
     "check_columns",
     "check_one_column",
     "given",
+    "has_column",
+    "is_integer_text",
     "label_kind",
     "lay_out",
     "listed_classes",
@@ -65,7 +79,24 @@ class Layout:
         if len(names) != 1:
             return len(names)
         value = self.row[names[0]]
-        return len(value) if isinstance(value, list) else None
+        return len(value) if isinstance(value, (list, dict)) else None
+
+    def class_names(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
+        """List the classes that the scores of a row name, in order; None if they name none."""
+        found = scores_by_class(self.row[names[0]]) if len(names) == 1 else None
+        return None if not found else tuple(sorted(found))
+
+    @property
+    def first_label(self) -> Any:
+        """The label that tells of which type all are: text of digits gives way to a number."""
+        label, other = self.row[self.label[0]], self.row[self.prediction[0]]
+        gives_way = is_integer_text(label) and not (self.of_scores or isinstance(other, str))
+        return other if gives_way else label
+
+
+def is_integer_text(label: Any) -> bool:
+    """Tell whether a label is text that looks like an integer."""
+    return isinstance(label, str) and isinstance(integer_or_text(label), int)
 
 
 def lay_out(
@@ -76,21 +107,27 @@ def lay_out(
     Raises
     ------
     UsageError
-        If the first row lacks one.
+        If the first rows lack one.
     """
     others = [name for name in (options.weight, options.group) if name is not None]
     label = options.label or ("y_true",)
     names = (*label, *prediction, *others)
-    check_columns(names, rows[0])
+    check_columns(names, rows)
     row = typical_row(rows, names)
     return Layout(label, prediction, of_scores, bool(options.multilabel), row)
 
 
-def check_columns(names: Iterable[str], row: Row) -> None:
-    """Raise UsageError for a column that the first row does not have."""
+def check_columns(names: Iterable[str], rows: Sequence[Row]) -> None:
+    """Raise UsageError for a column that none of the first rows has."""
     for name in names:
-        if name not in row:
-            raise UsageError(f"no column {name!r} in the first row: {nearest(name, row)}")
+        if not has_column(name, rows):
+            known = nearest(name, chain.from_iterable(rows))
+            raise UsageError(f"no column {name!r} in the first rows: {known}")
+
+
+def has_column(name: str, rows: Iterable[Row]) -> bool:
+    """Tell whether one of the first rows has a column."""
+    return any(name in row for row in rows)
 
 
 def check_one_column(options: Options, *names: str, unless: str = "") -> None:
@@ -135,6 +172,9 @@ def score_classes(options: Options, layout: Layout) -> Any:
         return listed_classes(options.classes)
     if isinstance(options.classes, int):
         return options.classes
+    named = layout.class_names(layout.prediction)
+    if named is not None:
+        return listed_classes(named)
     width = layout.width(layout.prediction)
     if width is not None and width < (1 if layout.multilabel else 2):
         raise UsageError(
@@ -149,7 +189,9 @@ def note_of_classes(options: Options, classes: Any, names: tuple[str, ...]) -> t
     if options.classes not in (None, "auto") or classes in (None, "auto"):
         return ()
     name = ",".join(names)
-    return (f"took {n_classes(classes)} classes from the first `{name}`; --classes sets them.",)
+    listed = "" if isinstance(classes, int) else f" ({', '.join(map(str, classes))})"
+    n_found = n_classes(classes)
+    return (f"took {n_found} classes{listed} from the first `{name}`; --classes sets them.",)
 
 
 def n_classes(classes: Any) -> int:
@@ -169,14 +211,14 @@ def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
         return vector_kind(layout, names, classes, integers=True)
-    label = layout.row[layout.label[0]]
+    label = layout.first_label
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
     kind = class_kind(classes, label, _AS_THE_FIRST)
     if (
         classes != "auto"
         and kind == Labels(integers=True)
-        and not has_integer_labels("auto", label)
+        and not (has_integer_labels("auto", label) or is_integer_text(label))
     ):
         raise UsageError(
             f"`{layout.label[0]}` holds text, {as_text(label)!r}, but the classes are numbers; "
@@ -199,7 +241,7 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
         raise UsageError(f"`{name}` holds lists, but there is one score a row.")
     if says_truth(label):
         return Flags()
-    if not has_integer_labels("auto", label):
+    if not (has_integer_labels("auto", label) or is_integer_text(label)):
         raise UsageError(f"`{name}` holds text, {as_text(label)!r}; {advice}.")
     return Labels(integers=True)
 
@@ -212,6 +254,9 @@ def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integer
         raise UsageError(
             f"`{','.join(names)}` holds {found} a row, but there are {wanted} classes."
         )
+    if not integers and layout.class_names(names) is not None:
+        labels = range(classes) if isinstance(classes, int) else classes
+        return ScoresByClass(tuple(map(str, labels)))
     if len(names) == 1:
         return Vectors(wanted, integers)
     return Labels(integers=True) if integers else Numbers()

@@ -5,6 +5,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
 from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
@@ -13,8 +15,11 @@ from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
     given,
+    has_column,
     label_kind,
     lay_out,
+    listed_classes,
+    n_classes,
     note_of_classes,
     presence_kind,
     read_label,
@@ -41,7 +46,7 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -51,12 +56,15 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     if options.classes in (None, "auto") and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
     classes = score_classes(options, layout)
+    if classes is not None and n_classes(classes) == 2 and not layout.multilabel:
+        return _plan_of_listed(options, layout, classes)
     names = layout.prediction
     of_one = classes is None
     truth = _truth_kind(options, layout) if of_one else label_kind(layout, layout.label, classes)
     score = Numbers() if of_one else vector_kind(layout, names, classes, integers=False)
     note = note_of_classes(options, classes, names)
-    return _plan(options, layout, truth, Column("y_score", names, score), note, classes=classes)
+    column, pos_label = Column("y_score", names, score), _pos_label(options, layout)
+    return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=classes)
 
 
 def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
@@ -65,7 +73,7 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or no group was named.
+        If a column is not in the first rows, or no group was named.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -95,12 +103,13 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or the options do not fit what it holds.
+        If a column is not in the first rows, or the options do not fit what it holds.
     InvalidInputError
         If the accumulator refuses the options.
     """
     check_one_column(options, "label")
-    usual = ("y_score",) if "y_prob" not in rows[0] and "y_score" in rows[0] else ("y_prob",)
+    has_only_scores = has_column("y_score", rows) and not has_column("y_prob", rows)
+    usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
     make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
@@ -130,16 +139,46 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     """Take the score of the positive one of two classes, by default the second."""
     names = layout.prediction
     truth = _truth_kind(options, layout)
-    positive = 1 if options.pos_label is None else options.pos_label
-    if str(positive) not in ("0", "1"):
+    named = layout.class_names(names)
+    classes = (0, 1) if named is None else listed_classes(named)
+    positive = "1" if options.pos_label is None else options.pos_label
+    labels = tuple(map(str, classes))
+    if positive not in labels and named is not None:
+        raise UsageError(
+            f"`{names[0]}` holds scores of {' and '.join(named)}; name the positive one with "
+            "--pos-label."
+        )
+    if positive not in labels:
         raise UsageError(
             f"`{','.join(names)}` holds 2 values a row, and which is of {positive!r} is not said; "
             "name the column of its score, or list the classes of both with --classes."
         )
-    place = int(positive)
-    score = Column("y_score", names, vector_kind(layout, names, 2, integers=False), place)
-    note = f"took the score of class {place} of the two in `{','.join(names)}`."
-    return _plan(options, layout, truth, score, (note,))
+    index = labels.index(positive)
+    score = Column("y_score", names, vector_kind(layout, names, classes, integers=False), index)
+    note = f"took the score of class {positive} of the two in `{','.join(names)}`."
+    return _plan(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
+
+
+def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
+    """Take two listed classes, of which the second one is positive unless another is named."""
+    names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
+    integers = isinstance(labels[0], int)
+    named = read_label(options.pos_label, "--pos-label", integers=integers)
+    positive = labels[1] if named is None else named
+    if positive not in labels:
+        raise UsageError(
+            f"--pos-label must be one of the two classes {labels!r}, got {positive!r}."
+        )
+    if layout.width(names) is None:
+        score = Column("y_score", names, Numbers())
+    else:
+        kind = vector_kind(layout, names, classes, integers=False)
+        score = Column("y_score", names, kind, labels.index(positive))
+    truth = label_kind(layout, layout.label, classes)
+    if isinstance(truth, Labels):
+        truth = attrs.evolve(truth, among=labels)
+    is_usual = labels == (0, 1) and positive == 1  # as without --classes: the states merge
+    return _plan(options, layout, truth, score, (), pos_label=None if is_usual else positive)
 
 
 def _plan(
@@ -148,19 +187,22 @@ def _plan(
     truth: Kind,
     score: Column,
     notes: tuple[str, ...],
+    *,
+    pos_label: Any,
     classes: Any = None,
 ) -> Plan:
     """Put the columns together with what the sketch is made of."""
-    integers = not isinstance(layout.row[layout.label[0]], str)
-    of_classes = given(
-        classes=classes,
-        multilabel=options.multilabel,
-        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
-    )
+    of_classes = given(classes=classes, multilabel=options.multilabel, pos_label=pos_label)
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     return Plan(make, columns, options.max_bad, notes)
+
+
+def _pos_label(options: Options, layout: Layout) -> Any:
+    """Read the positive label as the labels of the file are read."""
+    integers = not isinstance(layout.row[layout.label[0]], str)
+    return read_label(options.pos_label, "--pos-label", integers=integers)
 
 
 def _truth_kind(options: Options, layout: Layout) -> Kind:

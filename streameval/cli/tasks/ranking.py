@@ -12,7 +12,7 @@ import numpy.typing as npt
 from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
-from streameval.cli.tasks.columns import check_columns, check_one_column, given
+from streameval.cli.tasks.columns import check_columns, check_one_column, given, has_column
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
 from streameval.runs.columns import id_kind
@@ -59,7 +59,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row, or an option does not go with another.
+        If a column is not in the first rows, or an option does not go with another.
     InvalidInputError
         If the accumulator refuses the options.
     """
@@ -79,7 +79,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         unique = "query" if "query" in names else None
         chosen = Plan(make, columns, options.max_bad, update=whole, unique=unique, text=text)
     else:
-        check_columns([options.query or "query"], rows[0])
+        check_columns([options.query or "query"], rows)
         columns = tuple(_column(*pair, names, rows) for pair in names.items())
         finish = partial(_close_queries, write=write)
         chosen = Plan(make, columns, options.max_bad, update=_count_rows, finish=finish, text=text)
@@ -114,13 +114,13 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
     named = {name: getattr(options, name) for name in (*_REQUIRED, *_OPTIONAL)}
     named["score"] = options.score and options.score[0]
     needed = [named[name] or name for name in _REQUIRED]
-    if needed[0] not in rows[0]:
+    if not has_column(needed[0], rows):
         _refuse_run(rows[0])
-    check_columns([*needed, *(name for name in named.values() if name)], rows[0])
+    check_columns([*needed, *(name for name in named.values() if name)], rows)
     return {
         argument: name or argument
         for argument, name in named.items()
-        if name or argument in _REQUIRED or any(argument in row for row in rows)
+        if name or argument in _REQUIRED or has_column(argument, rows)
     }
 
 

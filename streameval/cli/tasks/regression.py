@@ -24,7 +24,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     Raises
     ------
     UsageError
-        If a column is not in the first row.
+        If a column is not in the first rows.
     """
     check_one_column(options, "label", "pred")
     layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)

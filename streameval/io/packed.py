@@ -1,0 +1,246 @@
+"""Packed data: gzip, bzip2, xz and Zstandard, recognised by the first bytes and streamed."""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+import re
+import zlib
+from typing import TYPE_CHECKING, Any, BinaryIO, Protocol, cast
+
+import attrs
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+__all__ = [
+    "HEAD_BYTES",
+    "PACKED_SUFFIXES",
+    "DamagedError",
+    "Packing",
+    "Readable",
+    "Unpacked",
+    "packing_of",
+]
+
+HEAD_BYTES = 10
+"""How many of the first bytes of a file tell its packing."""
+
+PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
+
+_CHUNK = 2**14  # bytes of packed data at a time
+# xz -9 needs 65 MiB; a hostile file may ask for 4 GiB.
+_XZ_MEMORY = 2**29
+
+
+class Readable(Protocol):
+    """Bytes that are read from front to end."""
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes."""
+        ...
+
+
+class Unpacked(Protocol):
+    """The unpacked bytes of a file."""
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes, none at the end.
+
+        Raises
+        ------
+        EOFError
+            If the packed data ends in the middle.
+        """
+        ...
+
+
+class DamagedError(Exception):
+    """Packed data cannot be unpacked; the message says why, if there is more to say."""
+
+
+class _Decompressor(Protocol):
+    """What `bz2`, `lzma` and `compression.zstd` have in common: it unpacks one member."""
+
+    eof: bool
+    needs_input: bool
+    unused_data: bytes
+
+    def decompress(self, data: bytes, max_length: int = -1) -> bytes:
+        """Return up to `max_length` bytes."""
+        ...
+
+
+@attrs.frozen
+class Packing:
+    """A format of packed data.
+
+    Parameters
+    ----------
+    name : str
+        Its name for messages.
+    beginning : re.Pattern
+        What its first bytes match.
+    unpacked : callable
+        From a packed file to its unpacked bytes.
+    """
+
+    name: str
+    beginning: re.Pattern[bytes]
+    unpacked: Callable[[Readable], Unpacked]
+
+
+class _Gzip:
+    """Gzip members, one after the other."""
+
+    def __init__(self, file: Readable) -> None:
+        # GzipFile asks its file for nothing but `read` while it goes forward.
+        self._file = gzip.GzipFile(fileobj=cast("BinaryIO", file))
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes."""
+        try:
+            return self._file.read1(size)
+        except (gzip.BadGzipFile, zlib.error):
+            raise DamagedError from None
+
+
+class _Members:
+    """The members of a file, one after the other, perhaps padded with zeros.
+
+    The file objects of the standard library end without a word at what is no member.
+
+    Parameters
+    ----------
+    file : Readable
+        The packed file.
+    make : callable
+        Makes what unpacks one member.
+    error : type of exception
+        What that raises about damaged data.
+    """
+
+    def __init__(self, file: Readable, make: Callable[[], Any], error: type[Exception]) -> None:
+        self._file = file
+        self._make = make
+        self._error = error
+        self._member: _Decompressor = make()
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes."""
+        data = b""
+        while not data:
+            packed = self._next_member() if self._member.eof else self._more()
+            if packed is None:
+                break
+            try:
+                data = self._member.decompress(packed, size)
+            except self._error as error:
+                raise DamagedError(str(error)) from None
+        return data
+
+    def _more(self) -> bytes:
+        """Return what the current member needs to go on."""
+        if not self._member.needs_input:
+            return b""
+        packed = self._file.read(_CHUNK)
+        if not packed:
+            raise EOFError
+        return packed
+
+    def _next_member(self) -> bytes | None:
+        """Begin the next member and return the first of its bytes; None at the end of the file."""
+        packed = self._member.unused_data.lstrip(b"\0")
+        while not packed:
+            chunk = self._file.read(_CHUNK)
+            if not chunk:
+                return None
+            packed = chunk.lstrip(b"\0")
+        self._member = self._make()
+        return packed
+
+
+class _ArrowZstandard:
+    """Zstandard by way of pyarrow."""
+
+    def __init__(self, file: Readable, arrow: Any) -> None:
+        self._stream = arrow.CompressedInputStream(arrow.PythonFile(_File(file), "r"), "zstd")
+
+    def read1(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes; where the data is cut short, the last few are lost."""
+        try:
+            data: bytes = self._stream.read(min(size, _CHUNK))
+        except OSError as error:
+            if "truncated" in str(error).lower():
+                raise EOFError from None
+            raise DamagedError(str(error)) from None
+        return data
+
+
+@attrs.define
+class _File:
+    """What pyarrow asks of a file."""
+
+    _file: Readable
+    closed: bool = False
+
+    def read(self, size: int = -1, /) -> bytes:
+        """Return up to `size` bytes."""
+        return self._file.read(size)
+
+    def close(self) -> None:
+        """Leave the file to whoever opened it."""
+
+
+def _bzip2(file: Readable) -> Unpacked:
+    return _Members(file, bz2.BZ2Decompressor, OSError)
+
+
+def _xz(file: Readable) -> Unpacked:
+    def member() -> lzma.LZMADecompressor:
+        return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
+
+    return _Members(file, member, lzma.LZMAError)
+
+
+def _zstandard(file: Readable) -> Unpacked:
+    """Unpack with Python 3.14 or its backport, else with pyarrow."""
+    zstd = _zstd_module()
+    if zstd is not None:
+        return _Members(file, zstd.ZstdDecompressor, zstd.ZstdError)
+    try:
+        import pyarrow  # noqa: PLC0415 (optional, and slow to import)
+    except ImportError:
+        needed = 'pip install "streameval[zstd]"'
+        raise ModuleNotFoundError(f"Zstandard data needs Python 3.14 or {needed}") from None
+    return _ArrowZstandard(file, pyarrow)
+
+
+def _zstd_module() -> Any:
+    try:
+        from compression import zstd  # noqa: PLC0415 (new in Python 3.14)
+    except ImportError:
+        try:
+            from backports import zstd  # noqa: PLC0415 (optional)
+        except ImportError:
+            return None
+    return zstd
+
+
+_PACKINGS = (
+    Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
+    Packing("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), _bzip2),
+    Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
+    # A frame, or one to be skipped, with which some writers begin.
+    Packing("Zstandard", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstandard),
+)
+
+
+def packing_of(head: bytes) -> Packing | None:
+    r"""Tell the packing by the first bytes of a file; None if it is not packed.
+
+    >>> packing_of(b"\x1f\x8b\x08").name, packing_of(b"BZh is a name")
+    ('gzip', None)
+    """
+    return next((packing for packing in _PACKINGS if packing.beginning.match(head)), None)

@@ -1,0 +1,104 @@
+"""Fields of a row by name, or by path into nested objects: ``ctx.country``, ``scores.0.label``.
+
+A field that has the whole text as its name comes first. Else the text is cut at a dot: what stands
+before is the name of an object or a list, the longest such name first, and what stands behind is
+looked for in it. Items of a list are numbered from 0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+
+__all__ = ["ABSENT", "Fields", "cuts", "find", "is_path", "value_at"]
+
+_DEEPEST = 8
+
+ABSENT = object()
+"""What is found where there is nothing, not even null."""
+
+
+@attrs.frozen(eq=False)
+class Fields(Mapping[str, Any]):
+    """A row whose nested fields are found by path.
+
+    Parameters
+    ----------
+    row : mapping
+        The row as it was read.
+    """
+
+    row: Mapping[str, Any]
+
+    def __getitem__(self, path: str) -> Any:
+        """Return the value of a field."""
+        found = value_at(self.row, path)
+        if found is ABSENT:
+            raise KeyError(path)
+        return found
+
+    def __iter__(self) -> Iterator[str]:
+        """Iterate over the fields, those of nested objects after the object."""
+        return _paths(self.row, "", _DEEPEST)
+
+    def __len__(self) -> int:
+        """Count them."""
+        return sum(1 for _ in self)
+
+
+def is_path(name: str) -> bool:
+    """Tell whether a name may lead into an object."""
+    return "." in name
+
+
+def cuts(path: str) -> Iterator[tuple[str, str]]:
+    """Cut a path in two at each of its dots, the last one first.
+
+    >>> list(cuts("a.b.c"))
+    [('a.b', 'c'), ('a', 'b.c')]
+    """
+    end = path.rfind(".")
+    while end >= 0:
+        yield path[:end], path[end + 1 :]
+        end = path.rfind(".", 0, end)
+
+
+def value_at(held: Any, path: str) -> Any:
+    """Find what a path leads to in an object or a list, or `ABSENT`.
+
+    >>> row = {"a": {"b": 1, "c.d": 2}, "a.b": 3, "e": [4]}
+    >>> [value_at(row, path) for path in ("a.b", "a.c.d", "e.0")]
+    [3, 2, 4]
+    """
+    found = _field(held, path)
+    if found is not ABSENT or "." not in path:
+        return found
+    for name, rest in cuts(path):
+        inner = _field(held, name)
+        found = ABSENT if inner is ABSENT else value_at(inner, rest)
+        if found is not ABSENT:
+            return found
+    return ABSENT
+
+
+def find(held: Any, path: str) -> Any:
+    """Find what a path leads to, None if there is nothing."""
+    found = value_at(held, path)
+    return None if found is ABSENT else found
+
+
+def _field(held: Any, name: str) -> Any:
+    """Find a field of an object, or an item of a list."""
+    if isinstance(held, Mapping):
+        return held.get(name, ABSENT)
+    is_item = isinstance(held, list) and name.isdecimal() and name.isascii() and len(name) < 10
+    return held[int(name)] if is_item and int(name) < len(held) else ABSENT
+
+
+def _paths(row: Mapping[str, Any], prefix: str, depth: int) -> Iterator[str]:
+    for name, value in row.items():
+        yield prefix + name
+        if isinstance(value, dict) and depth:
+            yield from _paths(value, f"{prefix}{name}.", depth - 1)

@@ -1,0 +1,119 @@
+"""Row filters: which rows are counted, by what is in their columns."""
+
+from __future__ import annotations
+
+import operator
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.io.columns import Column, Texts, as_text, integer_or_text, number_or_text
+from streameval.io.paths import find
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+__all__ = ["RELATIONS", "Condition", "RowFilter"]
+
+RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
+"""How the value of a column may stand to the value of a condition."""
+
+_ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
+# Nothing of them is kept, so that they may be long.
+_TEXTS = Texts(longest=2**26)
+
+
+@attrs.frozen
+class Condition:
+    """What has to be true of one column.
+
+    Values are compared by their text, as slices are: 3, 3.0 and "3" are one. Where both read as
+    numbers, these are compared, so that 0.5 is 0.50. An order is one of numbers or one of texts; a
+    number stands in none to a word. A missing value is equal to an empty one, and in no order.
+
+    Parameters
+    ----------
+    column : str
+        Its name, or a path.
+    relation : str
+        One of `RELATIONS`.
+    values : tuple of str
+        What the value is compared with; for "=" one of several, for "!=" none of them. An empty
+        text stands for a missing value.
+    """
+
+    column: str
+    relation: str
+    values: tuple[str, ...]
+    _texts: frozenset[str | None] = attrs.field(init=False, repr=False, eq=False)
+    _numbers: frozenset[float] = attrs.field(init=False, repr=False, eq=False)
+
+    @_texts.default
+    def _read_texts(self) -> frozenset[str | None]:
+        return frozenset(_TEXTS.from_text(self.values))
+
+    @_numbers.default
+    def _read_numbers(self) -> frozenset[float]:
+        numbers = (_number(text) for text in self._texts if text is not None)
+        return frozenset(number for number in numbers if number is not None)
+
+    def holds(self, text: str | None) -> bool:
+        """Tell whether it is true of a value, given as text, None if it is missing."""
+        order = _ORDERS.get(self.relation)
+        if order is None:
+            return self._is_one(text) == (self.relation == "=")
+        number = None if text is None else _number(text)
+        bound: Any = next(iter(self._numbers or self._texts))
+        value: Any = text if number is None else number
+        are_alike = (number is not None) == bool(self._numbers)
+        return text is not None and are_alike and bool(order(value, bound))
+
+    def _is_one(self, text: str | None) -> bool:
+        return text in self._texts or (
+            bool(self._numbers) and text is not None and _number(text) in self._numbers
+        )
+
+
+@attrs.frozen
+class RowFilter:
+    """Conditions that all have to hold.
+
+    Parameters
+    ----------
+    conditions : tuple of Condition
+        The conditions.
+    """
+
+    conditions: tuple[Condition, ...]
+
+    @property
+    def columns(self) -> tuple[Column, ...]:
+        """The columns that are read to decide."""
+        return tuple(
+            Column(str(position), (condition.column,), _TEXTS)
+            for position, condition in enumerate(self.conditions)
+        )
+
+    def kept(self, batch: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
+        """Tell for each row of a batch, read as `columns`, whether it is counted."""
+        masks = []
+        for position, condition in enumerate(self.conditions):
+            texts = batch[str(position)]
+            known = {text: condition.holds(text) for text in set(texts)}
+            masks.append(np.fromiter(map(known.__getitem__, texts), bool, len(texts)))
+        kept: npt.NDArray[np.bool_] = np.logical_and.reduce(masks)
+        return kept
+
+    def keeps(self, row: Mapping[str, Any]) -> bool:
+        """Tell whether one row is counted."""
+        return all(
+            condition.holds(as_text(find(row, condition.column))) for condition in self.conditions
+        )
+
+
+def _number(text: str) -> float | None:
+    whole = integer_or_text(text)
+    number = number_or_text(text) if isinstance(whole, str) else whole
+    return None if isinstance(number, str) else number

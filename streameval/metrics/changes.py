@@ -1,0 +1,69 @@
+"""How a metric differs between two states, and how sure that is."""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.table import Interval, Reading
+
+__all__ = ["Change"]
+
+
+@attrs.frozen
+class Change:
+    """A metric before and after.
+
+    Parameters
+    ----------
+    before, after : Reading
+        What the two states say of it.
+    """
+
+    before: Reading
+    after: Reading
+
+    @property
+    def difference(self) -> float:
+        """After minus before, nan where either is undefined."""
+        return self.after.value - self.before.value
+
+    @property
+    def bounds(self) -> Interval:
+        """The certified interval of the difference of what was counted."""
+        (a_low, a_high), (b_low, b_high) = self.before.certified, self.after.certified
+        return b_low - a_high, b_high - a_low
+
+    @property
+    def is_open(self) -> bool:
+        """Whether what was counted leaves the difference open."""
+        low, high = self.bounds
+        return low < high
+
+    @property
+    def reading(self) -> Reading:
+        """The difference and its intervals, as those of a metric."""
+        value: float = self.difference
+        if self.is_open and not math.isnan(value):
+            low, high = self.bounds
+            value = Bounded(min(max(value, low), high), low, high)
+        return Reading(value, self.sampling, is_count=self.before.is_count)
+
+    @property
+    def sampling(self) -> Interval | None:
+        """The sampling interval of the difference of two independent samples.
+
+        The method of variance estimates recovery: each end takes from both samples the distance
+        to the end of their own interval that matters (Newcombe, "Interval estimation for the
+        difference between independent proportions", 1998; Zou and Donner, "Construction of
+        confidence limits about effect measures", 2008). None where either has no interval.
+        """
+        a, b = self.before, self.after
+        if a.sampling is None or b.sampling is None:
+            return None
+        (a_low, a_high), (b_low, b_high) = a.sampling, b.sampling
+        down = math.hypot(b.value - b_low, a_high - a.value)
+        up = math.hypot(b_high - b.value, a.value - a_low)
+        return self.difference - down, self.difference + up

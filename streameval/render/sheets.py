@@ -1,0 +1,232 @@
+"""Sheets: sentences and tables of text, for terminals, files and Markdown.
+
+Results and commands say what stands in a sheet; how it is laid out is decided here alone.
+"""
+
+from __future__ import annotations
+
+import re
+import textwrap
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Literal
+
+import attrs
+
+from streameval.metrics.table import Reading
+from streameval.render.text import (
+    WIDTH,
+    chance_title,
+    columns_of,
+    intervals,
+    numbers,
+    printable,
+    shorten,
+    shorten_middle,
+)
+
+__all__ = [
+    "Column",
+    "Grid",
+    "Part",
+    "Section",
+    "Sheet",
+    "markdown",
+    "reading_grid",
+    "sheet_text",
+]
+
+_GAP = "  "
+_SHORTEST_NAME = 8
+_USUAL_NAME = 32
+"""Names of up to this width stand beside as many columns as fit; longer ones are not waited for."""
+
+_MARKS = re.compile(r"[\\`*\[\]<>|~#]|(?<!\w)_|_(?!\w)")
+"""What Markdown would obey."""
+
+
+@attrs.frozen
+class Column:
+    """A heading and a cell for each line.
+
+    Parameters
+    ----------
+    cells : sequence of str
+        The heading, and the texts.
+    width : int
+        The minimum number of characters.
+    is_left : bool
+        Whether the cells are aligned to the left.
+    cut : {"", "end", "middle"}
+        Where a cell is shortened if the line is too long; "" never.
+    """
+
+    cells: Sequence[str]
+    width: int = 0
+    is_left: bool = False
+    cut: Literal["", "end", "middle"] = ""
+
+    @classmethod
+    def of_names(cls, heading: str, names: Iterable[object], *, by_end: bool = False) -> Column:
+        """Make a column of names; `by_end` if many begin alike, so that their ends count."""
+        cells = [heading, *(printable(str(name)) for name in names)]
+        return cls(cells, is_left=True, cut="middle" if by_end else "end")
+
+    @property
+    def taken(self) -> int:
+        """How many characters the widest line takes."""
+        return max([self.width, *map(columns_of, self.cells)])
+
+    def fitted(self, width: int) -> Column:
+        """Shorten the cells that are wider than this."""
+        cut = shorten if self.cut == "end" else shorten_middle
+        return attrs.evolve(self, cells=[cut(cell, width) for cell in self.cells])
+
+    def padded(self) -> list[str]:
+        """Fill each cell up with spaces."""
+        whole = self.taken
+        blanks = (" " * (whole - columns_of(cell)) for cell in self.cells)
+        if self.is_left:
+            return [cell + blank for cell, blank in zip(self.cells, blanks, strict=True)]
+        return [blank + cell for cell, blank in zip(self.cells, blanks, strict=True)]
+
+
+@attrs.frozen
+class Grid:
+    """A table.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The columns; those that contain nothing but a heading are left out.
+    groups : sequence of sequences of Column
+        More of them, which stay together. Where a line would be too long, a group goes below,
+        beside the first columns once more.
+    caption : str
+        A line below.
+    """
+
+    columns: Sequence[Column]
+    groups: Sequence[Sequence[Column]] = ()
+    caption: str = ""
+
+
+@attrs.frozen
+class Section:
+    """A sheet within a sheet, under a title."""
+
+    title: str
+    parts: Sequence[Part]
+
+
+Part = str | Grid | Section
+Sheet = Sequence[Part]
+
+
+def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
+    """Lay a sheet out as text.
+
+    Parameters
+    ----------
+    sheet : sequence of str, Grid or Section
+        The parts; an empty text is left out.
+    width : int, optional
+        How many columns a line has at most, for which names are cut; by None they never are.
+    """
+    return "\n\n".join(_part_text(part, width) for part in sheet if part)
+
+
+def markdown(sheet: Sheet) -> str:
+    """Lay a sheet out as Markdown, for pull requests and wikis."""
+    return "\n\n".join(_part_markdown(part) for part in sheet if part)
+
+
+def reading_grid(
+    readings: Mapping[str, Reading], level: float, *, decimals: int = 6, caption: str = ""
+) -> Grid:
+    """Give each metric a line: its value, and the intervals that it has."""
+    items = list(readings.values())
+    certified = [reading.certified if reading.is_open else None for reading in items]
+    values = numbers([reading.value for reading in items], decimals)
+    columns = [
+        Column.of_names("metric", readings, by_end=True),
+        Column(["value", *values]),
+        Column(["certified interval", *intervals(certified, decimals)]),
+        Column([chance_title(level), *intervals([one.sampling for one in items], decimals)]),
+    ]
+    return Grid(columns, caption=caption)
+
+
+def _part_text(part: Part, width: int | None) -> str:
+    if isinstance(part, str):
+        return part if "\n" in part else _wrapped(part)
+    if isinstance(part, Section):
+        inner = sheet_text(part.parts, width and width - 2)
+        return f"{printable(part.title)}\n{textwrap.indent(inner, '  ')}"
+    tables = ("\n".join(_lines(table, width)) for table in _tables(part, width or WIDTH))
+    return "\n".join(filter(None, ["\n\n".join(tables), part.caption]))
+
+
+def _wrapped(text: str) -> str:
+    lines = textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)
+    return "\n".join(lines)
+
+
+def _tables(grid: Grid, width: int) -> Iterator[list[Column]]:
+    """Put as many groups beside the first columns as fit, and the rest below."""
+    first = list(filter(_holds_anything, grid.columns))
+    table, is_first = list(first), True
+    for group in grid.groups:
+        held = list(filter(_holds_anything, group))
+        if held and len(table) > len(first) and _usual_width([*table, *held]) > width:
+            yield table if is_first else _without_empty_lines(table, len(first))
+            table, is_first = list(first), False
+        table += held
+    yield table if is_first else _without_empty_lines(table, len(first))
+
+
+def _holds_anything(column: Column) -> bool:
+    return any(column.cells[1:]) or len(column.cells) == 1
+
+
+def _without_empty_lines(table: list[Column], n_first: int) -> list[Column]:
+    lines = range(len(table[0].cells))
+    kept = [line for line in lines if any(column.cells[line] for column in table[n_first:])]
+    return [attrs.evolve(one, cells=[one.cells[line] for line in kept]) for one in table]
+
+
+def _usual_width(columns: Sequence[Column]) -> int:
+    taken = (min(one.taken, _USUAL_NAME) if one.cut else one.taken for one in columns)
+    return sum(taken) + len(_GAP) * (len(columns) - 1)
+
+
+def _lines(columns: Sequence[Column], width: int | None) -> list[str]:
+    """Lay columns out side by side, names cut where the lines would be too long."""
+    over = sum(one.taken for one in columns) + len(_GAP) * (len(columns) - 1) - (width or 0)
+    if width is not None and over > 0:
+        columns = [
+            one.fitted(max(one.taken - over, _SHORTEST_NAME)) if one.cut else one for one in columns
+        ]
+    padded = (column.padded() for column in columns)
+    return [_GAP.join(cells).rstrip() for cells in zip(*padded, strict=True)]
+
+
+def _part_markdown(part: Part) -> str:
+    if isinstance(part, str):
+        return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
+    if isinstance(part, Section):
+        return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
+    columns = filter(
+        _holds_anything, [*part.columns, *(one for many in part.groups for one in many)]
+    )
+    table = [
+        (column, *(map(_escaped, column.cells) if column.is_left else column.cells))
+        for column in columns
+    ]
+    head, *rows = zip(*(cells for _, *cells in table), strict=True)
+    rule = [":--" if column.is_left else "--:" for column, *_ in table]
+    lines = (f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
+    return "\n\n".join(filter(None, ["\n".join(lines), _escaped(part.caption)]))
+
+
+def _escaped(text: str) -> str:
+    return _MARKS.sub(r"\\\g<0>", printable(text))

@@ -1,0 +1,142 @@
+"""Tables of text with other delimiters, and without a header."""
+
+from __future__ import annotations
+
+import pytest
+
+ROWS = [("1", "cat", "cat"), ("2", "dog", "cat"), ("3", "dog", "dog"), ("4", "a;b|c,d\te", "cat")]
+NAMES = ("id", "y_true", "y_pred")
+
+
+@pytest.fixture
+def table(folder):
+    def table(name, delimiter, *, names=NAMES):
+        rows = [names, *ROWS] if names else ROWS
+        lines = [delimiter.join(f'"{cell}"' for cell in row) for row in rows]
+        (folder / name).write_text("".join(f"{line}\n" for line in lines))
+        return name
+
+    return table
+
+
+@pytest.fixture
+def expected(table, call):
+    return call("eval", table("expected.csv", ","), "--json").json | {"files": None}
+
+
+@pytest.mark.parametrize(
+    ("typed", "delimiter"),
+    [
+        (";", ";"),
+        ("|", "|"),
+        ("tab", "\t"),
+        ("\\t", "\t"),
+        (",", ","),
+        (" ", " "),
+        ("\x1f", "\x1f"),
+    ],
+)
+@pytest.mark.parametrize("name", ["log.csv", "log.txt", "log"])
+def test_delimiter_splits_cells(typed, delimiter, name, table, call, expected):
+    done = call("eval", table(name, delimiter), "--delimiter", typed, "--json")
+    assert done.code == 0, done.err
+    assert done.json | {"files": None} == expected
+
+
+def test_delimiter_of_a_tsv_file_may_be_another(table, call, expected):
+    done = call("eval", table("log.tsv", ";"), "--delimiter", ";", "--json")
+    assert done.json | {"files": None} == expected
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_header_names_the_columns_of_a_table_without_one(jobs, table, call, expected):
+    name = table("log.csv", ",", names=None)
+    done = call("eval", name, "--header", "id,y_true,y_pred", "--json", "--jobs", jobs)
+    assert done.code == 0, done.err
+    assert done.json | {"files": None} == expected
+
+
+def test_header_none_numbers_the_columns(table, call, expected):
+    name = table("log.csv", ";", names=None)
+    arguments = ("--header", "none", "--label", "2", "--pred", "3", "--delimiter", ";", "--json")
+    done = call("eval", name, *arguments)
+    assert done.code == 0, done.err
+    assert done.json | {"files": None} == expected
+
+
+def test_header_none_takes_the_first_row_that_is_not_blank(folder, call):
+    (folder / "log.csv").write_text("\n\ncat,cat\ndog,cat\n")
+    done = call("eval", "log.csv", "--header", "none", "--label", "1", "--pred", "2", "--json")
+    assert done.json["rows"] == 2
+
+
+@pytest.mark.parametrize("header", ["none", "id,y_true,y_pred"])
+def test_header_of_an_empty_table_holds_no_rows(header, folder, call):
+    (folder / "log.csv").write_text("\n")
+    done = call("eval", "log.csv", "--header", header)
+    assert (done.code, done.err) == (3, "streameval: error: log.csv: holds no rows.\n")
+
+
+@pytest.mark.parametrize(
+    ("header", "reason"),
+    [
+        ("none", "the first row has 3 cells, and this row has 2"),
+        ("a,y_true,y_pred", "the header has 3 cells, and this row has 2"),
+    ],
+)
+def test_row_of_another_length_is_bad(header, reason, table, call, folder):
+    name = table("log.csv", ",", names=None)
+    with (folder / name).open("a") as file:
+        file.write("5,cat\n")
+    columns = ("--label", "2", "--pred", "3") if header == "none" else ()
+    done = call("eval", name, "--header", header, *columns)
+    assert (done.code, done.err) == (3, f"streameval: error: log.csv, line 5: {reason}.\n")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("log.csv",),
+            "log.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
+        ),
+        (
+            ("log.csv", "--header", "none"),
+            "log.csv: the delimiter looks like ';'; --delimiter ';' reads it.",
+        ),
+        (
+            ("log.jsonl", "--delimiter", ";"),
+            "--delimiter is for tables of text, and log.jsonl is of the format jsonl.",
+        ),
+        (
+            ("log.csv", "--format", "parquet", "--header", "none"),
+            "--header is for tables of text, and log.csv is of the format parquet.",
+        ),
+        (
+            ("log.csv", "--format", "tsv", "--delimiter", ";"),
+            "--delimiter does not go with --format tsv, whose delimiter is the tab.",
+        ),
+        (
+            ("log.csv", "--delimiter", ";;"),
+            "argument --delimiter: must be one character, or tab, got ';;'; see",
+        ),
+        (
+            ("log.csv", "--delimiter", '"'),
+            "argument --delimiter: must be one character, or tab, got '\"'; see",
+        ),
+        (
+            ("log.csv", "--task", "ranking", "--qrels", "a.qrels", "--delimiter", ";"),
+            "--delimiter does not go with --qrels: both are TREC files.",
+        ),
+        (
+            ("log.csv", "--task", "ranking", "--qrels", "a.qrels", "--header", "none"),
+            "--header does not go with --qrels: both are TREC files.",
+        ),
+    ],
+)
+def test_options_of_tables_say_what_does_not_fit(arguments, message, table, call, folder):
+    table("log.csv", ";")
+    (folder / "log.jsonl").write_text('{"y_true": 1, "y_pred": 1}\n')
+    done = call("eval", *arguments)
+    assert done.code in (2, 3)
+    assert done.err.startswith(f"streameval: error: {message}")

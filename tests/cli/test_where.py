@@ -1,0 +1,134 @@
+"""`eval --where`: only the rows that fit are counted, and only they have to be good."""
+
+from __future__ import annotations
+
+import pytest
+
+from streameval.runs import sources
+
+ROWS = [
+    {
+        "y_true": n % 3,
+        "y_pred": (n + (n % 4 == 0)) % 3,
+        "country": ["DE", "FR", None][n % 3],
+        "age": n,
+        "ctx": {"os": ["ios", "android"][n % 2]},
+        "split": "test" if n >= 40 else "train",
+    }
+    for n in range(120)
+]
+FLAT = [row | {"ctx": None} for row in ROWS]
+
+
+def correct(rows):
+    return sum(row["y_true"] == row["y_pred"] for row in rows) / len(rows)
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv", "log.tsv", "log.parquet"])
+@pytest.mark.parametrize(
+    ("conditions", "keeps"),
+    [
+        (["country=DE"], lambda row: row["country"] == "DE"),
+        (["country!=DE"], lambda row: row["country"] != "DE"),
+        (["country="], lambda row: row["country"] is None),
+        (["country!="], lambda row: row["country"] is not None),
+        (["country=DE,FR", "age >= 30"], lambda row: row["country"] and row["age"] >= 30),
+        (["age>30", "age<=90", "age!=50,60"],
+         lambda row: 30 < row["age"] <= 90 and row["age"] not in (50, 60)),
+        (["split==test"], lambda row: row["age"] >= 40),
+        (["split>test", "age=100"], lambda row: False),
+        (["split<=test"], lambda row: row["age"] >= 40),
+    ],
+    ids=lambda value: " and ".join(value) if isinstance(value, list) else "",
+)  # fmt: skip
+def test_where_counts_the_rows_that_fit(name, conditions, keeps, write, call):
+    rows = ROWS if name.endswith(("jsonl", "parquet")) else FLAT
+    options = [word for condition in conditions for word in ("--where", condition)]
+    done = call("eval", write(name, rows), *options, "--json")
+    expected = [row for row in rows if keeps(row)]
+    if not expected:
+        assert (done.code, done.err) == (
+            3, f"streameval: error: {name}: holds no rows that fit --where.\n",
+        )  # fmt: skip
+        return
+    assert (done.code, done.json["rows"], done.json["left_out"]) == (
+        0, len(expected), len(rows) - len(expected),
+    )  # fmt: skip
+    assert done.json["metrics"]["accuracy"] == pytest.approx(correct(expected))
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_where_takes_a_path(name, write, call):
+    done = call("eval", write(name, ROWS), "--where", "ctx.os=ios", "--json")
+    assert done.json["rows"] == 60
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_where_leaves_bad_rows_alone_that_do_not_fit(jobs, write, call):
+    rows = [{"y_true": "x", "split": "train"}, {"split": "train"}, *ROWS[40:]]
+    done = call("eval", write("log.jsonl", rows), "--where", "split=test", "--jobs", jobs, "--json")
+    assert (done.code, done.json["bad"], done.json["left_out"]) == (0, 0, 2)
+
+
+def test_where_does_not_excuse_lines_that_cannot_be_read(folder, write, call):
+    name = write("log.jsonl", ROWS)
+    with (folder / name).open("a") as file:
+        file.write('{"split": "train"\n{"split": ["test"]}\n')
+    done = call("eval", name, "--where", "split=test", "--max-bad", "2")
+    assert "80 rows" not in done.out
+    assert "82 rows of 1 file, 2 of them bad and left out; 40 more left out by --where" in done.out
+    assert "line 122: `split` must be a single value, got ['test']" in done.err
+
+
+def test_where_goes_with_by(write, call):
+    name = write("log.jsonl", ROWS)
+    options = ("--by", "ctx.os", "--where", "country=DE", "--json")
+    counts = {part["value"]: part["n"] for part in call("eval", name, *options).json["slices"]}
+    assert counts == {"android": 20, "ios": 20}
+
+
+def test_where_takes_quotes_around_a_comma(write, call):
+    rows = [{"y_true": 1, "y_pred": 1, "city": city} for city in ("Washington, DC", "Bonn")]
+    done = call("eval", write("log.jsonl", rows), "--where", 'city="Washington, DC"', "--json")
+    assert done.json["rows"] == 1
+
+
+def test_where_finds_the_first_row_that_fits_behind_others(write, call, small_buffers):
+    others = [{"y_true": 1, "split": "train", "pad": "x" * 200}] * 1000
+    done = call(
+        "eval", write("log.jsonl", [*others, *ROWS[40:]]), "--where", "split=test", "--json"
+    )
+    assert (done.code, done.json["rows"], done.json["left_out"]) == (0, 80, 1000)
+
+
+def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
+    write, call, small_buffers, monkeypatch
+):
+    monkeypatch.setattr(sources, "_MOST_SEEN", 2)
+    others = [{"y_true": 1, "y_pred": 1, "split": "train", "pad": "x" * 200}] * 1000
+    done = call(
+        "eval", write("log.jsonl", [*others, *ROWS[40:]]), "--where", "split=test", "--json"
+    )
+    assert (done.code, done.json["rows"], done.json["left_out"]) == (0, 80, 1000)
+
+
+@pytest.mark.parametrize(
+    ("condition", "message"),
+    [
+        ("contry=DE", "no column 'contry' in the first rows: did you mean 'country'?"),
+        ("country", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
+        ("=DE", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
+        ("age>", "argument --where: must have one value after >, got 'age>'"),
+        ("age>1,2", "argument --where: must have one value after >, got 'age>1,2'"),
+    ],
+)
+def test_where_says_what_does_not_fit(condition, message, write, call):
+    done = call("eval", write("log.jsonl", ROWS), "--where", condition)
+    assert done.code == 2
+    assert done.err.startswith(f"streameval: error: {message}")
+
+
+def test_where_does_not_go_with_qrels(call):
+    done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--where", "a=1")
+    message = "--where does not go with --qrels: queries are counted whole."
+    assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
