@@ -79,14 +79,16 @@ class _Watch:
 
     def __init__(self, state: Any, path: str) -> None:
         self._seen = {_digest(state): path}
-        self._twins: list[tuple[str, str]] = []
+        self._twins: tuple[str, str] | None = None
+        self._n_twins = 0
         self._largest = state, path
 
     def see(self, state: Any, path: str) -> None:
         """Look at another state; it must not change after that."""
         first = self._seen.setdefault(_digest(state), path)
         if first != path and state != state.copy().reset():
-            self._twins.append((path, first))
+            self._twins = self._twins or (path, first)
+            self._n_twins += 1
         if _size(state) > _size(self._largest[0]):
             self._largest = state, path
 
@@ -94,8 +96,8 @@ class _Watch:
         """Say what may be a mistake: two equal states, or one that the others add up to."""
         state, whole = self._largest
         if self._twins:
-            path, first = self._twins[0]
-            rest = len(self._twins) - 1
+            path, first = self._twins
+            rest = self._n_twins - 1
             more = f", and {rest:,} more to another" if rest else ""
             return (f"{path} is equal to {first}{more}: a part that is given twice counts twice.",)
         if _is_double(total, state):
