@@ -28,6 +28,7 @@ __all__ = [
     "check_folder",
     "check_output",
     "check_state_output",
+    "checked",
     "computed",
     "load_held",
     "load_state",
@@ -183,14 +184,18 @@ def load_held(path: str) -> Any:
 
 
 def computed(accumulator: Any) -> Result:
-    """Compute a result that the command line can show.
+    """Compute a result that the command line can show; others are refused as by `checked`."""
+    return checked(accumulator.compute())
+
+
+def checked(result: Any) -> Result:
+    """Give a result back if the command line can show it.
 
     Raises
     ------
     InvalidInputError
         If it, or that of a member, is of a class of somebody's own.
     """
-    result = accumulator.compute()
     held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
     for one in held:
         if not isinstance(one, Result):
