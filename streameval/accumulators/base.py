@@ -16,7 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
 from streameval.states.fields import fields_of, written_fields
-from streameval.states.state import State
+from streameval.states.state import State, as_corrupt
 
 __all__ = ["Accumulator"]
 
@@ -27,7 +27,7 @@ StateT = TypeVar("StateT", bound=State)
 class Accumulator(ABC, Generic[ConfigT, StateT]):
     """The thin mutable shell around a frozen configuration and a frozen state.
 
-    A subclass is final. It gives its type id, the classes of its configuration and its state,
+    A subclass is final. It defines its type id, the classes of its configuration and its state,
     the names of its arrays, and `compute`; everything else follows from the sum of states. Each
     mutating verb ends in one assignment, so a failure leaves no trace.
 
@@ -38,11 +38,11 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     Notes
     -----
-    Class arguments of a class of one's own, as in ``class WinRate(Accumulator, type_id=0x8000,
-    state=Wins, arrays=("preference",))``:
+    Class arguments of a subclass, as in ``class WinRate(Accumulator, type_id=0x8000, state=Wins,
+    arrays=("preference",))``:
 
     type_id : int
-        From 0x8000 to 0xffff: what bytes carry. A class with the same one is refused.
+        From 0x8000 to 0xffff: the id in the bytes. A second class with the same one is refused.
     state : type
         A frozen attrs class under `streameval.states.State`.
     arrays, optional : tuples of str
@@ -50,7 +50,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     config : type, optional
         A frozen attrs class of the options, if there are any.
     name : str, optional
-        What bytes carry besides; by default the name of the class.
+        The name in the bytes; by default that of the class.
     """
 
     __slots__ = ("_config", "_held")
@@ -78,7 +78,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         name: str | None = None,
         **options: Any,
     ) -> None:
-        """Give the subclass the id that its bytes carry, unless it is a base of others."""
+        """Register the subclass by the id in its bytes, unless it is a base of others."""
         super().__init_subclass__(**options)
         if arrays is not None:
             cls._arrays = tuple(arrays)
@@ -105,21 +105,18 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        """The state of everything counted. Reading it changes nothing that can be seen.
-
-        What is held is more: small batches are pending, and are counted here.
-        """
+        """The state of everything counted; pending rows are counted here, which nobody can see."""
         state: StateT = self._held
         return state
 
     @_state.setter
     def _state(self, state: StateT) -> None:
-        """Hold a state, and no pending rows."""
+        """Replace the state and drop pending rows."""
         self._held = state
 
     @classmethod
     def _state_type(cls, config: ConfigT) -> type[StateT]:  # noqa: ARG003
-        """Choose the class of the states that belong to a configuration."""
+        """Choose the class of the states of a configuration."""
         state_type: Any = cls._definition.state
         chosen: type[StateT] = state_type
         return chosen
@@ -167,7 +164,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def _total(self) -> FixedPoint:
-        """The sum of the weights; where rows are pending, cheaper than the state of everything."""
+        """The sum of the weights; with pending rows, cheaper than that of the state."""
         return self._state.n
 
     def merge(self, *others: Self) -> Self:
@@ -223,7 +220,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self._make(self._config, self._state)
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether class, options and state are equal."""
+        """Compare class, options and state."""
         if not isinstance(other, Accumulator):
             return NotImplemented
         return (
@@ -269,23 +266,23 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         UnsupportedVersionError
             When a newer release wrote them.
         IncompatibleStateError
-            When they hold another kind of accumulator.
+            When they hold another type of accumulator.
         """
         return cls._decode(codec.split(data))
 
     def state_dict(self) -> dict[str, str]:
-        """Give the bytes as text in a plain dict, which checkpoints of any framework can hold."""
+        """Encode the bytes as text in a dict, which checkpoints of any framework can hold."""
         return codec.to_state_dict(self.to_bytes())
 
     def load_state_dict(self, state_dict: Mapping[str, Any]) -> None:
-        """Go on from what `state_dict` gave; what was counted is forgotten.
+        """Restore what `state_dict` returned, which replaces what was counted.
 
         Raises
         ------
         CorruptStateError
-            When it is damaged, or none. As always, nothing has changed then.
+            When it is damaged or no state at all. Nothing has changed then.
         IncompatibleStateError
-            When it holds another kind of accumulator, or other options; the message names them.
+            When it holds another type of accumulator, or other options; the message names them.
         """
         loaded = self.from_bytes(codec.from_state_dict(state_dict))
         self._check_alike(loaded, "load")
@@ -307,21 +304,21 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @classmethod
     def _usual_options(cls) -> dict[str, Any]:
-        """Give the options of an accumulator made without any; none if some must be given."""
+        """Return the options of an accumulator made without any; {} if some are required."""
         try:
             return cls().options
         except TypeError:
             return {}
 
     def _named(self, *arrays: Any, optional: tuple[Any, ...]) -> dict[str, Any]:
-        """Name the arrays of one `update`, however they were handed over."""
+        """Name the arrays of one `update`, whatever form they have."""
         keywords = dict(zip(self._optional_arrays, optional, strict=True))
         return arguments(*arrays, names=self._arrays, optional=keywords)
 
     def _fork(self) -> Self:
-        """Make a shell that holds the same, pending rows included, to try an update on.
+        """Make a shell with the same contents, pending rows included, to try an update on.
 
-        Updates of it show nowhere else, whether they succeed or not. Only one of the two may be
+        Its updates show nowhere else, whether they succeed or not. Only one of the two may be
         updated after that: the fork, or this one if the fork is dropped.
         """
         made = type(self).__new__(type(self))
@@ -334,19 +331,19 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self
 
     def _fold(self, alike: Sequence[Any]) -> None:
-        """Hold the sum of accumulators, of which this is the first."""
+        """Store the sum of accumulators, the first of which is this one."""
         self._state = self._sum_of(alike)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
-        """Add the states of accumulators; a subclass may count their pending rows together."""
+        """Add the states of accumulators; subclasses may count their pending rows together."""
         return self._sum_all(one._state for one in alike)
 
     def _sum_all(self, states: Iterable[StateT]) -> StateT:
-        """Add states, one at least; a subclass overrides this where it is faster at once."""
+        """Add one or more states; subclasses override this if adding all at once is faster."""
         return functools.reduce(self._sum, states)
 
     def _sum(self, a: StateT, b: StateT) -> StateT:
-        """Add two states; a subclass whose configuration limits their size overrides this."""
+        """Add two states; subclasses whose configuration limits their size override this."""
         total: StateT = a + b
         return total
 
@@ -365,15 +362,15 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _decode(cls, parts: codec.Parts) -> Self:
         if (parts.type_id, parts.type_name) != (cls.type_id, cls.type_name):
-            held = parts.type_name
-            raise IncompatibleStateError(f"these bytes hold a {held}, not a {cls.type_name}.")
+            raise IncompatibleStateError(
+                f"these bytes hold a {parts.type_name}, not a {cls.type_name}."
+            )
         try:
             config, state = cls._decode_parts(parts)
         except CorruptStateError:
             raise
         except cls._definition.errors as error:
-            reason = str(error).rstrip(".") or type(error).__name__
-            raise CorruptStateError(f"state is corrupt: {reason}.") from error
+            raise as_corrupt(error) from error
         return cls._make(config, state)
 
     @classmethod
@@ -389,8 +386,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             if not isinstance(other, Accumulator):
                 kind = type(other).__name__
                 raise InvalidInputError(f"must be accumulators, got {kind}", argument="others")
-            kinds = f"{type(self).__name__} and {type(other).__name__}"
-            raise IncompatibleStateError(f"cannot merge: the kind differs ({kinds}).")
+            classes = f"{type(self).__name__} and {type(other).__name__}"
+            raise IncompatibleStateError(f"cannot merge: the class differs ({classes}).")
         self._check_alike(other, "merge")
         return other
 

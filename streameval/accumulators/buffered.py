@@ -8,7 +8,7 @@ from itertools import chain
 from typing import Any, ClassVar, Literal, Self
 
 from streameval.accumulators.base import Accumulator, ConfigT, StateT
-from streameval.accumulators.pending import Block, Held, Rows, pending_rows
+from streameval.accumulators.pending import Block, BufferedState, Rows, pending_rows
 from streameval.exact.fixed_point import FixedPoint
 
 __all__ = ["BufferedAccumulator"]
@@ -17,20 +17,20 @@ __all__ = ["BufferedAccumulator"]
 class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     """An accumulator with a state and a block of pending rows.
 
-    A subclass reads a batch into columns, which it hands to `_append`, and says how columns are
-    counted into a state. Checks belong to `update`, all of them: rows that are pending have been
-    accepted, and counting them cannot fail.
+    A subclass reads a batch into columns for `_append`, and defines how columns are counted into
+    a state. All checks belong to `update`: pending rows have been accepted, and counting them
+    cannot fail.
     """
 
     __slots__ = ()
 
-    _held: Held[StateT]
+    _held: BufferedState[StateT]
     _order: ClassVar[Literal["C", "F"]] = "C"
-    """How columns of several entries a row lie in memory: row by row, or entry by entry."""
+    """The memory order of columns with several entries per row."""
 
     @abstractmethod
     def _capacity(self, state: StateT, rows: Rows) -> int:
-        """Choose how many rows like these may be pending beside a state."""
+        """Choose the max number of pending rows like these beside a state."""
 
     def _count(self, rows: Rows) -> StateT:
         """Make a state of checked rows. A subclass defines this, or `_with_rows`, or both."""
@@ -46,7 +46,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     @_state.setter
     def _state(self, state: StateT) -> None:
-        self._held = Held.of(state)
+        self._held = BufferedState.of(state)
 
     @property
     def _total(self) -> FixedPoint:
@@ -54,36 +54,36 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     def _fork(self) -> Self:
         made = super()._fork()
-        made._held = self._held.fixed()
+        made._held = self._held.snapshot()
         return made
 
-    def _counted(self, held: Held[StateT]) -> StateT:
+    def _counted(self, buffered: BufferedState[StateT]) -> StateT:
         """Count the pending rows."""
-        return self._with_rows(held.state, held.rows) if held.used else held.state
+        return self._with_rows(buffered.state, buffered.rows) if buffered.used else buffered.state
 
     def _append(self, rows: Rows) -> Self:
-        """Let a batch of checked rows be pending; count it at once if it is large."""
-        self._held = self._extended(self._held, rows)
+        """Buffer a batch of checked rows; a large one is counted at once."""
+        self._held = self._appended(self._held, rows)
         return self
 
-    def _extended(self, held: Held[StateT], rows: Rows) -> Held[StateT]:
+    def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
         if not rows.size:
-            return held
+            return buffered
         needed = rows.needed
-        is_free = held.has_capacity_for(rows, needed)  # asked once: a reader may change it
+        is_free = buffered.has_capacity_for(rows, needed)  # checked once: a reader may change it
         if not is_free:
-            held = self._next(held, rows)
-        if is_free or held.has_capacity_for(rows, needed):
-            return held.extended(rows, needed)
-        return Held.of(self._with_rows(self._counted(held), rows))
+            buffered = self._with_new_block(buffered, rows)
+        if is_free or buffered.has_capacity_for(rows, needed):
+            return buffered.extended(rows, needed)
+        return BufferedState.of(self._with_rows(self._counted(buffered), rows))
 
-    def _next(self, held: Held[StateT], rows: Rows) -> Held[StateT]:
-        """Count what is pending, and make an empty block for rows like these if they fit it."""
-        state = self._counted(held)
+    def _with_new_block(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
+        """Count the pending rows, and allocate an empty block if rows like these fit one."""
+        state = self._counted(buffered)
         capacity = self._capacity(state, rows)
         if rows.size > capacity:
-            return Held.of(state)
-        return Held.of(state, self._block(rows, capacity))
+            return BufferedState.of(state)
+        return BufferedState.of(state, self._block(rows, capacity))
 
     def _block(self, rows: Rows, capacity: int) -> Block:
         """Make an empty block for rows like these."""
@@ -91,7 +91,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:
         """Count the pending rows of all together: a few cost as much as thousands."""
-        held: list[Held[StateT]] = [one._held for one in alike]
-        size = max(one.block.capacity for one in held)
-        pending = map(self._count, pending_rows(held, size))
-        return self._sum_all(chain([one.state for one in held], pending))
+        buffered: list[BufferedState[StateT]] = [one._held for one in alike]
+        size = max(one.block.capacity for one in buffered)
+        pending = map(self._count, pending_rows(buffered, size))
+        return self._sum_all(chain([one.state for one in buffered], pending))

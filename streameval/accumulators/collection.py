@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.kinds import single_class
 from streameval.accumulators.members import Members, SharedBatch, read_members
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require
-from streameval.results.collection import CollectionResult
 from streameval.states import codec
+
+if TYPE_CHECKING:
+    from streameval.results.collection import CollectionResult
 
 __all__ = ["Collection"]
 
@@ -22,28 +24,27 @@ class Collection(
 ):
     """Count one batch with many accumulators, all of them or none.
 
-    One `update`, one `merge`, one file. Members that would count the same, of one class with
-    equal options and columns, are counted once.
+    One `update`, one `merge`, one file. Members of one class with equal options and columns are
+    counted once.
 
     Parameters
     ----------
     members : mapping from name to accumulator
-        Accumulators that have counted nothing, of which copies are taken. They may be
-        collections: the member ``"b"`` of a member ``"a"`` is ``"a/b"``. The order of the names
-        is kept, and only collections with equal names in the same order can merge.
+        Accumulators that have counted nothing; they are copied. They may be collections: the
+        member ``"b"`` of a member ``"a"`` is ``"a/b"``. The order of the names is kept, and only
+        collections with equal names in the same order can merge.
     columns : mapping from name to a mapping from array to column, optional
-        For some members, the columns of a batch that they read in place of those with the names
-        of their arrays. An optional array such as the weights is read where there is a column
-        of its name; one that is named here must be there. Of a collection as a member, the
-        columns that it reads are named as its arrays are.
+        For some members, the columns of a batch that they read instead of those named as their
+        arrays. An optional array such as the weights is read if there is a column of its name;
+        a column named here must exist. For a collection as a member, the columns that it reads
+        are its arrays.
 
     Notes
     -----
-    ``col[name]`` is a copy of a member, on which nothing of the collection depends; iterating
-    gives the names. `n` is a dict, by name. Rankings count complete queries only.
+    ``col[name]`` is an independent copy of a member; iterating yields the names. `n` is a dict,
+    by name. Rankings count complete queries only.
 
-    An update costs what those of the members cost: they read the same arrays, but each of them
-    for itself.
+    An update costs the sum of the updates of the members: each reads the arrays by itself.
 
     Examples
     --------
@@ -59,7 +60,7 @@ class Collection(
     >>> col.n
     {'cm': 4, 'curve': 4}
 
-    Where all members take a truth and a prediction, an update may be two arrays:
+    If all members take a truth and a prediction, an update may be two arrays:
 
     >>> fit, counts = se.RegressionAccumulator(), se.ConfusionAccumulator(3, from_scores=False)
     >>> col = se.Collection({"fit": fit, "counts": counts, "again": fit})
@@ -88,10 +89,10 @@ class Collection(
         Parameters
         ----------
         y_true : mapping, data frame or Arrow table
-            A batch, of which each member reads its columns. Or, where all members take a truth
-            and a prediction, the true labels or numbers; alone, a tuple or list of the arrays.
+            A batch, of which each member reads its columns. Or, if all members take a truth and
+            a prediction, the true labels or numbers; alone, a tuple or list of the arrays.
         y_pred : array, optional
-            What is predicted, for every member.
+            The predictions, for every member.
         sample_weight : array of shape (n,), optional
             Non-negative weights, for every member.
 
@@ -119,26 +120,29 @@ class Collection(
         CollectionResult
             Frozen: later updates do not change it.
         """
+        from streameval.results.collection import CollectionResult  # noqa: PLC0415 (rendering too)
+
         accumulators = self._held.accumulators
         results = [accumulator.compute() for accumulator in accumulators]
-        places = self._config.places
-        return CollectionResult(self._config.names, tuple(results[place] for place in places))
+        return CollectionResult(
+            self._config.names, tuple(results[index] for index in self._config.places)
+        )
 
     @property
     def n(self) -> dict[str, Any]:  # type: ignore[override] # members may weigh in other units
-        """What each member has counted, by name: its own `n`, a dict for a collection."""
-        held = self._held
-        return {name: self._member(held, name).n for name in self}
+        """The `n` of each member, by name; a dict for a collection."""
+        members = self._held
+        return {name: self._member(members, name).n for name in self}
 
     @property
     def options(self) -> dict[str, Any]:
         """The options of each member, by name; a dict by name for a collection."""
-        held = self._held
-        return {name: self._member(held, name).options for name in self}
+        members = self._held
+        return {name: self._member(members, name).options for name in self}
 
     @property
     def columns(self) -> dict[str, dict[str, str]]:
-        """The columns, by array, that members read in place of those with the arrays' names."""
+        """The columns, by array, that members read instead of those named as their arrays."""
         config = self._config
         return {
             name: dict(member.columns)
@@ -148,7 +152,7 @@ class Collection(
 
     @property
     def shared(self) -> tuple[tuple[str, ...], ...]:
-        """The names that are counted once together, because they would count the same."""
+        """The groups of names that share one state, as they would count the same."""
         return self._config.shared
 
     def __getitem__(self, name: str) -> Any:
@@ -160,11 +164,11 @@ class Collection(
         return iter(self._config.top_names)
 
     def __len__(self) -> int:
-        """Give the number of members."""
+        """Return the number of members."""
         return len(self._config.top_names)
 
     def __contains__(self, name: object) -> bool:
-        """Tell whether there is a member of this name."""
+        """Check whether there is a member of this name."""
         if not isinstance(name, str):
             return False
         return name in self._config.place_of or self._config.within(name) is not None
@@ -177,8 +181,8 @@ class Collection(
 
     def __repr__(self) -> str:
         """Show the members, what they read, and which of them are counted together."""
-        held = self._held
-        shown = [repr({name: self._member(held, name) for name in self})]
+        members = self._held
+        shown = [repr({name: self._member(members, name) for name in self})]
         columns = self.columns
         if columns:
             shown.append(f"{columns=}")
@@ -200,15 +204,15 @@ class Collection(
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         return _described(self._config), {"members": self._held.accumulators}
 
-    def _member(self, held: Members, name: str) -> Accumulator[Any, Any]:
+    def _member(self, members: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
         config = self._config
         if name in config.place_of:
-            return held.accumulators[config.place_of[name]]
+            return members.accumulators[config.place_of[name]]
         inner = config.within(name)
         if inner is None:
             raise KeyError(f"{name!r} is not among the members {', '.join(config.names)}")
-        by_part = dict(zip(config.parts, held.accumulators, strict=True))
+        by_part = dict(zip(config.parts, members.accumulators, strict=True))
         accumulators = tuple(by_part[part] for part in inner.parts)
         return Collection._make(inner, Members(inner.part_names, accumulators))
 
@@ -216,7 +220,7 @@ class Collection(
     def _decode_parts(cls, parts: codec.Parts) -> tuple[CollectionConfig, Members]:
         described, state = parts.header["config"], parts.header["state"]
         require(described.keys() == {"columns", "names", "places"}, "the options of a collection")
-        names, places = (codec.from_json(described[field]) for field in ("names", "places"))
+        names, indices = (codec.from_json(described[field]) for field in ("names", "places"))
         columns = codec.from_json(described["columns"])
         require(isinstance(names, tuple) and 1 <= len(names) <= MAX_MEMBERS, "names")
         require(all(isinstance(name, str) for name in names), "names that are no texts")
@@ -224,7 +228,7 @@ class Collection(
         is_own = state.keys() == {"members"} and isinstance(state["members"], dict)
         is_own = is_own and nested.items() <= state["members"].items()
         require(is_own, "the fields are not those of a collection")
-        require(set(places) == set(range(len(columns))) and len(places) == len(names), "places")
+        require(set(indices) == set(range(len(columns))) and len(indices) == len(names), "places")
 
         fields = codec.decode_fields(state, parts.payload, parts.version)
         accumulators = [_decode_member(item, parts.version) for item in fields["members"].items]
@@ -232,7 +236,7 @@ class Collection(
             Member(type(accumulator), accumulator._config).renamed(_read_pairs(pairs))
             for accumulator, pairs in zip(accumulators, columns, strict=True)
         ]
-        config = CollectionConfig.of(names=names, members=[distinct[place] for place in places])
+        config = CollectionConfig.of(names=names, members=[distinct[index] for index in indices])
         config.check_names()
         parts.check_header(_described(config), fields)
         return config, Members(config.part_names, tuple(accumulators))
@@ -248,7 +252,7 @@ class Collection(
 
 def _member_difference(mine: Member, theirs: Member) -> str:
     if mine.kind is not theirs.kind:
-        return f"the kind differs ({mine.kind.__name__} and {theirs.kind.__name__})"
+        return f"the class differs ({mine.kind.__name__} and {theirs.kind.__name__})"
     if mine.options == theirs.options:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
     option, difference = mine.kind._difference(mine.options, theirs.options)
@@ -256,7 +260,7 @@ def _member_difference(mine: Member, theirs: Member) -> str:
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:
-    """Give the options that stand in the header; those of the members stand with their states."""
+    """Describe the options for the header; those of the members are in their own bytes."""
     columns = tuple(part.columns for part in config.parts)
     return {"columns": columns, "names": config.names, "places": config.places}
 

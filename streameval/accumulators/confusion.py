@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, cast, final
+from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
 import numpy.typing as npt
@@ -12,11 +12,13 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
+    check_labels,
     code_capacity,
+    flattened,
     is_ignored,
     read_decided,
 )
-from streameval.accumulators.pending import Block, Held, Rows, max_total
+from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
@@ -36,7 +38,6 @@ from streameval.inputs.labels import (
     meet,
 )
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
-from streameval.results.confusion import Confusion
 from streameval.states.confusion import (
     MatrixCounts,
     MetCounts,
@@ -44,7 +45,12 @@ from streameval.states.confusion import (
     TopKCredit,
 )
 
+if TYPE_CHECKING:
+    from streameval.results.confusion import Confusion
+
 __all__ = ["ConfusionAccumulator"]
+
+Buffered = BufferedState[ConfusionCounts]
 
 Array = npt.NDArray[Any]
 
@@ -64,15 +70,20 @@ class ConfusionAccumulator(
 
     Parameters
     ----------
-    classes : int, sequence of labels, or "auto"
+    classes : int, sequence of labels, mapping from label to name, or "auto"
         A number K stands for the labels 0..K-1; a sequence lists the labels (integers or
         strings) in the order of rows, columns and scores; ``"auto"`` takes labels as they
-        come (at most 4096) and sorts them.
+        come (at most 4096) and sorts them. A mapping such as ``{0: "neg", 1: "pos"}``, or an
+        ``id2label`` of Hugging Face, names the labels: they are shown and found by their names.
+        Its integers are in ascending order, as digits in text too; other text is as listed.
     multilabel : bool
         Whether each of the `classes` is present or absent on its own.
     threshold : float
         A score of at least this is a positive prediction, for two classes and multilabel.
         Scores are widened to float64 before they are compared.
+    scores : {"probability", "real"}, optional
+        Whether the scores of two classes and multilabel lie in [0, 1]. ``"real"`` takes any
+        number, such as logits. By default they do while ``0 < threshold <= 1``.
     pos_label : label, optional
         The positive one of two classes: by default 1, or the second of two listed.
     from_scores : bool, optional
@@ -114,6 +125,7 @@ class ConfusionAccumulator(
         *,
         multilabel: bool = False,
         threshold: float = 0.5,
+        scores: Literal["probability", "real"] | None = None,
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         top_k: int = 1,
@@ -125,6 +137,7 @@ class ConfusionAccumulator(
                 classes=classes,
                 multilabel=multilabel,
                 threshold=threshold,
+                scores=scores,
                 pos_label=pos_label,
                 from_scores=from_scores,
                 top_k=top_k,
@@ -139,11 +152,14 @@ class ConfusionAccumulator(
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
-            a mapping, data frame or Arrow table with columns of these names.
+            The true labels come first, as in scikit-learn; torchmetrics takes them second, and
+            labels in its order exchange precision and recall. Alone, a batch: a tuple or list
+            of the arrays in this order, or a mapping, data frame or Arrow table with columns of
+            these names.
         y_pred : array of shape (n,) or (n, K)
             Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
-            for multilabel (n, K) labels 0 and 1, or scores.
+            for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
+            of three dimensions or more, such as masks (N, H, W), item by item.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -194,11 +210,13 @@ class ConfusionAccumulator(
         Confusion
             Frozen: later updates do not change it.
         """
+        from streameval.results.confusion import Confusion  # noqa: PLC0415 (rendering too)
+
         return Confusion(LabelCounts.of(self._config, self._state))
 
     def _written(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch behind the rows in use by the fast path; None if that cannot be."""
         block, used, spare = held.block, held.used, held.spare
         if type(block) is not CodeBlock:
@@ -212,11 +230,11 @@ class ConfusionAccumulator(
             return None
         if weights is not None or block.weights is not None:
             block.put_weights(used, end, weights)
-        return Held(held.state, block, end, spare - needed)
+        return BufferedState(held.state, block, end, spare - needed)
 
     def _next_written(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, sample_weight: Any
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, sample_weight: Any
+    ) -> Buffered | None:
         """Write a batch into an empty block, or count a large one; None if it is unusual."""
         block = held.block if type(held.block) is CodeBlock else None
         reader = FastReader.under(self._config) if block is None else block.reader
@@ -228,26 +246,30 @@ class ConfusionAccumulator(
         has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
             return None
-        empty: Held[ConfusionCounts] = Held.of(self._counted(held), CodeBlock.of(reader))
+        empty: Buffered = BufferedState.of(self._counted(held), CodeBlock.of(reader))
         return self._written(empty, y_true, y_pred, sample_weight)
 
     def _counted_large(
-        self, held: Held[ConfusionCounts], y_true: Array, y_pred: Array, reader: FastReader
-    ) -> Held[ConfusionCounts] | None:
+        self, held: Buffered, y_true: Array, y_pred: Array, reader: FastReader
+    ) -> Buffered | None:
         """Count a large batch beside the pending rows; None if it is unusual."""
         if type(held.block) is not CodeBlock:
-            held = Held.of(self._counted(held), CodeBlock.of(reader))
+            held = BufferedState.of(self._counted(held), CodeBlock.of(reader))
         block, rows = cast("CodeBlock", held.block), len(y_true)
         tally = block.tally(y_true, y_pred) if rows <= held.spare else None
         if tally is None:
             return None
         state = cast("MatrixCounts | MultilabelCounts", held.state).with_tally(tally, rows)
-        return Held(state, block, held.used, held.spare - rows)
+        return BufferedState(state, block, held.used, held.spare - rows)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
+        if not self._config.multilabel:
+            vectors = flattened(y_true, y_pred)
+            if vectors is not None:
+                return self.update(*vectors, sample_weight=sample_weight)
         if self._config.is_open:
             return self._update_observed(y_true, y_pred, sample_weight)
         decided = read_decided(y_true, y_pred, sample_weight, self._config)
@@ -279,7 +301,7 @@ class ConfusionAccumulator(
             if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._held = Held.of(self._counted(held))
+        self._held = BufferedState.of(self._counted(held))
         observed, codes = meet(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
@@ -363,7 +385,7 @@ def _read_observed(
 ) -> tuple[Array, Array, Array | None]:
     """Read true and predicted labels, and the weights; rows that do not count are left out."""
     truth = as_labels(y_true, name="y_true")
-    check_vector(truth, rows=None, name="y_true")
+    check_labels(truth)
     weights = read_weights(sample_weight, rows=len(truth))
     ignored = is_ignored(truth, config.ignore_label)
     if y_pred.dtype.kind == "f" and config.from_scores is None:

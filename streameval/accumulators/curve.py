@@ -3,27 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Block, Held, Rows
+from streameval.accumulators.pending import Block, BufferedState, Rows
 from streameval.accumulators.scored_rows import ScoredBatch, read_scored
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics.points import CellTable
-from streameval.results.class_curves import ClassCurves
-from streameval.results.curve import Curve
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
 
+if TYPE_CHECKING:
+    from streameval.results.class_curves import ClassCurves
+    from streameval.results.curve import Curve
+
 __all__ = ["PRCurveSketch"]
 
-_ENTRIES = 2**18  # float64 scores of all curves: so many are worth a pass over the cells
-_MAX_ENTRIES = 2**24  # pending scores where a cell for each would take more memory
+Buffered = BufferedState[ScoreTables]
+
+_ENTRIES = 2**18  # float64 scores of all curves: this many are worth a pass over the cells
+_MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
 _FEW_ROWS = 4096
 
@@ -37,35 +41,36 @@ class PRCurveSketch(
 ):
     """Keep a curve of scores against truth in bounded memory, batch by batch.
 
-    Exact while the distinct scores fit the budget: every number is scikit-learn's then. Past
-    it, neighbouring scores share a cell, and every number is an estimate with an interval that
-    contains the exact value, whatever the data. State and numbers are the same bytes however
-    the data is cut, spread over workers and merged.
+    While the distinct scores fit the budget, every number is exact and equal to scikit-learn's.
+    Beyond it, neighbouring scores share a cell, and every number is an estimate with an interval
+    that contains the exact value for any data. State and numbers are the same bytes however the
+    data is cut, spread over workers and merged.
 
     Parameters
     ----------
     budget : int or None
-        The number of cells kept for each curve; None never gives up a score.
+        The number of cells kept for each curve; None keeps every distinct score.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, infinities too, such as
         logits and margins.
-    classes : int or sequence of labels, optional
-        One curve for each class, from a score for each: a number K stands for the labels
-        0..K-1, a sequence lists the labels in the order of the score columns.
+    classes : int, sequence of labels, or mapping from label to name, optional
+        One curve for each class, from a score for each: an integer K means the labels 0..K-1, a
+        sequence lists the labels in the order of the score columns. A mapping names them, as for
+        `ConfusionAccumulator`.
     multilabel : bool
-        Whether each of the `classes` is present or absent on its own.
+        Whether each of the `classes` is present or absent independently.
     pos_label : label, optional
-        The positive one of two labels, which may be any then; else they are 0 and 1.
+        The positive one of any two labels; by default they are 0 and 1.
     nan : {"raise", "skip"}
-        What to do with a row that has a score of NaN; skipped ones are counted.
+        Whether a row with a score of NaN is refused, or left out and counted as skipped.
 
     Notes
     -----
     A cell holds the scores whose keys agree in all but their lowest bits (see
     `streameval.states.cells`), so cells are finest near 0 and 1, where a linear grid is blind.
-    Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs
-    O(n log n) at most; 65,536 cells take at most 4 MB. Without a budget up to 2**24 scores,
-    most of which occur once, are held as rows of 5 or 9 bytes, and later ones in cells of 24.
+    Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs at most
+    O(n log n); 65,536 cells take at most 4 MB. Without a budget, up to 2**24 mostly distinct
+    scores are kept as rows of 5 or 9 bytes, and later ones in cells of 24.
 
     Examples
     --------
@@ -142,7 +147,7 @@ class PRCurveSketch(
             y_true, y_score, sample_weight = given.values()
         batch = read_scored(y_true, y_score, sample_weight, self._config)
         try:
-            self._held = self._noted(self._held, batch)
+            self._held = self._with_batch(self._held, batch)
         except IncompatibleStateError:
             raise InvalidInputError(
                 f"must hold two labels, {self._config.pos_label!r} and "
@@ -160,23 +165,27 @@ class PRCurveSketch(
         Curve, or ClassCurves with `classes`
             Frozen: later updates do not change it.
         """
-        held, labels = self._held, self._config.labels
-        tables, skipped = tuple(self._tables(held)), held.state.skipped
+        from streameval.results.class_curves import ClassCurves  # noqa: PLC0415 (rendering too)
+        from streameval.results.curve import Curve  # noqa: PLC0415 (rendering too)
+
+        buffered, labels = self._held, self._config.labels
+        tables, skipped = tuple(self._tables(buffered)), buffered.state.skipped
         if self._config.classes is not None:
-            return ClassCurves.of(held.n, labels, tables, skipped)
+            names = self._config.class_names
+            return ClassCurves.of(buffered.n, labels, tables, skipped, names)
         return Curve(tables[0], skipped)
 
-    def _tables(self, held: Held[ScoreTables]) -> Iterator[CellTable]:
-        """Give what there is to read of each curve: rows, while these are all and fit."""
+    def _tables(self, buffered: Buffered) -> Iterator[CellTable]:
+        """Yield the table of each curve: of rows, if there are only these and they fit."""
         scale, budget = self._config.scores, self._config.budget
-        fits = budget is None or held.used <= budget
-        if held.used and fits and _are_plain(held) and held.read is None:
-            scores, positive = held.rows.columns
+        fits = budget is None or buffered.used <= budget
+        if buffered.used and fits and _has_only_unweighted_rows(buffered) and buffered.read is None:
+            scores, positive = buffered.rows.columns
             for curve in range(self._config.n_curves):
                 ordered = SortedRows.of(scores[:, curve], scale, positive[:, curve])
                 yield CellTable(ordered, scale)
         else:
-            for level, cells in self._counted(held).tables():
+            for level, cells in self._counted(buffered).tables():
                 yield CellTable(cells, scale, level)
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
@@ -184,88 +193,89 @@ class PRCurveSketch(
         scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
         return state.with_rows(scored).fitted(self._config.budget)
 
-    def _counted(self, held: Held[ScoreTables]) -> ScoreTables:
-        """Count the pending rows; where a budget bounds it, reading the state again is free."""
-        known = held.read
+    def _counted(self, buffered: Buffered) -> ScoreTables:
+        """Count the pending rows; with a budget, the state is cached."""
+        known = buffered.read
         if known is None:
-            known = super()._counted(held)
-            if self._config.budget is not None and held.used:
-                held.read = known  # two readers at once would find the same
+            known = super()._counted(buffered)
+            if self._config.budget is not None and buffered.used:
+                buffered.read = known  # two readers at once would find the same
         return known
 
-    def _noted(self, held: Held[ScoreTables], batch: ScoredBatch) -> Held[ScoreTables]:
-        """Add a batch, with what it left out and the label of its negatives."""
-        if held.read is not None:
-            held = Held.of(held.read)
+    def _with_batch(self, buffered: Buffered, batch: ScoredBatch) -> Buffered:
+        """Add a batch, with its skipped rows and the label of its negatives."""
+        if buffered.read is not None:
+            buffered = BufferedState.of(buffered.read)
         if batch.skipped is not None or batch.negative_label:
-            state = held.state.noting(batch.skipped, batch.negative_label)
-            held = Held(state, held.block, held.used, held.spare)
-        if batch.rows.weights is not None and self._does_without_cells(held):
-            held = Held.of(self._counted(held))  # weights for all its rows would take too much
-        return self._extended(held, batch.rows)
+            state = buffered.state.noting(batch.skipped, batch.negative_label)
+            buffered = BufferedState(state, buffered.block, buffered.used, buffered.spare)
+        if batch.rows.weights is not None and self._is_large_block(buffered):
+            # weights for all rows of the block would take too much memory
+            buffered = BufferedState.of(self._counted(buffered))
+        return self._appended(buffered, batch.rows)
 
-    def _does_without_cells(self, held: Held[ScoreTables]) -> bool:
-        """Tell whether the block is one of those that are larger than their cells ask for."""
-        size = held.block.capacity * self._config.n_curves
-        return not len(held.state.lo) and size >= _MAX_ENTRIES // 2
+    def _is_large_block(self, buffered: Buffered) -> bool:
+        """Check whether the block has the largest size, for rows that are kept without cells."""
+        size = buffered.block.capacity * self._config.n_curves
+        return not len(buffered.state.lo) and size >= _MAX_ENTRIES // 2
 
-    def _next(self, held: Held[ScoreTables], rows: Rows) -> Held[ScoreTables]:
-        if not self._can_do_without_cells(held, rows):
-            return super()._next(held, rows)
+    def _with_new_block(self, buffered: Buffered, rows: Rows) -> Buffered:
+        if not self._can_stay_rows(buffered, rows):
+            return super()._with_new_block(buffered, rows)
         block = Block.like(rows, _MAX_ENTRIES // self._config.n_curves, order=self._order)
-        empty: Held[ScoreTables] = Held.of(held.state, block)
-        return empty.extended(held.rows, 0) if held.used else empty
+        empty: Buffered = BufferedState.of(buffered.state, block)
+        return empty.extended(buffered.rows, 0) if buffered.used else empty
 
     def _capacity(self, state: ScoreTables, rows: Rows) -> int:
-        # it grows with the cells, so that a row costs the same however many there are
+        # proportional to the cells, so that a row costs the same however many there are
         entries = max(_ENTRIES * 8 // max(rows.columns[0].itemsize, 4), 2 * len(state.lo))
         return max(entries // self._config.n_curves, _MIN_ROWS)
 
-    def _can_do_without_cells(self, held: Held[ScoreTables], rows: Rows) -> bool:
-        """Tell whether rows may be pending in a block of the largest size, as some do already.
+    def _can_stay_rows(self, buffered: Buffered, rows: Rows) -> bool:
+        """Check whether all rows so far and these may stay pending in a block of the largest size.
 
-        Where most scores occur once, a cell takes three times the memory of a row or more, and
+        If most scores are distinct, a cell takes at least three times the memory of a row, and
         the area under the ROC curve is read from rows in a quarter of the time.
         """
-        if self._config.budget is not None or not _are_plain(held):
+        if self._config.budget is not None or not _has_only_unweighted_rows(buffered):
             return False
         n_curves = self._config.n_curves
-        if rows.weights is not None or held.used + rows.size > _MAX_ENTRIES // n_curves:
+        if rows.weights is not None or buffered.used + rows.size > _MAX_ENTRIES // n_curves:
             return False
-        known = held.rows.columns[0] if held.used else rows.columns[0][:_ENTRIES]
+        known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
     def _fold(self, alike: Sequence[Self]) -> None:
-        held = self._held
+        buffered = self._held
         for other in alike[1:]:
-            held = self._joined(held, other._held)
-        self._held = held
+            buffered = self._joined(buffered, other._held)
+        self._held = buffered
 
     def _sum_of(self, alike: Sequence[Any]) -> ScoreTables:
         first: Self = alike[0].copy()  # with a block of its own
         first._fold([first, *alike[1:]])
         return first._state
 
-    def _joined(self, held: Held[ScoreTables], other: Held[ScoreTables]) -> Held[ScoreTables]:
-        """Add what another one holds: as rows if it is little, which cost less than a join."""
-        rows = self._as_rows(other, max(len(held.state.lo), _FEW_ROWS))
+    def _joined(self, buffered: Buffered, other: Buffered) -> Buffered:
+        """Add the contents of another accumulator: as rows if they are few, else by a join."""
+        rows = self._as_rows(other, max(len(buffered.state.lo), _FEW_ROWS))
         if rows is None:
-            joined = self._counted(held).joined(self._counted(other), self._config.budget)
-            return Held.of(joined)
+            joined = self._counted(buffered).joined(self._counted(other), self._config.budget)
+            return BufferedState.of(joined)
         state = other.state
-        return self._noted(held, ScoredBatch(rows, state.skipped, state.negative_label))
+        return self._with_batch(buffered, ScoredBatch(rows, state.skipped, state.negative_label))
 
-    def _as_rows(self, held: Held[ScoreTables], most: int) -> Rows | None:
-        """Give all that is held as rows, if it is rows, or a state of at most so many."""
-        if not len(held.state.lo):
-            return held.rows if held.used else ScoredBatch.none(self._config.n_curves).rows
-        scored = self._counted(held).to_rows(self._config.scores, most)
+    def _as_rows(self, buffered: Buffered, limit: int) -> Rows | None:
+        """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
+        if not len(buffered.state.lo):
+            return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_curves).rows
+        scored = self._counted(buffered).to_rows(self._config.scores, limit)
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
 
-def _are_plain(held: Held[ScoreTables]) -> bool:
-    """Tell whether rows without weights are all there is."""
-    return held.block.weights is None and not len(held.state.lo)
+def _has_only_unweighted_rows(buffered: Buffered) -> bool:
+    """Check whether there are only pending rows without weights."""
+    return buffered.block.weights is None and not len(buffered.state.lo)
 
 
 def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:

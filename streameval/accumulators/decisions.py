@@ -22,24 +22,44 @@ from streameval.accumulators.pending import Block, Rows
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import (
+    SCORE_BITS,
     as_comparable,
     as_labels,
     as_scores,
+    as_vector,
     check_matrix,
+    check_probabilities,
     check_vector,
     read_weights,
 )
 from streameval.inputs.labels import Label, code_of, encode, equal, present
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
-__all__ = ["CodeBlock", "Decided", "FastReader", "code_capacity", "read_decided"]
+__all__ = [
+    "CodeBlock",
+    "Decided",
+    "FastReader",
+    "check_labels",
+    "code_capacity",
+    "flattened",
+    "is_ignored",
+    "read_decided",
+]
 
 Array = npt.NDArray[Any]
 Codes = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Tally = npt.NDArray[np.int64]
 DType: TypeAlias = np.dtype[Any]
+Cut: TypeAlias = tuple[np.ufunc, Array, DType | None, float]
 
+_REAL = (
+    "Pass ",
+    Named("scores", '"real"'),
+    " for logits or margins, and a threshold on their scale, such as ",
+    Named("threshold", "0"),
+    ".",
+)
 _PIECE = 2**17  # codes of a large batch that are written before they are counted
 _MIN_CAPACITY, _MAX_CAPACITY = 2**13, 2**20  # pending codes of several classes
 
@@ -76,7 +96,7 @@ def read_decided(
     if config.multilabel:
         return _read_multilabel(y_true, y_pred, sample_weight, config)
     labels = as_labels(y_true, name="y_true")
-    check_vector(labels, rows=None, name="y_true")
+    check_labels(labels)
     weights = read_weights(sample_weight, rows=len(labels))
     ignored = is_ignored(labels, config.ignore_label)
     truth = encode(labels, config.fixed_classes, name="y_true", ignored=ignored)
@@ -103,6 +123,28 @@ def _read_multilabel(
     prediction = _decide_multilabel(y_pred, config)
     known = None if ignored is None else ~ignored
     return Decided(Rows((truth, prediction), weights), None, known)
+
+
+def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
+    """Take (n, 1) as (n,), and masks item by item; None if that leaves the arrays as they are."""
+    if y_true.ndim > 2 and y_true.shape == y_pred.shape:
+        return y_true.ravel(), y_pred.ravel()
+    vectors = as_vector(y_true), as_vector(y_pred)
+    return None if vectors[0] is y_true and vectors[1] is y_pred else vectors
+
+
+def check_labels(y_true: Array) -> None:
+    """Refuse true labels that are not one a row, and say what they may have been meant for."""
+    remedy: tuple[object, ...] = ()
+    if y_true.ndim == 2:
+        remedy = (
+            "Pass y_true.argmax(axis=1) for one-hot rows, ",
+            Named("multilabel", "True"),
+            " for several labels a row, or ravel() both arrays to count item by item.",
+        )
+    elif y_true.ndim > 2:
+        remedy = ("Pass `y_pred` of the same shape, such as y_pred.argmax(axis=1) for scores.",)
+    check_vector(y_true, rows=None, name="y_true", remedy=remedy)
 
 
 def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
@@ -160,7 +202,7 @@ def _decide(
 def _decide_multilabel(y_pred: Array, config: ConfusionConfig) -> Mask:
     """Decide for each row and label of an (n, K) array whether it is predicted present."""
     if _holds_scores(y_pred, config):
-        return as_scores(y_pred, name="y_pred") >= config.threshold
+        return _at_threshold(y_pred, config)
     hint = ("Pass from_scores=True if these are scores.",)
     return present(as_labels(y_pred, name="y_pred"), name="y_pred", hint=hint)
 
@@ -203,9 +245,19 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
             remedy="Pass y_pred[:, 1] for probabilities, or y_pred.argmax(axis=1) for the higher "
             "score.",
         )
-    check_vector(y_pred, rows=rows, name="y_pred")
-    positive = as_scores(y_pred, name="y_pred") >= config.threshold
+    remedy: tuple[object, ...] = ()
+    if y_pred.ndim == 2:
+        remedy = (Named("classes", f"{y_pred.shape[1]}"), " takes a score of each class.")
+    check_vector(y_pred, rows=rows, name="y_pred", remedy=remedy)
+    positive = _at_threshold(y_pred, config)
     return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
+
+
+def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:
+    scores = as_scores(y_pred, name="y_pred")
+    if config.takes_probabilities:
+        check_probabilities(scores, name="y_pred", remedy=_REAL)
+    return scores >= config.threshold
 
 
 def _score_rows(y_pred: Array, rows: int, config: ConfusionConfig) -> npt.NDArray[np.floating[Any]]:
@@ -238,8 +290,12 @@ class FastReader:
         Whether integers are predicted labels without a doubt.
     reads_rows : bool
         Whether scores come one a class.
-    thresholds : mapping of dtype to array of shape ()
-        From where a score is a positive prediction, in its own dtype, unless `reads_rows`.
+    cuts : mapping of dtype to tuple
+        Unless `reads_rows`, how to compare a score with which number of its own dtype, to find
+        its code; and the highest that may be: infinity, or where scores must lie in [0, 1], the
+        bits of 1.0 after the dtype that shows bits, as `are_probabilities` finds it.
+    lowest, highest : float
+        Between which such scores must lie.
     at_least : bool
         Whether scores from the threshold on have code 1, or those below it.
     piece : int
@@ -256,7 +312,9 @@ class FastReader:
     labels: Mapping[DType, DType]
     reads_labels: bool
     reads_rows: bool
-    thresholds: Mapping[DType, Array]
+    cuts: Mapping[DType, Cut]
+    lowest: float
+    highest: float
     at_least: bool
     piece: int
     capacity: int
@@ -268,7 +326,7 @@ class FastReader:
         """Read a configuration; None if every batch takes the general path under it."""
         if config.is_open or config.ignore_label is not None or config.top_k > 1:
             return None
-        is_numbered = config.multilabel or isinstance(config.classes, int)
+        is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
         are_texts = not is_numbered and isinstance(config.labels[0], str)
         if not is_numbered and not are_texts:
             return None
@@ -276,6 +334,8 @@ class FastReader:
         codes = 2 if decides else config.n_classes
         columns = config.n_classes if config.multilabel else 1
         takes_scores = config.from_scores is not False
+        at_least = not config.is_binary or bool(config.positive_place)
+        lowest, highest = config.score_range
         has_doubt = not config.multilabel and not 0 < config.threshold <= 1
         return FastReader(
             config=config,
@@ -284,8 +344,10 @@ class FastReader:
             labels=_unsigned_views(codes) if is_numbered else {},
             reads_labels=not has_doubt and not config.from_scores,
             reads_rows=takes_scores and not decides,
-            thresholds=_thresholds(config.threshold) if takes_scores and decides else {},
-            at_least=not config.is_binary or bool(config.positive_place),
+            cuts=_cuts(config, at_least) if takes_scores and decides else {},
+            lowest=lowest,
+            highest=highest,
+            at_least=at_least,
             piece=max(_PIECE // columns, 1),
             capacity=code_capacity(codes, columns),
             texts=code_of(config.labels) if are_texts else None,
@@ -300,9 +362,16 @@ class FastReader:
         """Write the codes of a batch; False if it is unusual, or of another shape."""
         if not self._read_labels(y_true, truth):
             return False
-        threshold = self.thresholds.get(y_pred.dtype)
-        if threshold is not None:
-            return self._read_scores(y_pred, threshold, prediction)
+        cut = self.cuts.get(y_pred.dtype)
+        if cut is not None:  # here, since a call takes as long as the check of the range
+            if y_pred.shape != prediction.shape:
+                return False
+            reaches, threshold, bits, highest = cut
+            ordered = y_pred if bits is None else y_pred.view(bits)
+            if not ordered.item(ordered.argmax()) <= highest:  # that of a NaN, if there is one
+                return False
+            reaches(y_pred, threshold, prediction)
+            return True
         if y_pred.dtype.kind == "f":
             return self._read_rows(y_pred, prediction)
         return self.reads_labels and self._read_labels(y_pred, prediction)
@@ -316,8 +385,8 @@ class FastReader:
         labels, codes = self.labels, self.codes
         if self.columns or y_true.dtype not in labels or not 0 <= truth < codes:
             return None
-        if y_pred.dtype in self.thresholds:
-            if math.isnan(prediction):
+        if y_pred.dtype in self.cuts:
+            if not self.lowest <= prediction <= self.highest:
                 return None
             return truth, (prediction >= self.config.threshold) is self.at_least
         if self.reads_labels and y_pred.dtype in labels and 0 <= prediction < codes:
@@ -349,12 +418,6 @@ class FastReader:
             codes[...] = np.fromiter(found, codes.dtype, len(codes))
         except (KeyError, TypeError):  # another text, or none
             return False
-        return True
-
-    def _read_scores(self, scores: Array, threshold: Array, codes: Array) -> bool:
-        if scores.shape != codes.shape or _has_nan(scores):
-            return False
-        (np.greater_equal if self.at_least else np.less)(scores, threshold, codes)
         return True
 
     def _read_rows(self, scores: Array, codes: Array) -> bool:
@@ -394,12 +457,13 @@ class CodeBlock(Block):
 
         0 if it does not fit, is empty, or is unusual.
         """
-        if y_true.size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim:
+        size = y_true.size
+        if size == 1 == y_pred.size and y_true.ndim == 1 == y_pred.ndim:
             codes = self.reader.read_one(y_true, y_pred) if start < self.capacity else None
             if codes is not None:
                 self.truth[start], self.prediction[start] = codes
                 return start + 1
-        if y_true.ndim != self.truth.ndim or not y_true.size:
+        if not size or y_true.ndim != self.truth.ndim:
             return 0
         end = start + len(y_true)
         if end > self.capacity:
@@ -439,13 +503,20 @@ def _unsigned_views(codes: int) -> Mapping[DType, DType]:
     }
 
 
-def _thresholds(threshold: float) -> Mapping[DType, Array]:
+def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
     """Find the smallest number of each dtype that reaches the threshold.
 
     A score of that dtype reaches it if and only if, widened to float64, it reaches the
     threshold, so that it need not be widened.
     """
-    return {dtype: _min_reaching(threshold, dtype) for dtype in map(np.dtype, "efd")}
+    return {
+        dtype: (
+            np.greater_equal if at_least else np.less,
+            _min_reaching(config.threshold, dtype),
+            *(SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)),
+        )
+        for dtype in map(np.dtype, "efd")
+    }
 
 
 def _min_reaching(threshold: float, dtype: DType) -> Array:

@@ -9,10 +9,11 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.registry import check_type
-from streameval.errors import InvalidInputError, StreamevalError, require
+from streameval.errors import InvalidInputError, require
 from streameval.states import codec
-from streameval.states.fields import bases, check_values, field_types, fields_of
-from streameval.states.state import State
+from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.flat import FlatStates
+from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
 __all__ = [
@@ -22,7 +23,6 @@ __all__ = [
 ]
 
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
-_OWN_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
 
 
 @attrs.frozen(kw_only=True)
@@ -76,7 +76,7 @@ class Definition:
     @property
     def errors(self) -> tuple[type[Exception], ...]:
         """What reading bytes may raise of what is in them; the code of others, anything."""
-        return (Exception,) if self.is_open else _OWN_ERRORS
+        return (Exception,) if self.is_open else READ_ERRORS
 
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
@@ -88,8 +88,8 @@ class Definition:
             return
         for name, value in fields_of(config).items():
             try:
-                header = json.loads(codec.encode_header(self.type_id, self.name, {name: value}, {}))
-                is_same = codec.from_json(header["config"][name]) == value
+                written = codec.canonical_json(codec.to_json(value))
+                is_same = codec.from_json(json.loads(written)) == value
             except (TypeError, ValueError):
                 is_same = False
             if not is_same:
@@ -135,12 +135,13 @@ class Definition:
             require(type(value).__name__ == types[name], f"field {name}")
         if self.is_open:
             check_values(fields)
-        state = state_type(**fields)
-        for name, value in fields.items():
-            kept = getattr(state, name)
-            require(kept is value or kept == value, f"{name} is not what its class makes of it")
+        state = make_state(state_type, fields)
         state.check(config)
         return state
+
+    def read_states(self, state_type: Any, config: Any, data: bytes | memoryview) -> FlatStates:
+        """Read the states of many groups, and check each of them."""
+        return FlatStates.decode(state_type, config, data, self.errors)
 
     def _check_config(self) -> None:
         if not _is_frozen(self.config):

@@ -2,25 +2,27 @@
 
 from __future__ import annotations
 
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Held, Rows
+from streameval.accumulators.pending import BufferedState, Rows
 from streameval.accumulators.scored_rows import read_grouped
 from streameval.configs.grouped import GroupedConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import distinct
-from streameval.results.grouped import GroupedCurves
 from streameval.states.curve import ScoredRows
 from streameval.states.grouped import GroupTables
+
+if TYPE_CHECKING:
+    from streameval.results.grouped import GroupedCurves
 
 __all__ = ["GroupedAUC"]
 
 _CAPACITY = 2**20
-_MAX_TEXTS = 2**20  # past so many, a dictionary is left behind, and its rows are counted
+_MAX_TEXTS = 2**20  # a larger dictionary is replaced by a new one, and its rows are counted
 
 
 @final
@@ -32,26 +34,26 @@ class GroupedAUC(
 ):
     """Keep the scores of every group apart, and average the AUC within groups.
 
-    GAUC asks how well a model ranks within a user, a query or a session, where comparing
-    across them means nothing. Rows of a group may come in any batch and on any worker: the
-    state is the same bytes however the data is cut and merged.
+    GAUC measures how well a model ranks within a user, a query or a session, if comparing across
+    them means nothing. Rows of a group may come in any batch and on any worker: the state is the
+    same bytes however the data is cut and merged.
 
     Parameters
     ----------
     budget : int
         The number of cells over all groups. Each group needs one; while every distinct score
-        of every group has its own, GAUC is exact, and past that it has an interval.
+        of every group has its own, GAUC is exact; beyond that it has an interval.
     scores : {"probability", "real"}
         Whether scores lie in [0, 1]. ``"real"`` takes any number, such as logits.
     group_weight : {"impressions", "uniform", "positives"}
-        What a group weighs in the mean: its examples, one, or its positives.
+        The weight of a group in the mean: its examples, one, or its positives.
     max_groups : int, optional
-        How many groups there may be; more raise. By default as many as the budget.
+        The max number of groups; more raise. By default the budget.
 
     Notes
     -----
-    A cell takes 32 bytes, and 48 with weights that have fractions. Up to a million rows are
-    pending until they are counted together, which costs a sort.
+    A cell takes 32 bytes, or 48 with fractional weights. Up to a million rows are pending until
+    they are counted together, which costs a sort.
 
     Examples
     --------
@@ -127,20 +129,24 @@ class GroupedAUC(
         GroupedCurves
             Frozen: later updates do not change it.
         """
+        from streameval.results.grouped import GroupedCurves  # noqa: PLC0415 (rendering too)
+
         return GroupedCurves(self._state, self._config)
 
-    def _extended(self, held: Held[GroupTables], rows: Rows) -> Held[GroupTables]:
+    def _appended(
+        self, buffered: BufferedState[GroupTables], rows: Rows
+    ) -> BufferedState[GroupTables]:
         if rows.size:
-            self._check_type(held, rows)
-        return super()._extended(held, rows)
+            self._check_type(buffered, rows)
+        return super()._appended(buffered, rows)
 
-    def _check_type(self, held: Held[GroupTables], rows: Rows) -> None:
+    def _check_type(self, buffered: BufferedState[GroupTables], rows: Rows) -> None:
         """Refuse groups of another type than those before."""
         are_texts = rows.dictionary is not None
-        if held.used:
-            were_texts = held.block.dictionary is not None
-        elif len(held.state.groups):
-            were_texts = held.state.groups.kind == "text"
+        if buffered.used:
+            were_texts = buffered.block.dictionary is not None
+        elif len(buffered.state.groups):
+            were_texts = buffered.state.groups.kind == "text"
         else:
             return
         if were_texts != are_texts:
@@ -149,16 +155,16 @@ class GroupedAUC(
 
     def _count(self, rows: Rows) -> GroupTables:
         scores, positive, codes = rows.columns
-        groups, places = distinct(codes, name="group")
+        groups, index = distinct(codes, name="group")
         if rows.dictionary is not None:
             texts = rows.dictionary.decode(groups)
             groups, rank = distinct(np.array(texts, dtype=object), name="group")
-            places = rank[places]
+            index = rank[index]
         scored = ScoredRows(scores[None], self._config.scores, positive[None], rows.fixed_weights)
-        return GroupTables.of(groups, places, scored)
+        return GroupTables.of(groups, index, scored)
 
     def _capacity(self, state: GroupTables, rows: Rows) -> int:  # noqa: ARG002
-        # as if each row had a group of its own, so that counting them cannot pass the limit
+        # as if each row had its own group, so that counting them cannot exceed the limit
         return min(_CAPACITY, self._config.most_groups - len(state.groups))
 
     def _sum(self, a: GroupTables, b: GroupTables) -> GroupTables:

@@ -122,9 +122,7 @@ class GroupedRows:
         return GroupedRows(part, end - start, self.values)
 
 
-def groups_of(
-    rows: GroupedRows, groups: Array, n_groups: int
-) -> Iterator[tuple[int, GroupedRows]]:
+def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple[int, GroupedRows]]:
     """Split rows by the number of their group, and give the groups that have some, in order.
 
     The rows of all groups are brought in order at once, whatever the number of groups.
@@ -612,7 +610,9 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _capacity(self, rows: GroupedRows) -> int:
         """Choose how many rows like these may be pending."""
-        width = sum(part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values())
+        width = sum(
+            part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values()
+        )
         return max(2, min(CAPACITY, _MAX_BYTES // max(width, 1)))
 
     def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:

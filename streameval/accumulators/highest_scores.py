@@ -1,4 +1,4 @@
-"""The class with the highest score of each row, and what ties are worth."""
+"""The class with the highest score of each row, and the credit of ties."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _BLOCK = 2**17  # scores in a block: with what is made from them they stay in th
 def highest_scores(scores: Scores, truth: Codes, k: int) -> tuple[Codes, TopKCredit | None]:
     """Find the first class with the highest score of each row, and the credit of the true one.
 
-    Scores are compared in their own dtype: widening them would keep their order and ties.
+    Scores are compared in their own dtype: widening would keep their order and ties.
 
     Parameters
     ----------
@@ -31,13 +31,13 @@ def highest_scores(scores: Scores, truth: Codes, k: int) -> tuple[Codes, TopKCre
     truth : int64 array, shape (n,)
         The column of the true class.
     k : int
-        How many of the best scores earn credit.
+        The number of highest scores that earn credit.
 
     Returns
     -------
     prediction : int64 array, shape (n,)
     credit : TopKCredit, optional
-        None if every hit earns it in full and nothing else any: for k = 1 without ties.
+        None if every hit earns full credit and nothing else any: for k = 1 without ties.
     """
     prediction, has_ties = first_highest(scores)
     if k == 1 and not has_ties:
@@ -53,7 +53,7 @@ def first_highest(scores: Scores) -> tuple[Codes, bool]:
 
 
 def top_k_credit(scores: Scores, truth: Codes, k: int) -> TopKCredit:
-    """Count the places within the first k that the true class shares with its ties."""
+    """Count the ranks within the first k that the true class shares with its ties."""
     own = np.take_along_axis(scores, truth[:, None], axis=1)
     above = np.count_nonzero(scores > own, axis=1)
     tied = np.count_nonzero(scores == own, axis=1)

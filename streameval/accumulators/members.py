@@ -1,4 +1,4 @@
-"""The members of a collection: how they are given, what they hold, and what they read."""
+"""The members of a collection: their arguments, their accumulators, and the batches they read."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ __all__ = ["Members", "SharedBatch", "read_members"]
 
 @attrs.frozen
 class _Naming:
-    """Let an error within the block say which member it is about; its class stays."""
+    """Name the member in errors that the block raises; their class stays."""
 
     name: str
 
     def __enter__(self) -> None:
         """Begin to watch."""
 
-    def __exit__(self, kind: Any, error: BaseException | None, trace: Any) -> None:
+    def __exit__(self, error_type: Any, error: BaseException | None, trace: Any) -> None:
         if error is None:
             return
         if isinstance(error, StreamevalError):
@@ -35,7 +35,7 @@ class _Naming:
 
 
 def read_members(members: Any, columns: Any) -> CollectionConfig:
-    """Check what a collection is made of."""
+    """Check the arguments of a collection."""
     if not isinstance(members, Mapping):
         kind = type(members).__name__
         raise InvalidInputError(f"must map names to accumulators, got {kind}", argument="members")
@@ -51,7 +51,7 @@ def _read_name(value: Any) -> str:
     name = canonical_name(value, name="members")
     if SEPARATOR in name:
         raise InvalidInputError(
-            f"must have names without {SEPARATOR!r}, which stands between those of a collection "
+            f"must have names without {SEPARATOR!r}, which separates those of a collection "
             f"and its members, got {name!r}",
             argument="members",
         )
@@ -59,7 +59,7 @@ def _read_name(value: Any) -> str:
 
 
 def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
-    """Name what a member counts: one thing, or those of a collection."""
+    """Name a member, or the members of a collection."""
     if not isinstance(accumulator, Accumulator):
         kind = type(accumulator).__name__
         raise InvalidInputError(
@@ -128,7 +128,7 @@ def _renamed(name: str, members: dict[str, Member], columns: dict[str, str]) -> 
 class Members:
     """The accumulators of a collection, one for each part of its configuration.
 
-    None of them is ever changed: an update changes forks, which then take their place as one.
+    None of them is ever changed: an update changes forks, which then replace all of them at once.
     """
 
     names: tuple[str, ...]
@@ -163,12 +163,12 @@ class Members:
         return cls(members[0].names, tuple(total))
 
     def detached(self) -> Self:
-        """Copy the members, so that later updates reach one of the two only."""
+        """Copy the members, so that later updates of either side do not reach the other."""
         copies = tuple(accumulator.copy() for accumulator in self.accumulators)
         return type(self)(self.names, copies)
 
     def updated(self, batch: SharedBatch, parts: tuple[Member, ...]) -> Self:
-        """Count a batch in all members, or raise what one of them has against it."""
+        """Count a batch in all members, or raise the error of the first that refuses it."""
         forks = []
         for name, part, accumulator in zip(self.names, parts, self.accumulators, strict=True):
             fork = accumulator._fork()
@@ -180,7 +180,7 @@ class Members:
 
 @attrs.frozen
 class SharedBatch:
-    """A batch of which each member reads its part: columns, or truth and prediction."""
+    """A batch of which each member reads a part: columns, or truth and prediction."""
 
     _table: Table | None
     _pair: tuple[Any, Any]
@@ -188,7 +188,7 @@ class SharedBatch:
 
     @classmethod
     def of(cls, y_true: Any, y_pred: Any, sample_weight: Any) -> Self:
-        """Tell a table from arrays."""
+        """Read a table, or arrays."""
         if y_pred is None:
             table = Table.of(y_true)
             if table is not None:
@@ -204,7 +204,7 @@ class SharedBatch:
         return cls(None, pair, sample_weight)
 
     def hand_to(self, accumulator: Any, member: Member) -> None:
-        """Update an accumulator with what it reads of the batch."""
+        """Update an accumulator with its part of the batch."""
         weights = {} if self._weights is None else self._weights_of(member)
         if self._table is not None:
             accumulator.update(self._columns_of(self._table, member), **weights)
@@ -218,7 +218,7 @@ class SharedBatch:
             )
 
     def _columns_of(self, table: Table, member: Member) -> dict[str, Any]:
-        """Give the arrays that a member reads, by name."""
+        """Select the arrays that a member reads, by name."""
         required = member.required
         return {
             array: table.column(column)
@@ -227,7 +227,7 @@ class SharedBatch:
         }
 
     def _weights_of(self, member: Member) -> dict[str, Any]:
-        """Give the weights that were passed by keyword to a member."""
+        """Return the weights that were passed by keyword, for a member."""
         if "sample_weight" not in member.arrays:
             raise InvalidInputError(
                 f"has no meaning here: {member.kind.__name__} reads {', '.join(member.arrays)}",

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any, Literal, Self, final
+from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
-from streameval.accumulators.pending import Held, Rows
-from streameval.accumulators.query_ids import check_new, open_places, read_ids
-from streameval.accumulators.ranked_rows import read_rows
+from streameval.accumulators.pending import BufferedState, Rows
+from streameval.accumulators.ranked_rows import check_new, open_indices, read_ids, read_rows
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.presets import preset
@@ -21,11 +20,12 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.judged_runs import judged_rows, missing_queries
 from streameval.metrics.ranking import evaluate
-from streameval.results.ranking import Ranking
 from streameval.states.queries import Queries
-from streameval.states.ranking import QueryValues, RankingState
-from streameval.states.ranking_parts import Parts, added
+from streameval.states.ranking import QueryValues, RankingParts, RankingState, added
 from streameval.states.ranking_rows import Documents, complete_queries, queries_of
+
+if TYPE_CHECKING:
+    from streameval.results.ranking import Ranking
 
 __all__ = ["RankingAccumulator"]
 
@@ -45,9 +45,9 @@ class RankingAccumulator(
 ):
     """Measure rankings of documents, query by query, and keep the sums.
 
-    Search results, recommendations, any list ordered by a score. A batch holds complete
+    For search results, recommendations, any list ordered by a score. A batch holds complete
     queries, which are folded into exact sums at once; or rows of queries that go on in later
-    batches and on other workers, of which the top is kept until they are closed.
+    batches and on other workers, whose top rows are kept until they are closed.
 
     Parameters
     ----------
@@ -62,8 +62,8 @@ class RankingAccumulator(
         What a relevance is worth in NDCG and DCG: itself, ``2**relevance - 1``, or what the
         mapping gives for it.
     ties : {"expected", "docid_desc", "pessimistic", "optimistic"}
-        What documents of one score count: the mean over all orders; the order by falling
-        document id, as in trec_eval; the least or the greatest value of each measure.
+        How documents of equal scores count: the mean over all orders; the order by falling
+        document id, as in trec_eval; the min or max of each measure.
     ap_norm : {"R", "min"}
         Whether ``map@k`` divides by the number of relevant documents R, or by min(R, k).
     unjudged : {"nonrelevant", "drop"}
@@ -80,17 +80,17 @@ class RankingAccumulator(
     track_queries : bool
         Keep the id of each query, so that one counted twice is refused, across merges too.
     rows_per_query : int
-        How many rows of an open query are kept for measures without a cutoff: they are exact
-        up to so many rows, and past that they have bounds.
+        The number of rows of an open query that are kept for measures without a cutoff. Up to
+        this number the measures are exact; beyond it they have bounds.
     max_open_queries : int, optional
-        How many queries may be open; more raise.
+        The max number of open queries; more raise.
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
 
     Notes
     -----
-    The formulas stand with `Ranking`. A query has one value, to the last bit, whatever batch it
-    came in. It may have 2**24 rows.
+    `Ranking` lists the formulas. A query has the same value, to the last bit, in any batch. It may
+    have up to 2**24 rows.
 
     Examples
     --------
@@ -117,9 +117,9 @@ class RankingAccumulator(
     _optional_arrays = ("query", "mask", "retrieved", "num_relevant", "doc")
     _unit_array = "query"
 
-    # complete queries of small batches are pending: ranking takes a millisecond of calls whatever
-    # their number; the state is in parts
-    _held: Held[Any]
+    # complete queries of small batches stay pending: a call of `evaluate` takes a millisecond for
+    # any number of them; the state is kept in parts
+    _held: BufferedState[Any]
 
     def __init__(
         self,
@@ -216,7 +216,7 @@ class RankingAccumulator(
             False for a judged document that was not returned: it counts as known, has no rank,
             and its score does not matter.
         num_relevant : array of shape (queries,), or mapping from query to number, optional
-            How many relevant documents there are, in place of rows with ``retrieved=False``.
+            The number of relevant documents, instead of rows with ``retrieved=False``.
         doc : array of the same shape, optional
             Document ids, integers or strings: none may occur twice in a query.
             ``ties="docid_desc"`` needs them.
@@ -252,9 +252,9 @@ class RankingAccumulator(
             return self._absorb(part.fitted(self._config))
         if on_queries is not None or not self._may_be_pending(rows):
             return self._absorb(_completed(rows, self._config, on_queries))
-        # as numbers of queries rise within a block, they count them
-        held = self._held
-        first = held.rows.columns[0][-1] + 1 if held.used else 0
+        # query numbers rise by one within a block, so its ends give the number of queries
+        buffered = self._held
+        first = buffered.rows.columns[0][-1] + 1 if buffered.used else 0
         query = np.repeat(np.arange(first, first + len(rows)), rows.sizes)
         return self._append(Rows((query, rows.relevance, rows.score)))
 
@@ -334,12 +334,12 @@ class RankingAccumulator(
         """
         state = self._state
         queries = state.open
-        places = np.arange(len(queries))
+        closing = np.arange(len(queries))
         if ids is not None:
-            places = open_places(read_ids(ids, name="ids"), state, name="ids")
-        if len(places):
-            left = np.setdiff1d(np.arange(len(queries)), places)
-            complete = _completed(queries.select(places), self._config, on_queries)
+            closing = open_indices(read_ids(ids, name="ids"), state, name="ids")
+        if len(closing):
+            left = np.setdiff1d(np.arange(len(queries)), closing)
+            complete = _completed(queries.select(closing), self._config, on_queries)
             self._state = self._sum(state.without_open(left), complete)
         return self
 
@@ -372,13 +372,15 @@ class RankingAccumulator(
         Parameters
         ----------
         empty, missing : str or mapping, optional
-            As in the class, in place of what was chosen there; another word raises.
+            As in the class, instead of its options; another word raises.
 
         Returns
         -------
         Ranking
             Frozen: later updates do not change it.
         """
+        from streameval.results.ranking import Ranking  # noqa: PLC0415 (rendering too)
+
         return Ranking.of(self._state, self._config, empty=empty, missing=missing)
 
     @property
@@ -389,17 +391,17 @@ class RankingAccumulator(
 
     @_state.setter
     def _state(self, state: RankingState) -> None:
-        self._held = Held.of(Parts((state,)))
+        self._held = BufferedState.of(RankingParts((state,)))
 
     @property
     def _total(self) -> FixedPoint:
-        held = self._held.fixed()
-        total: FixedPoint = held.state.n
-        return total + FixedPoint(np.array(_n_queries(held.rows))) if held.used else total
+        buffered = self._held.snapshot()
+        total: FixedPoint = buffered.state.n
+        return total + FixedPoint(np.array(_n_queries(buffered.rows))) if buffered.used else total
 
     def _may_be_pending(self, rows: Documents) -> bool:
-        """Tell whether a batch of complete queries is so small and usual that it cannot fail."""
-        return len(rows.score) <= _SMALL and rows.is_plain and not self._config.keeps_ids
+        """Check that a batch of complete queries is small, and that counting it cannot fail."""
+        return len(rows.score) <= _SMALL and rows.is_minimal and not self._config.keeps_ids
 
     def _count(self, rows: Rows) -> RankingState:
         return _completed(Documents.of_queries(*rows.columns), self._config, None)
@@ -417,11 +419,11 @@ class RankingAccumulator(
         return self._sum_all(one._state for one in alike)
 
     def _absorb(self, batch: RankingState) -> Self:
-        held = self._held
-        parts = held.state.with_batch(batch, self._config)
-        spare = held.spare - int(batch.n.whole)
+        buffered = self._held
+        parts = buffered.state.with_batch(batch, self._config)
+        spare = buffered.spare - int(batch.n.whole)
         if spare >= 0:
-            self._held = Held(parts, held.block, held.used, spare)
+            self._held = BufferedState(parts, buffered.block, buffered.used, spare)
         else:
             self._state = self._sum(self._state, batch)
         return self
@@ -442,7 +444,7 @@ def _completed(
         if queries.ids is None:
             raise InvalidInputError("is missing: `on_queries` needs ids", argument="query")
         kept = attrs.evolve(config, per_query=True)
-        _tell(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
+        _send(RankingState.of_complete(values, queries.ids, kept), kept, on_queries)
     return RankingState.of_complete(values, queries.ids, config)
 
 
@@ -452,11 +454,13 @@ def _missed(
     """Count judged queries that are absent; `on_queries` gets what they count, if they do."""
     if on_queries is not None and len(ids):
         kept = attrs.evolve(config, per_query=True)
-        _tell(RankingState.of_missing(ids, kept), kept, on_queries)
+        _send(RankingState.of_missing(ids, kept), kept, on_queries)
     return RankingState.of_missing(ids, config)
 
 
-def _tell(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:
+def _send(state: RankingState, config: RankingConfig, on_queries: OnQueries) -> None:
+    from streameval.results.ranking import Ranking  # noqa: PLC0415 (rendering too)
+
     columns = Ranking.of(state, config, empty=None, missing=None).per_query()
     if len(columns["query"]):
         on_queries(columns)

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Rows
 from streameval.configs.regression import RegressionConfig
-from streameval.inputs.arrays import are_empty, as_numbers, check_vector, read_weights
-from streameval.results.regression import Regression
+from streameval.inputs.arrays import are_empty, as_numbers, as_vector, check_vector, read_weights
 from streameval.states.regression import RegressionSums
+
+if TYPE_CHECKING:
+    from streameval.results.regression import Regression
 
 __all__ = ["RegressionAccumulator"]
 
@@ -63,7 +65,7 @@ class RegressionAccumulator(
             or list of the arrays in this order, or a mapping, data frame or Arrow table with
             columns of these names.
         y_pred : array of shape (n,)
-            The predicted numbers.
+            The predicted numbers. (n, 1) is taken as (n,), here and in `y_true`.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -80,8 +82,8 @@ class RegressionAccumulator(
             When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
         """
         given = self._named(y_true, y_pred, optional=(sample_weight,))
-        truth = as_numbers(given["y_true"], name="y_true")
-        prediction = as_numbers(given["y_pred"], name="y_pred")
+        truth = as_vector(as_numbers(given["y_true"], name="y_true"))
+        prediction = as_vector(as_numbers(given["y_pred"], name="y_pred"))
         if are_empty(truth, prediction):
             read_weights(given["sample_weight"], rows=0)
             return self
@@ -98,6 +100,8 @@ class RegressionAccumulator(
         Regression
             Frozen: later updates do not change it.
         """
+        from streameval.results.regression import Regression  # noqa: PLC0415 (rendering too)
+
         return Regression(self._state)
 
     def _count(self, rows: Rows) -> RegressionSums:

@@ -17,17 +17,27 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import Scale
 from streameval.inputs.arrays import (
     are_empty,
+    are_probabilities,
     as_array,
     as_labels,
     as_labels_or_scores,
     as_scores,
+    as_vector,
     check_matrix,
+    check_probabilities,
     check_vector,
     first_index,
     read_weights,
 )
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import Label, canonical_label, encode, equal, present
+from streameval.inputs.labels import (
+    Label,
+    canonical_label,
+    encode,
+    equal,
+    present,
+    without_names,
+)
 
 __all__ = ["ScoredBatch", "read_grouped", "read_scored"]
 
@@ -40,11 +50,21 @@ _LABEL_BITS = {
 } | {np.dtype(bool): np.dtype(np.uint8)}
 """What tells 0 and 1 from any other label at once."""
 
-_SCORE_BITS = {
-    np.dtype(f"f{size}"): (np.dtype(f"u{size}"), np.ones(1, f"f{size}").view(f"u{size}").item())
-    for size in (2, 4, 8)
-}
-"""What tells probabilities from any other score at once, and that of 1.0."""
+_OTHER_LABELS = (
+    "Pass ",
+    Named("pos_label", ""),
+    " to name the positive one of two other labels, or ",
+    Named("classes", ""),
+    " for a curve of each class.",
+)
+_ONE_HOT = (
+    "Pass y_true.argmax(axis=1) for one-hot rows, or ",
+    Named("multilabel", "True"),
+    " for several labels a row.",
+)
+_REAL = ("Pass ", Named("scores", '"real"'), " for logits or margins.")
+
+_SCORES = frozenset(map(np.dtype, "efd"))
 
 
 class ScoredBatch:
@@ -92,8 +112,7 @@ def read_scored(y_true: Any, y_score: Any, sample_weight: Any, config: CurveConf
     """
     labels = as_labels_or_scores(y_true, name="y_true")
     given = as_array(y_score, name="y_score", allow_missing=config.nan == "skip")
-    hint = ("Pass ", Named("pos_label", ""), " to name the positive one of two other labels.")
-    return _read(labels, given, sample_weight, config, hint)
+    return _read(labels, given, sample_weight, config, hint=_OTHER_LABELS)
 
 
 def read_grouped(
@@ -140,7 +159,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
         return False
     if labels.ndim != 1 or labels.shape != scores.shape or not len(labels):
         return False
-    if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORE_BITS:
+    if labels.dtype not in _LABEL_BITS or scores.dtype not in _SCORES:
         return False
     # the position of the maximum is a quarter of the fixed cost of the maximum itself
     codes = labels.view(_LABEL_BITS[labels.dtype])
@@ -148,10 +167,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
         return False
     if config.scores == "real":
         return not math.isnan(scores.item(scores.argmax()))
-    # numbers from 0.0 on are in the order of their bits; -0.0, negative ones and NaN come last
-    view, one = _SCORE_BITS[scores.dtype]
-    bits = scores.view(view)
-    return bool(bits.item(bits.argmax()) <= one)
+    return are_probabilities(scores)
 
 
 def _read(
@@ -174,7 +190,10 @@ def _read_general(
     labels: Array, given: Array, sample_weight: Any, config: CurveConfig, hint: tuple[object, ...]
 ) -> ScoredBatch:
     allow_nan = config.nan == "skip"
+    if not config.multilabel:
+        labels = as_vector(labels)
     if config.classes is None:
+        given = as_vector(given)
         scores = _score_vector(given, allow_nan=allow_nan)
     else:
         check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
@@ -182,7 +201,8 @@ def _read_general(
     positive, negative = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_curves)
-    _check_probabilities(scores, config.scores)
+    if config.scores == "probability":
+        check_probabilities(scores, name="y_score", remedy=_REAL)
     known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
     skipped = None if known.all() else _weight_of(~known, weights)
     kept: Mask = known if weights is None else known & (weights > 0)
@@ -205,21 +225,6 @@ def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
         )
     check_vector(given, rows=None, name="y_score")
     return as_scores(given, name="y_score", allow_nan=allow_nan)
-
-
-def _check_probabilities(scores: Floats, scale: Scale) -> None:
-    """Refuse scores outside [0, 1] where probabilities are expected; NaN passes."""
-    if scale != "probability" or not scores.size:
-        return
-    if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
-        outside = (scores < 0.0) | (scores > 1.0)
-        worst = scores[outside].ravel()[0]
-        raise InvalidInputError(
-            f"must lie in [0, 1], got {float(worst)!r}",
-            argument="y_score",
-            position=first_index(outside),
-            remedy=("Pass ", Named("scores", '"real"'), " for logits or margins."),
-        )
 
 
 def _positives(
@@ -255,11 +260,11 @@ def _classes(
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
         return present(as_labels(labels, name="y_true"), name="y_true"), ()
     plain = as_labels(labels, name="y_true")
-    check_vector(plain, rows=rows, name="y_true")
+    check_vector(plain, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
     if config.classes is None:
         positive, negative = _positives(plain, config.pos_label, hint)
         return positive[:, None], negative
-    codes = encode(plain, config.classes, name="y_true")
+    codes = encode(plain, without_names(config.classes), name="y_true")
     return codes[:, None] == np.arange(config.n_curves), ()
 
 

@@ -200,9 +200,7 @@ class FlatSlices:
         end = first + int(lengths[-1])
         leaf = first + int(self.others[:index].sum())
         codes = self.codes[first:end].tolist()
-        parts = {
-            self.values[code]: self.leaves.part(leaf + at) for at, code in enumerate(codes)
-        }
+        parts = {self.values[code]: self.leaves.part(leaf + at) for at, code in enumerate(codes)}
         other = self.leaves.part(leaf + len(codes)) if self.others[index] else None
         return Slices(parts, other)
 

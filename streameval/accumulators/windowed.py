@@ -346,7 +346,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "accumulator": (self._inner.empty(),),
             "newest": state.newest,
             "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
-            "rows": FixedPoint.concatenate([FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]),
+            "rows": FixedPoint.concatenate(
+                [FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]
+            ),
             "parts": tuple(live(pane.part) for pane in panes if pane.part is not None),
         }
 
@@ -481,7 +483,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             low, high = int(times.min()), int(times.max())
             first = low - config.offset_size
             end = newest_end(high, config)
-            if first < -_LIMIT + config.tiers[-1].width or max(end, end + config.offset_size) >= _LIMIT:
+            if (
+                first < -_LIMIT + config.tiers[-1].width
+                or max(end, end + config.offset_size) >= _LIMIT
+            ):
                 position = int(times.argmin() if first < -_LIMIT // 2 else times.argmax())
                 raise InvalidInputError(
                     "must lie so that the ends of its panes fit 64 bits, got "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 import sys
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, NoReturn
+from typing import Any, NoReturn, cast
 
 import streameval
 from streameval.cli import argument_values as values
@@ -206,8 +206,9 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_completion(
         _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
     )
-    for one in (parser, *commands.choices.values()):
-        one.siblings = commands.choices
+    siblings = cast("dict[str, _Parser]", commands.choices)
+    for one in (cast("_Parser", parser), *siblings.values()):
+        one.siblings = siblings
     return parser
 
 
@@ -444,6 +445,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
 def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     group = parser.add_argument_group("output")
     _add_numbers(group)
+    group.add_argument(
+        "--bounds", action="store_true", help="with --json the certified interval of every metric"
+    )
     text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
     return group

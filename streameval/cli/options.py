@@ -81,6 +81,7 @@ class Reporting:
 
     json: bool = False
     markdown: bool = False
+    bounds: bool = False
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95

@@ -12,8 +12,9 @@ from typing import TYPE_CHECKING, Any
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
-from streameval.errors import BadDataError, CorruptStateError, InvalidInputError
-from streameval.io import STANDARD_INPUT
+from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
+from streameval.io import STANDARD_INPUT, size_of
+from streameval.io.recognition import log_type_of
 from streameval.results.collection import CollectionResult
 from streameval.results.result import Result
 from streameval.states.codec import MAGIC
@@ -180,7 +181,22 @@ def load_held(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
+        found = _log_type(path)
+        if found is not None:
+            raise BadDataError(
+                f"{path}: is {found}, not a state; `streameval eval` reads it."
+            ) from None
         raise error.within(path) from None
+
+
+def _log_type(path: str) -> str | None:
+    """Say which type of log was given in place of a state, if it is one."""
+    if size_of(path) is None:
+        return None  # what has been read of a pipe is gone
+    try:
+        return log_type_of(path)
+    except StreamevalError:
+        return None
 
 
 def computed(accumulator: Any) -> Result:

@@ -9,7 +9,13 @@ import attrs
 
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import Label, canonical_classes, class_labels
+from streameval.inputs.labels import (
+    ClassSet,
+    Label,
+    canonical_classes,
+    class_labels,
+    class_names,
+)
 
 __all__ = ["MAX_BINS", "CalibrationConfig", "number_of_bins"]
 
@@ -27,7 +33,7 @@ class CalibrationConfig:
     """
 
     bins: int
-    classes: int | tuple[Label, ...] | None
+    classes: ClassSet | None
 
     @classmethod
     def of(cls, *, bins: Any, classes: Any) -> Self:
@@ -40,6 +46,11 @@ class CalibrationConfig:
     def labels(self) -> tuple[Label, ...]:
         """The labels of the K classes; none for two classes of one probability."""
         return () if self.classes is None else class_labels(self.classes)
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the K classes are shown by; none for two classes of one probability."""
+        return () if self.classes is None else class_names(self.classes)
 
     @property
     def n_classes(self) -> int:
@@ -67,7 +78,7 @@ def number_of_bins(value: Any) -> int:
     return bins
 
 
-def _classes(value: Any) -> int | tuple[Label, ...] | None:
+def _classes(value: Any) -> ClassSet | None:
     if value is None:
         return None
     classes = value if isinstance(value, str) else canonical_classes(value, least=2)

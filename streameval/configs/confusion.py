@@ -2,33 +2,48 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, Self
 
 import attrs
 
-from streameval.configs.options import finite_number, flag, optional_flag, positive_integer
+from streameval.configs.options import (
+    finite_number,
+    flag,
+    one_of,
+    optional_flag,
+    positive_integer,
+)
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import (
     Classes,
     Label,
     canonical_classes,
     canonical_label,
     class_labels,
+    class_names,
+    named_label,
+    without_names,
 )
 
 __all__ = ["ConfusionConfig"]
+
+_SCALES = ("probability", "real")
 
 
 @attrs.frozen(kw_only=True)
 class ConfusionConfig:
     """Every option that changes what a confusion state counts; equal ones can merge.
 
-    Made by `of`. `pos_label` is None where there is no positive class.
+    Made by `of`. `pos_label` is None where there is no positive class, and `scores` where it is
+    what the threshold implies.
     """
 
     classes: Classes
     multilabel: bool
     threshold: float
+    scores: Scale | None = attrs.field(default=None, metadata={"omit_default": True})
     pos_label: Label | None
     from_scores: bool | None
     top_k: int
@@ -42,6 +57,7 @@ class ConfusionConfig:
         classes: Any,
         multilabel: Any,
         threshold: Any,
+        scores: Any = None,
         pos_label: Any,
         from_scores: Any,
         top_k: Any,
@@ -50,18 +66,25 @@ class ConfusionConfig:
     ) -> Self:
         """Check the options, alone and together, and fill in what was left open."""
         multilabel = flag(multilabel, name="multilabel")
+        classes = canonical_classes(classes, least=1 if multilabel else 2)
         config = cls(
-            classes=canonical_classes(classes, least=1 if multilabel else 2),
+            classes=classes,
             multilabel=multilabel,
             threshold=finite_number(threshold, name="threshold"),
-            pos_label=_optional_label(pos_label, name="pos_label"),
+            scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
+            pos_label=_optional_label(pos_label, classes, name="pos_label"),
             from_scores=optional_flag(from_scores, name="from_scores"),
             top_k=positive_integer(top_k, name="top_k"),
-            ignore_label=_optional_label(ignore_label, name="ignore_label"),
+            ignore_label=_optional_label(
+                ignore_label, None if multilabel else classes, name="ignore_label"
+            ),
             include_unseen=flag(include_unseen, name="include_unseen"),
         )
         config._check_together()
-        return attrs.evolve(config, pos_label=config._positive())
+        implied = config.scores == config._implied_scale
+        return attrs.evolve(
+            config, pos_label=config._positive(), scores=None if implied else config.scores
+        )
 
     @property
     def is_open(self) -> bool:
@@ -74,9 +97,24 @@ class ConfusionConfig:
         return not self.multilabel and not self.is_open and self.n_classes == 2
 
     @property
+    def takes_probabilities(self) -> bool:
+        """Whether scores to compare with the threshold must lie in [0, 1]."""
+        return (self.scores or self._implied_scale) == "probability"
+
+    @property
+    def score_range(self) -> tuple[float, float]:
+        """The lowest and the highest score to compare with the threshold."""
+        return (0.0, 1.0) if self.takes_probabilities else (-math.inf, math.inf)
+
+    @property
     def labels(self) -> tuple[Label, ...]:
         """The labels of a fixed set of classes."""
         return class_labels(self.fixed_classes)
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes of a fixed set are shown by."""
+        return self.labels if self.classes == "auto" else class_names(self.classes)
 
     @property
     def n_classes(self) -> int:
@@ -86,14 +124,23 @@ class ConfusionConfig:
 
     @property
     def fixed_classes(self) -> int | tuple[Label, ...]:
-        """The classes, where they do not grow."""
+        """The classes, where they do not grow, as their number or a tuple of labels."""
         assert not isinstance(self.classes, str)  # noqa: S101 - tells the type checker
-        return self.classes
+        return without_names(self.classes)
+
+    @property
+    def positive_name(self) -> Label:
+        """What the positive class of two is shown by."""
+        return self.class_names[self.positive_place]
 
     @property
     def positive_place(self) -> int:
         """The place of the positive class of two."""
         return self.labels.index(self.pos_label)
+
+    @property
+    def _implied_scale(self) -> Scale:
+        return "probability" if 0 < self.threshold <= 1 else "real"
 
     def _check_together(self) -> None:
         if self.is_open:
@@ -109,6 +156,13 @@ class ConfusionConfig:
                 f"decides two classes or multilabel scores, got {self.threshold!r} for "
                 "several classes, where the highest score decides",
                 argument="threshold",
+            )
+        if self.scores is not None and not (self.is_binary or self.multilabel):
+            raise InvalidInputError(
+                f"is for scores of two classes or multilabel, got {self.scores!r}",
+                argument="scores",
+                remedy="Leave it out: among several classes the highest score decides, whatever "
+                "its range.",
             )
         if self.top_k > 1:
             self._check_top_k()
@@ -146,7 +200,7 @@ class ConfusionConfig:
             )
 
     def _check_ignore_label(self) -> None:
-        wanted = int if self.multilabel or isinstance(self.classes, int) else type(self.labels[0])
+        wanted = int if self.multilabel or isinstance(self.labels[0], int) else str
         if not isinstance(self.ignore_label, wanted):
             kind = "a string" if wanted is str else "an integer"
             raise InvalidInputError(
@@ -167,5 +221,5 @@ class ConfusionConfig:
         return self.pos_label
 
 
-def _optional_label(value: Any, *, name: str) -> Label | None:
-    return None if value is None else canonical_label(value, name=name)
+def _optional_label(value: Any, classes: Classes | None, *, name: str) -> Label | None:
+    return None if value is None else canonical_label(named_label(value, classes), name=name)

@@ -9,7 +9,14 @@ import attrs
 from streameval.configs.options import flag, one_of, optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
-from streameval.inputs.labels import Label, canonical_classes, canonical_label, class_labels
+from streameval.inputs.labels import (
+    ClassSet,
+    Label,
+    canonical_classes,
+    canonical_label,
+    class_labels,
+    class_names,
+)
 
 __all__ = ["CurveConfig"]
 
@@ -23,7 +30,7 @@ class CurveConfig:
 
     budget: int | None
     scores: Scale
-    classes: int | tuple[Label, ...] | None
+    classes: ClassSet | None
     multilabel: bool
     pos_label: Label | None
     nan: Literal["raise", "skip"]
@@ -68,6 +75,11 @@ class CurveConfig:
         return () if self.classes is None else class_labels(self.classes)
 
     @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by; there are none where there is one curve."""
+        return () if self.classes is None else class_names(self.classes)
+
+    @property
     def n_curves(self) -> int:
         """The number of curves."""
         if self.classes is None:
@@ -75,7 +87,7 @@ class CurveConfig:
         return self.classes if isinstance(self.classes, int) else len(self.classes)
 
 
-def _classes(value: Any, *, multilabel: bool) -> int | tuple[Label, ...] | None:
+def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:
     if value is None:
         return None
     least = 1 if multilabel else 2

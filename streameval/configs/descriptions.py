@@ -48,6 +48,7 @@ DESCRIPTIONS = {
             "multilabel": "Whether each of the classes is present or absent on its own.",
             "threshold": "A score of at least this is a positive prediction, for two classes and "
             "multilabel.",
+            "scores": "Whether the scores of two classes and multilabel lie in [0, 1].",
             "pos_label": "The positive one of two classes: by default 1, or the second of two "
             "listed.",
             "from_scores": "Whether y_pred holds scores.",
@@ -60,14 +61,14 @@ DESCRIPTIONS = {
     "PRCurveSketch": Description(
         "Keep a curve of scores against truth in bounded memory, batch by batch.",
         {
-            "budget": "The number of cells kept for each curve; None never gives up a score.",
+            "budget": "The number of cells kept for each curve; None keeps every distinct score.",
             "scores": "Whether scores lie in [0, 1].",
-            "classes": "One curve for each class, from a score for each: a number K stands for "
-            "the labels 0..K-1, a sequence lists the labels in the order of the score columns.",
-            "multilabel": "Whether each of the classes is present or absent on its own.",
-            "pos_label": "The positive one of two labels, which may be any then; else they are 0 "
-            "and 1.",
-            "nan": "What to do with a row that has a score of NaN; skipped ones are counted.",
+            "classes": "One curve for each class, from a score for each: an integer K means the "
+            "labels 0..K-1, a sequence lists the labels in the order of the score columns.",
+            "multilabel": "Whether each of the classes is present or absent independently.",
+            "pos_label": "The positive one of any two labels; by default they are 0 and 1.",
+            "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
+            "skipped.",
         },
     ),
     "GroupedAUC": Description(
@@ -75,8 +76,9 @@ DESCRIPTIONS = {
         {
             "budget": "The number of cells over all groups.",
             "scores": "Whether scores lie in [0, 1].",
-            "group_weight": "What a group weighs in the mean: its examples, one, or its positives.",
-            "max_groups": "How many groups there may be; more raise.",
+            "group_weight": "The weight of a group in the mean: its examples, one, or its "
+            "positives.",
+            "max_groups": "The max number of groups; more raise.",
         },
     ),
     "CalibrationAccumulator": Description(
@@ -87,7 +89,7 @@ DESCRIPTIONS = {
             "less with many classes, since bins and classes together must leave a state below "
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
-            "sequence lists the labels (integers or strings) in the order of the columns.",
+            "sequence lists the labels (integers or strings) in the order of the columns",
         },
     ),
     "RegressionAccumulator": Description(
@@ -100,9 +102,8 @@ DESCRIPTIONS = {
             "relevance_level": "A document is relevant from this relevance on.",
             "gain": "What a relevance is worth in NDCG and DCG: itself, 2**relevance - 1, or what "
             "the mapping gives for it.",
-            "ties": "What documents of one score count: the mean over all orders; the order by "
-            "falling document id, as in trec_eval; the least or the greatest value of each "
-            "measure.",
+            "ties": "How documents of equal scores count: the mean over all orders; the order by "
+            "falling document id, as in trec_eval; the min or max of each measure.",
             "ap_norm": "Whether map@k divides by the number of relevant documents R, or by "
             "min(R, k).",
             "unjudged": "Whether documents whose relevance is NaN are not relevant, or are taken "
@@ -113,9 +114,10 @@ DESCRIPTIONS = {
             "missing": "What a judged query counts that is absent from the run.",
             "track_queries": "Keep the id of each query, so that one counted twice is refused, "
             "across merges too.",
-            "rows_per_query": "How many rows of an open query are kept for measures without a "
-            "cutoff: they are exact up to so many rows, and past that they have bounds.",
-            "max_open_queries": "How many queries may be open; more raise.",
+            "rows_per_query": "The number of rows of an open query that are kept for measures "
+            "without a cutoff. Up to this number the measures are exact; beyond it they have "
+            "bounds.",
+            "max_open_queries": "The max number of open queries; more raise.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
         },
     ),

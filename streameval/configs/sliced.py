@@ -47,7 +47,9 @@ class SlicedConfig(OuterConfig):
         columns = _read_columns(column)
         most = positive_integer(max_values, name="max_values")
         if most > MAX_SLICES:
-            raise InvalidInputError(f"must be at most {MAX_SLICES}, got {most}", argument="max_values")
+            raise InvalidInputError(
+                f"must be at most {MAX_SLICES}, got {most}", argument="max_values"
+            )
         named = _read_values(values, columns)
         if len(named) > most:
             raise InvalidInputError(

@@ -137,16 +137,12 @@ class WindowedConfig(OuterConfig):
     def _check(self) -> None:
         """Check that panes of one tier fill those of the next, which are kept longer."""
         if self.rollups and self.keep is None:
-            raise InvalidInputError(
-                "is missing: without it nothing is rolled up", argument="keep"
-            )
+            raise InvalidInputError("is missing: without it nothing is rolled up", argument="keep")
         if self.keep is not None and _size(self.keep) < self.width:
             raise InvalidInputError(
                 f"must be at least one pane, {self.pane!r}, got {self.keep!r}", argument="keep"
             )
-        for (finer, coarser), (width, _) in zip(
-            pairwise(self.tiers), self.rollups, strict=True
-        ):
+        for (finer, coarser), (width, _) in zip(pairwise(self.tiers), self.rollups, strict=True):
             if coarser.width % finer.width or coarser.width == finer.width:
                 raise InvalidInputError(
                     f"must have widths that are multiples of the one before, got {width!r} "
@@ -190,9 +186,7 @@ def _length(value: Any, is_step: bool, *, name: str) -> Length:
 def _step(value: Any, *, name: str) -> int:
     wrong = isinstance(value, (bool, np.bool_, np.timedelta64))
     if wrong or not isinstance(value, (int, np.integer)):
-        raise InvalidInputError(
-            f"must be an integer, as the pane is, got {value!r}", argument=name
-        )
+        raise InvalidInputError(f"must be an integer, as the pane is, got {value!r}", argument=name)
     if abs(int(value)) >= 2**62:
         raise InvalidInputError(f"must be below 2**62, got {value!r}", argument=name)
     return int(value)
@@ -205,9 +199,7 @@ def _offset(value: Any, is_step: bool) -> Length:
     return duration_text(size) if size >= 0 else f"-{duration_text(-size)}"
 
 
-def _read_rollups(
-    rollups: Any, is_step: bool
-) -> tuple[tuple[Length, Length | None], ...]:
+def _read_rollups(rollups: Any, is_step: bool) -> tuple[tuple[Length, Length | None], ...]:
     if not isinstance(rollups, (list, tuple)):
         raise InvalidInputError(
             f"must be pairs of a width and how long it is kept, got {rollups!r}",

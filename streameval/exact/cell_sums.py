@@ -1,4 +1,4 @@
-"""Exact sums of many floats, of all or by cell."""
+"""Exact sums of many floats, in total or by cell."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Cells = npt.NDArray[np.intp]
 
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
 _DIGIT_BITS = 31
-_SAFE_ITEMS = 2**22  # so many digits sum to less than 2**53, where float64 holds every integer
-_SAFE_EXPONENT = 1000  # powers of two within are floats
+_SAFE_ITEMS = 2**22  # this many digits sum to less than 2**53, where float64 holds every integer
+_SAFE_EXPONENT = 1000  # powers of two up to here are floats
 
 
 def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
-    """Sum vectors of terms, each item as often as its weight says; nothing is rounded."""
+    """Sum vectors of terms, each item times its weight; nothing is rounded."""
     totals = [0]
     for piece in _pieces(terms, weights):
         _add_all(piece, None, totals)
@@ -32,24 +32,24 @@ def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
 def cell_sums(
     values: Floats, weights: FixedPoint | None, cells: Cells, size: int
 ) -> tuple[ExactSum, ...]:
-    """Sum the values of each cell, each item as often as its weight says; nothing is rounded.
+    """Sum the values of each cell, each item times its weight; nothing is rounded.
 
     Parameters
     ----------
     values : float64 array, shape (n,)
         Finite.
     weights : FixedPoint, shape (n,), optional
-        Every item counts once by default.
+        1 for every item by default.
     cells : int array, shape (n,)
         The cell of each item.
     size : int
-        How many cells there are.
+        The number of cells.
 
     Notes
     -----
-    Values are cut into digits of 31 bits, highest first, as many as the data needs: three for
-    most probabilities. Sums of digits are whole numbers that float64 holds, so any order of
-    adding gives the same.
+    Values are split into digits of 31 bits, most significant first, as many as the data needs:
+    three for most probabilities. Sums of digits are integers that float64 holds exactly, so the
+    order of adding does not matter.
     """
     totals = [0] * size
     for piece in _pieces([values], weights):
@@ -58,7 +58,7 @@ def cell_sums(
 
 
 def _pieces(terms: Iterable[Floats], weights: FixedPoint | None) -> Iterable[Floats]:
-    """Give vectors that add up to the terms, each times its weight."""
+    """Split the products of terms and weights into vectors that add up to them."""
     if weights is None:
         yield from terms
         return
@@ -77,19 +77,19 @@ def _add_all(values: Floats, cells: Cells | None, totals: list[int]) -> None:
 def _add(values: Floats, cells: Cells | None, totals: list[int]) -> None:
     """Add values to the totals, in units of 2**-1074, digit by digit."""
     largest = max(values.max(), -values.min())
-    place = (int(np.frexp(largest)[1]) - _SMALLEST - 1) // _DIGIT_BITS
+    digit = (int(np.frexp(largest)[1]) - _SMALLEST - 1) // _DIGIT_BITS
     left = np.count_nonzero(values)
     while left:
         if 2 * left < len(values):
             kept = values != 0.0
             values, cells = values[kept], None if cells is None else cells[kept]
-        shift = place * _DIGIT_BITS
+        shift = digit * _DIGIT_BITS
         digits = np.trunc(_scale(values, -shift - _SMALLEST))
         for cell, total in _sums(digits, cells, len(totals)):
             totals[cell] += int(total) << shift
         values = values - _scale(digits, shift + _SMALLEST)
         left = np.count_nonzero(values)
-        place -= 1
+        digit -= 1
 
 
 def _scale(values: Floats, exponent: int) -> Floats:
@@ -100,7 +100,7 @@ def _scale(values: Floats, exponent: int) -> Floats:
 
 
 def _sums(digits: Floats, cells: Cells | None, size: int) -> Iterable[tuple[int, float]]:
-    """Add up digits by cell; list the cells where there is a sum."""
+    """Add up digits by cell; only nonzero sums are listed."""
     if cells is None:
         return [(0, digits.sum())]
     sums = np.bincount(cells, weights=digits, minlength=size)

@@ -1,7 +1,8 @@
-"""Exact sums of floats: one result, to the last bit, whatever the order of adding."""
+"""Exact sums of floats: the same bits, whatever the order of adding."""
 
 from __future__ import annotations
 
+import operator
 from fractions import Fraction
 from typing import Self
 
@@ -9,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ExactSum", "exact_product"]
+__all__ = ["ExactSum", "added_sums", "exact_product"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -26,9 +27,9 @@ _SAFE_ITEMS = 2**29  # each item adds less than 2**32 to each of at most three l
 class ExactSum:
     """The exact sum of finite float64 values, as an integer.
 
-    Every finite float64 is a whole multiple of ``2**-1074``, so a sum of them is one integer
+    Every finite float64 is an integer multiple of ``2**-1074``, so their sum is one integer
     in that unit: nothing is rounded before the sum is read. Batches are reduced in limbs of
-    32 bits (a superaccumulator), the way of Kulisch (Computer Arithmetic and Validity, 2013).
+    32 bits: a superaccumulator, after Kulisch (Computer Arithmetic and Validity, 2013).
 
     Parameters
     ----------
@@ -56,16 +57,21 @@ class ExactSum:
         return ExactSum(self.units - other.units)
 
     def to_fraction(self) -> Fraction:
-        """Give the sum as an exact fraction."""
+        """Convert to an exact fraction."""
         return Fraction(self.units, 1 << _SCALE)
 
     def __float__(self) -> float:
-        """Give the nearest float64; past its range raises OverflowError."""
+        """Round to the nearest float64; beyond its range raises OverflowError."""
         return self.units / (1 << _SCALE)  # Python rounds a ratio of integers correctly
 
 
+def added_sums(a: tuple[ExactSum, ...], b: tuple[ExactSum, ...]) -> tuple[ExactSum, ...]:
+    """Add sums pair by pair."""
+    return tuple(map(operator.add, a, b))
+
+
 def exact_product(a: Floats, b: Floats) -> tuple[Floats, Floats]:
-    """Multiply without an error: the product is the sum of the two results.
+    """Multiply without error: the product is the sum of the two results.
 
     Dekker's method (A floating-point technique for extending the available precision, 1971):
     exact while the factors are below 2**996, and the product between 2**-968 and 2**1023 or
@@ -89,7 +95,7 @@ def _limbs(values: Floats) -> list[int]:
     """Add mantissas into limbs; only frexp, ldexp, shifts and integer sums are used."""
     fractions, exponents = np.frexp(values)
     mantissas = np.ldexp(fractions, _MANTISSA_BITS).astype(np.int64)
-    # a subnormal has fewer bits than its mantissa: shift by what would fall below the unit
+    # a subnormal has fewer significant bits: shift out those below the unit, which are 0
     offsets = exponents.astype(np.int64) + (_SCALE - _MANTISSA_BITS)
     below = np.maximum(-offsets, 0)
     signs, magnitudes = np.sign(mantissas), np.abs(mantissas) >> below

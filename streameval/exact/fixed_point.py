@@ -1,10 +1,10 @@
-"""Fixed-point numbers: sums of weights that do not depend on the order of adding."""
+"""Fixed-point numbers, whose sums do not depend on the order of adding."""
 
 from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from fractions import Fraction
 from typing import Any, Self
 
@@ -21,7 +21,7 @@ Int64Array = npt.NDArray[np.int64]
 FRACTION_BITS = 62
 MAX_TOTAL = 2**63 - 1
 SMALLEST_ROUNDED = 2.0**-20
-"""From here on, floats are rounded to multiples of 2**-62; those below must be such multiples."""
+"""Floats from here on are rounded to multiples of 2**-62; smaller ones must be such multiples."""
 _HALF_BITS = FRACTION_BITS // 2
 _FRACTION_MASK = np.int64((1 << FRACTION_BITS) - 1)
 _HALF_MASK = np.int64((1 << _HALF_BITS) - 1)
@@ -34,8 +34,8 @@ class FixedPoint:
     """An array of numbers, each an integer part and a fraction of 62 bits.
 
     A number is ``whole + fraction / 2**62`` with ``0 <= fraction < 2**62``. Adding integers is
-    associative and commutative, so a sum is the same bits whatever the order. ``fraction`` is
-    None until a fraction has been seen; whole weights never pay for it.
+    associative and commutative, so a sum is the same bits in any order. ``fraction`` is None
+    until a fraction has been seen, so whole weights never pay for it.
 
     Parameters
     ----------
@@ -55,7 +55,7 @@ class FixedPoint:
 
     @classmethod
     def of_integers(cls, values: npt.NDArray[np.integer[Any]]) -> Self:
-        """Take integers as they are; past 2**63 - 1 they raise."""
+        """Convert integers; above 2**63 - 1 they raise."""
         if values.dtype.kind == "u" and values.size and int(values.max()) > MAX_TOTAL:
             raise _overflow()
         return cls(values.astype(np.int64))
@@ -64,9 +64,8 @@ class FixedPoint:
     def of_floats(cls, values: npt.NDArray[np.float64], *, name: str) -> Self:
         """Round finite, non-negative floats to the nearest multiple of 2**-62.
 
-        The error is at most 2**-63 a value, and nothing for a value of 2**-10 and above. A
-        value below 2**-20 that is no multiple of 2**-62 raises: so small a weight would lose
-        more than 2**-43 of itself.
+        The error is at most 2**-63 a value, and 0 from 2**-10 on. A value below 2**-20 that is
+        not a multiple of 2**-62 raises: its relative error could exceed 2**-43.
         """
         if values.size and values.max() >= 2.0**63:
             raise _overflow()
@@ -93,7 +92,7 @@ class FixedPoint:
         *,
         name: str = "sample_weight",
     ) -> Self:
-        """Take integers as they are, and round floats as `of_floats` does."""
+        """Convert integers as `of_integers` does, and floats as `of_floats` does."""
         if values.dtype.kind == "f":
             return cls.of_floats(values, name=name)
         return cls.of_integers(values)
@@ -110,50 +109,50 @@ class FixedPoint:
 
     def __getitem__(self, key: Any) -> FixedPoint:
         """Index as NumPy does."""
-        fraction = None if self.fraction is None else np.asarray(self.fraction[key])
-        return FixedPoint(np.asarray(self.whole[key]), fraction)
+        return self._mapped(lambda part: np.asarray(part[key]))
+
+    def _mapped(self, function: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+        """Apply a function that moves numbers, or sets them to 0, to both parts."""
+        fraction = None if self.fraction is None else function(self.fraction)
+        return FixedPoint(function(self.whole), fraction)
 
     def select(self, kept: npt.NDArray[np.bool_ | np.intp]) -> FixedPoint:
-        """Keep some items; if all of these are whole, no fraction has been seen."""
+        """Keep some items; if all of them are whole, `fraction` becomes None."""
         chosen = self[kept]
         if chosen.fraction is None or chosen.fraction.any():
             return chosen
         return FixedPoint(chosen.whole)
 
     def repeat(self, times: int) -> FixedPoint:
-        """Give each item of a vector some times in a row."""
-        fraction = None if self.fraction is None else self.fraction.repeat(times)
-        return FixedPoint(self.whole.repeat(times), fraction)
+        """Repeat each item of a vector."""
+        return self._mapped(lambda part: part.repeat(times))
 
     def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
-        """Put 0 in place of some items."""
-        fraction = None if self.fraction is None else self.fraction * kept
-        return FixedPoint(self.whole * kept, fraction)
+        """Replace the other items by 0."""
+        return self._mapped(lambda part: part * kept)
 
     def diagonal(self) -> FixedPoint:
-        """Give the numbers where row and column are the same."""
-        fraction = None if self.fraction is None else self.fraction.diagonal()
-        return FixedPoint(self.whole.diagonal(), fraction)
+        """Take the diagonal of a matrix."""
+        return self._mapped(lambda part: part.diagonal())
 
     def reshape(self, *shape: int) -> FixedPoint:
-        """Give the same numbers in another shape."""
-        fraction = None if self.fraction is None else self.fraction.reshape(shape)
-        return FixedPoint(self.whole.reshape(shape), fraction)
+        """Change the shape."""
+        return self._mapped(lambda part: part.reshape(shape))
 
     def __add__(self, other: FixedPoint) -> FixedPoint:
-        """Add non-negative numbers; a total past 2**63 - 1 raises."""
+        """Add non-negative numbers; a total above 2**63 - 1 raises."""
         whole, fraction = np.asarray(self.whole + other.whole), None
         if self.fraction is not None or other.fraction is not None:
             carried = _fraction(self) + _fraction(other)
             whole = np.asarray(whole + np.asarray(carried >> FRACTION_BITS))
             fraction = np.asarray(carried & _FRACTION_MASK)
-        if whole.size and whole.item(whole.argmin()) < 0:  # a third of the fixed cost of min
+        if whole.size and whole.item(whole.argmin()) < 0:  # a third of the overhead of min
             raise _overflow()
         return FixedPoint(whole, fraction)
 
     @staticmethod
     def total_of(parts: Sequence[FixedPoint]) -> FixedPoint:
-        """Add up single numbers; past 2**63 - 1 it raises."""
+        """Add up scalars; a total above 2**63 - 1 raises."""
         if not all(part.is_whole for part in parts):
             return FixedPoint.concatenate([part.reshape(1) for part in parts]).total()
         total = sum(part.whole.item() for part in parts)
@@ -163,10 +162,10 @@ class FixedPoint:
 
     @staticmethod
     def sum_of(parts: Sequence[FixedPoint]) -> FixedPoint:
-        """Add up arrays of one shape, one at least, without an array for each sum on the way.
+        """Add up one or more arrays of one shape, without an array for each partial sum.
 
-        The caller has taken `total_of` what bounds the numbers of each: no sum can pass what
-        that does not. The sum of one is that one itself.
+        The caller has checked with `total_of` that no sum can exceed 2**63 - 1. The sum of one
+        array is that array itself.
         """
         if len(parts) < 3 or not all(part.is_whole for part in parts):
             return functools.reduce(operator.add, parts)
@@ -177,7 +176,7 @@ class FixedPoint:
 
     @staticmethod
     def concatenate(parts: Sequence[FixedPoint]) -> FixedPoint:
-        """Join vectors; if one has seen a fraction, all of the result has."""
+        """Concatenate vectors; the result has fractions if any of them has."""
         whole = np.concatenate([part.whole for part in parts])
         if all(part.is_whole for part in parts):
             return FixedPoint(whole)
@@ -193,77 +192,80 @@ class FixedPoint:
         return FixedPoint(np.asarray(whole), np.asarray(borrowed & _FRACTION_MASK))
 
     def sum(self, axis: int | tuple[int, ...] | None = None) -> FixedPoint:
-        """Add along axes. The caller knows that the total stays within 2**63 - 1."""
-        whole = np.asarray(np.add.reduce(self.whole, axis=axis))
+        """Add along axes; the caller guarantees that the total is at most 2**63 - 1."""
+        return self._summed(lambda part: np.asarray(np.add.reduce(part, axis=axis)))
+
+    def _summed(self, add: Callable[[Int64Array], Int64Array]) -> FixedPoint:
+        """Add up integer parts and both halves of fractions, and carry."""
         if self.fraction is None:
-            return FixedPoint(whole)
-        low = np.asarray((self.fraction & _HALF_MASK).sum(axis=axis))
-        high = np.asarray((self.fraction >> _HALF_BITS).sum(axis=axis))
-        return _carry(whole, high, low)
+            return FixedPoint(add(self.whole))
+        high, low = add(self.fraction >> _HALF_BITS), add(self.fraction & _HALF_MASK)
+        return _carry(add(self.whole), high, low)
 
     def sum_runs(self, starts: npt.NDArray[np.intp]) -> FixedPoint:
         """Add up the runs of a vector that begin at `starts`, the first of which is 0.
 
-        The caller knows that the total stays within 2**63 - 1, and that there are fewer than
+        The caller guarantees that the total is at most 2**63 - 1, and that there are fewer than
         2**31 numbers.
         """
-        whole = np.add.reduceat(self.whole, starts)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low = np.add.reduceat(self.fraction & _HALF_MASK, starts)
-        high = np.add.reduceat(self.fraction >> _HALF_BITS, starts)
-        return _carry(whole, high, low)
+        return self._summed(lambda part: np.add.reduceat(part, starts))
 
     def cumsum(self) -> FixedPoint:
-        """Add up the first 0, 1, 2, ... items of a vector, under the terms of `sum_runs`."""
-        whole = _cumsum(self.whole)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low = _cumsum(self.fraction & _HALF_MASK)
-        return _carry(whole, _cumsum(self.fraction >> _HALF_BITS), low)
+        """Add up the first 0, 1, 2, ... items of a vector; the limits are those of `sum_runs`."""
+        return self._summed(_cumsum)
 
     def scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
-        """Add the numbers, item by item, into the cells of a new array.
+        """Add the numbers into the cells of a new array.
 
-        The caller has taken `total`: no cell can pass what the total does not.
+        The caller has checked with `total` that no cell can exceed 2**63 - 1.
 
         Parameters
         ----------
         index : int array, shape (n,)
             The cell of each number.
         size : int
-            How many cells there are.
+            The number of cells.
         """
         cells = FixedPoint.zeros(size)
         for part in _parts(len(index)):
-            cells += self[part]._scatter(index[part], size)
+            cells += self[part]._summed(functools.partial(_counted, index[part], size))
         return cells
 
-    def _scatter(self, index: npt.NDArray[np.intp], size: int) -> FixedPoint:
-        whole = np.zeros(size, dtype=np.int64)
-        np.add.at(whole, index, self.whole)
-        if self.fraction is None:
-            return FixedPoint(whole)
-        low, high = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.int64)
-        np.add.at(low, index, self.fraction & _HALF_MASK)
-        np.add.at(high, index, self.fraction >> _HALF_BITS)
-        return _carry(whole, high, low)
-
     def total(self) -> FixedPoint:
-        """Add up the numbers of a vector; past 2**63 - 1 it raises."""
-        if _passes_largest(self.whole):
-            raise _overflow()
+        """Add up a vector; a total above 2**63 - 1 raises."""
+        if _may_exceed_max(self.whole, self.whole.size):
+            _check_halves((self.whole >> 32).sum(), (self.whole & _LOW_WORD).sum())
         pieces = [self[part].sum() for part in _parts(len(self.whole))]
         return functools.reduce(operator.add, pieces) if pieces else FixedPoint.zeros(())
 
+    def totals(self) -> FixedPoint:
+        """Add up the numbers of each row, the last axis; a sum past 2**63 - 1 raises."""
+        if _may_exceed_max(self.whole, self.shape[-1]):
+            high, low = (self.whole >> 32).sum(axis=-1), (self.whole & _LOW_WORD).sum(axis=-1)
+            _check_halves(high, low)
+        return self.sum(axis=-1)
+
+    def run_totals(self, sizes: Int64Array) -> FixedPoint:
+        """Add up the runs of a vector, some of which may be empty; past 2**63 - 1 it raises."""
+        if len(sizes) == 1:
+            return self.total().reshape(1)
+        runs = np.flatnonzero(sizes)
+        starts = (np.cumsum(sizes) - sizes)[runs]
+        if not len(runs):
+            return FixedPoint.zeros(len(sizes))
+        if _may_exceed_max(self.whole, int(sizes.max())):
+            high = np.add.reduceat(self.whole >> 32, starts)
+            _check_halves(high, np.add.reduceat(self.whole & _LOW_WORD, starts))
+        return self.sum_runs(starts).scatter(runs, len(sizes))
+
     def is_positive(self) -> npt.NDArray[np.bool_]:
-        """Tell for each number of a non-negative array whether it is above zero."""
+        """Compare each number of a non-negative array with zero."""
         if self.fraction is None:
             return np.asarray(self.whole > 0)
         return np.asarray((self.whole > 0) | (self.fraction > 0))
 
     def to_numbers(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
-        """Give int64 while everything is whole, else the nearest float64."""
+        """Convert to int64 if everything is whole, else to the nearest float64."""
         if self.fraction is None:
             return self.whole.copy()
         # Python rounds a ratio of integers correctly; sums of floats would round twice
@@ -271,30 +273,30 @@ class FixedPoint:
         return np.array(nearest).reshape(self.shape)
 
     def to_floats(self) -> npt.NDArray[np.float64]:
-        """Give float64."""
+        """Convert to the nearest float64."""
         if self.fraction is None:
             return self.whole.astype(np.float64)
         return np.asarray(self.to_numbers(), dtype=np.float64)
 
     def near_floats(self) -> npt.NDArray[np.float64]:
-        """Give float64 within one unit in the last place, the fast way for long arrays."""
+        """Convert to float64 within one ulp: faster than `to_floats` for long arrays."""
         whole = self.whole.astype(np.float64)
         if self.fraction is None:
             return whole
         return whole + np.ldexp(self.fraction.astype(np.float64), -FRACTION_BITS)
 
     def to_fraction(self) -> Fraction:
-        """Give a single number as an exact fraction."""
+        """Convert a single number to an exact fraction."""
         (units,) = self.units()
         return units * self.unit
 
     @property
     def unit(self) -> Fraction:
-        """What one of `units` is worth: 1 if all are whole, else 2**-62."""
+        """The unit of `units`: 1 if all numbers are whole, else 2**-62."""
         return Fraction(1) if self.is_whole else Fraction(1, 1 << FRACTION_BITS)
 
     def float_parts(self) -> Iterator[npt.NDArray[np.float64]]:
-        """Give float arrays that add up to the numbers exactly, the ones of only zeros left out."""
+        """Split the numbers into float arrays that add up to them exactly."""
         yield (self.whole & _LOW_WORD).astype(np.float64)
         high = self.whole >> 32
         if high.any():
@@ -304,7 +306,7 @@ class FixedPoint:
             yield np.ldexp((self.fraction & _HALF_MASK).astype(np.float64), -FRACTION_BITS)
 
     def units(self) -> list[int]:
-        """List the numbers as Python integers, in multiples of `unit`."""
+        """List the numbers as Python integers, multiples of `unit`."""
         whole: list[int] = self.whole.ravel().tolist()
         if self.fraction is None:
             return whole
@@ -312,7 +314,7 @@ class FixedPoint:
         return [(integer << FRACTION_BITS) + fraction for integer, fraction in parts]
 
     def __eq__(self, other: object) -> bool:
-        """Tell whether shape, numbers and the presence of fractions are the same."""
+        """Compare shape, numbers and the presence of fractions."""
         if not isinstance(other, FixedPoint):
             return NotImplemented
         if self.is_whole != other.is_whole or not np.array_equal(self.whole, other.whole):
@@ -326,6 +328,12 @@ def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
 
 
+def _counted(index: npt.NDArray[np.intp], size: int, values: Int64Array) -> Int64Array:
+    totals = np.zeros(size, dtype=np.int64)
+    np.add.at(totals, index, values)
+    return totals
+
+
 def _cumsum(values: Int64Array) -> Int64Array:
     sums = np.zeros(len(values) + 1, dtype=np.int64)
     np.cumsum(values, out=sums[1:])
@@ -333,20 +341,23 @@ def _cumsum(values: Int64Array) -> Int64Array:
 
 
 def _parts(n: int) -> Iterator[slice]:
-    """Cut n items so that the sums of their half fractions stay within 63 bits."""
+    """Cut n items into parts whose sums of half fractions stay within 63 bits."""
     return (slice(start, start + _SAFE_ITEMS) for start in range(0, n, _SAFE_ITEMS))
 
 
-def _passes_largest(whole: Int64Array) -> bool:
-    """Tell whether non-negative numbers sum to more than 2**63 - 1.
+def _may_exceed_max(whole: Int64Array, size: int) -> bool:
+    """Check whether sums of up to `size` of some non-negative numbers may exceed 2**63 - 1.
 
-    Most are so far below it that the largest of them says so, in a tenth of the time that the
-    sums of their halves take, which need room for as many numbers again.
+    Most are so small that their max rules it out, in a tenth of the time of the sums of their
+    halves, which need a temporary of the same size.
     """
-    if not whole.size or whole.item(whole.argmax()) <= MAX_TOTAL // whole.size:
-        return False
-    high = int((whole >> 32).sum())
-    return (high << 32) + int((whole & _LOW_WORD).sum()) > MAX_TOTAL
+    return bool(whole.size) and whole.item(whole.argmax()) > MAX_TOTAL // size
+
+
+def _check_halves(high: Any, low: Any) -> None:
+    """Refuse sums past 2**63 - 1, given by the sums of their upper and lower halves."""
+    if np.any((high + (low >> 32)) >> 31):
+        raise _overflow()
 
 
 def _carry(whole: Int64Array, high: Int64Array, low: Int64Array) -> FixedPoint:

@@ -1,8 +1,8 @@
-"""Natural logarithms and exponentials that are the same bits on every CPU.
+"""Natural logarithms and exponentials that give the same bits on every CPU.
 
-`np.log`, `np.log1p` and `np.exp` differ between CPUs, strides and shapes, so what enters a state
-or a certified bound takes them from here. Only frexp, comparisons and + - * / are used,
-each of which IEEE 754 rounds in one way only, element by element.
+The results of `np.log`, `np.log1p` and `np.exp` depend on CPU, strides and shape, so states and
+certified bounds use these functions instead. They use only frexp, comparisons and + - * /, which
+IEEE 754 defines to the last bit, element by element.
 """
 
 from __future__ import annotations
@@ -17,14 +17,14 @@ __all__ = ["exp", "expm1", "log", "log1p"]
 Floats = npt.NDArray[np.float64]
 
 _ROOT_HALF = 0.7071067811865476
-_LEAST_DIRECT = -0.2928932188134524  # between these, 1 + x stays within [sqrt(1/2), sqrt(2)]
-_MOST_DIRECT = 0.4142135623730950
-_LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 20 zeros at the end: times an exponent, exact
+_MIN_DIRECT = -0.2928932188134524  # between these, 1 + x stays within [sqrt(1/2), sqrt(2)]
+_MAX_DIRECT = 0.4142135623730950
+_LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 20 trailing zeros: exact times an exponent
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 _EXP_DEGREE = 14
-_MOST_TAYLOR = 0.35
-_ODD = tuple(  # of the remainder as a series in s**2: places 1, 3, 5, 7
+_MAX_TAYLOR = 0.35
+_ODD = tuple(  # coefficients of the remainder as a series in s**2: orders 1, 3, 5, 7
     float.fromhex(digits)
     for digits in (
         "0x1.5555555555593p-1",
@@ -33,7 +33,7 @@ _ODD = tuple(  # of the remainder as a series in s**2: places 1, 3, 5, 7
         "0x1.2f112df3e5244p-3",
     )
 )
-_EVEN = tuple(  # places 2, 4, 6
+_EVEN = tuple(  # orders 2, 4, 6
     float.fromhex(digits)
     for digits in ("0x1.999999997fa04p-2", "0x1.c71c51d8e78afp-3", "0x1.39a09d078c69fp-3")
 )
@@ -50,7 +50,7 @@ def log(x: npt.ArrayLike) -> Floats:
     Returns
     -------
     float64 array of the same shape
-        The error is below 1 unit in the last place.
+        The error is below 1 ulp.
 
     Notes
     -----
@@ -72,19 +72,19 @@ def log1p(x: npt.ArrayLike) -> Floats:
     Returns
     -------
     float64 array of the same shape
-        The error is below 1 unit in the last place.
+        The error is below 1 ulp.
 
     Notes
     -----
-    After ``log1p`` of fdlibm: what rounding 1 + x loses comes back as ``lost / (1 + x)``.
+    After ``log1p`` of fdlibm: ``lost / (1 + x)`` makes up for the rounding of 1 + x.
     """
     x = np.asarray(x, dtype=np.float64)
     rounded = 1.0 + x
     lost = np.where(x > 1.0, 1.0 - (rounded - x), x - (rounded - 1.0)) / rounded
     f, k = _reduce(*np.frexp(rounded))
-    is_direct = (x > _LEAST_DIRECT) & (x < _MOST_DIRECT)
+    is_direct = (x > _MIN_DIRECT) & (x < _MAX_DIRECT)
     f, k = np.where(is_direct, x, f), np.where(is_direct, 0.0, k)
-    with np.errstate(under="ignore"):  # the square of a tiny x does not count
+    with np.errstate(under="ignore"):  # the square of a tiny x is negligible
         return _combine(f, k, np.where(is_direct, 0.0, lost))
 
 
@@ -94,12 +94,12 @@ def exp(x: npt.ArrayLike) -> Floats:
     Parameters
     ----------
     x : float64 array, any shape
-        Of -700 to 700.
+        In [-700, 700].
 
     Returns
     -------
     float64 array of the same shape
-        The error is below 2 units in the last place.
+        The error is below 2 ulp.
 
     Notes
     -----
@@ -111,17 +111,17 @@ def exp(x: npt.ArrayLike) -> Floats:
 
 
 def expm1(x: npt.ArrayLike) -> Floats:
-    """Raise e to a power and take 1 away, which stays accurate for tiny x.
+    """Compute ``exp(x) - 1``, which stays accurate for tiny x.
 
-    Else as `exp`, but the error is below 4 units in the last place.
+    As `exp`, but the error is below 4 ulp.
     """
     x = np.asarray(x, dtype=np.float64)
-    is_direct = np.abs(x) < _MOST_TAYLOR
+    is_direct = np.abs(x) < _MAX_TAYLOR
     return np.where(is_direct, _taylor(np.where(is_direct, x, 0.0)), exp(x) - 1.0)
 
 
 def _taylor(x: Floats) -> Floats:
-    """Give ``exp(x) - 1`` of small numbers."""
+    """Compute ``exp(x) - 1`` of small numbers."""
     value = np.zeros_like(x)
     for degree in range(_EXP_DEGREE, 0, -1):
         value = (1.0 + value) * x / degree
@@ -135,7 +135,7 @@ def _reduce(fraction: Floats, exponent: npt.NDArray[Any]) -> tuple[Floats, Float
 
 
 def _combine(f: Floats, k: Floats, lost: Floats | float) -> Floats:
-    """Give ``log(1 + f) + k log(2) + lost``, the small terms first."""
+    """Compute ``log(1 + f) + k log(2) + lost``, small terms first."""
     half_square = 0.5 * f * f
     s = f / (2.0 + f)
     z = s * s

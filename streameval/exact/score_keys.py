@@ -1,8 +1,8 @@
-"""Scores as integers of the same order, so that groups of scores are ranges of integers.
+"""Order-preserving integer keys of scores, so that ranges of scores are ranges of integers.
 
-A probability below one half is its bits; one of at least one half is the mirror image of the
-bits of ``1 - x``, which is exact there. So the keys are as fine near 1 as near 0. Any other
-score is its magnitude's bits, counted up or down from 2**63 by its sign.
+The key of a probability below one half is its bits; from one half on, it mirrors the bits of
+``1 - x``, which is exact there. So keys are as fine near 1 as near 0. The key of any other
+score is 2**63 plus or minus the bits of its magnitude.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ from typing import Any, Literal, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["Scale", "are_keys", "keys_of", "prefixes", "scores_of"]
+__all__ = ["Keys", "Scale", "are_keys", "keys_of", "prefixes", "scores_of"]
 
 Keys = npt.NDArray[np.uint64]
 Floats = npt.NDArray[np.float64]
 Scale = Literal["probability", "real"]
 ItemT = TypeVar("ItemT", bound=np.generic)
 
-_CHUNK = 2**15  # its temporaries stay in the cache, which is worth a factor of 3
+_CHUNK = 2**15  # temporaries stay in the cache, which is worth a factor of 3
 _HALF = np.float64(0.5).view(np.uint64)
 _ONE = np.uint64(2) * _HALF  # the key of 1.0
 _SIGN = np.uint64(1 << 63)
 
 
 def keys_of(scores: npt.NDArray[np.floating[Any]], scale: Scale) -> Keys:
-    """Give the key of each score; greater scores have greater keys, and -0.0 that of 0.0.
+    """Compute the key of each score; greater scores have greater keys, and -0.0 is 0.0.
 
     Parameters
     ----------
     scores : array of floats, any shape
         At most 64 bits wide, without NaN; for probabilities in [0, 1].
     scale : {"probability", "real"}
-        Which keys to give.
+        What the scores are.
     """
     make = _probability_keys if scale == "probability" else _real_keys
     return _by_chunk(make, scores, np.uint64)
 
 
 def scores_of(keys: Keys, scale: Scale) -> Floats:
-    """Give the score of each key, the inverse of `keys_of`."""
+    """Compute the score of each key, the inverse of `keys_of`."""
     make = _probabilities if scale == "probability" else _reals
     return _by_chunk(make, keys, np.float64)
 
 
 def are_keys(keys: Keys, scale: Scale) -> bool:
-    """Tell whether each integer is the key of a score."""
+    """Check whether each integer is the key of a score."""
     if scale == "probability" and keys.size and keys.max() > _ONE:
         return False
     scores = scores_of(keys, scale)
@@ -63,7 +63,7 @@ def prefixes(keys: Keys, level: int) -> Keys:
 
 
 def _probability_keys(scores: npt.NDArray[np.floating[Any]]) -> Keys:
-    # the nearer end's distance: what is kept of 1 - x is exact in any width, as Sterbenz showed
+    # the distance to the nearer end: 1 - x is exact in any width where it is used (Sterbenz)
     near = np.minimum(scores, 1 - scores).astype(np.float64)
     near += 0.0
     keys = np.multiply(scores >= 0.5, _ONE.view(np.int64))
@@ -89,7 +89,7 @@ def _reals(keys: Keys) -> Floats:
 def _by_chunk(
     make: Callable[[Any], npt.NDArray[ItemT]], array: npt.NDArray[Any], dtype: type[ItemT]
 ) -> npt.NDArray[ItemT]:
-    """Apply a function item by item, a part at a time."""
+    """Apply an elementwise function in chunks."""
     if array.ndim and array.size <= _CHUNK:
         return make(array)
     flat = array.ravel()

@@ -75,9 +75,7 @@ def _of_text(text: str) -> int | None:
     sign, digits = (-1, text[1:]) if text.startswith("-") else (1, text)
     if not _TEXT.fullmatch(digits) or len(digits) > 64:
         return None
-    return sign * sum(
-        int(number) * MICROSECONDS[unit] for number, unit in _PIECE.findall(digits)
-    )
+    return sign * sum(int(number) * MICROSECONDS[unit] for number, unit in _PIECE.findall(digits))
 
 
 def _of_timedelta64(value: np.timedelta64) -> int | None:

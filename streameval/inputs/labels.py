@@ -4,40 +4,81 @@ from __future__ import annotations
 
 import functools
 import operator
+import reprlib
 from collections.abc import Iterable, Mapping
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.arrays import first_index
 
 __all__ = [
     "MAX_CLASSES",
     "MAX_LABEL_CHARACTERS",
     "MAX_MET_LABELS",
+    "ClassSet",
     "Classes",
     "Label",
+    "NamedClasses",
     "canonical_classes",
     "canonical_label",
     "check_lengths",
     "class_labels",
+    "class_names",
     "code_of",
     "distinct",
     "encode",
     "equal",
     "meet",
+    "named_label",
     "present",
     "union",
+    "without_names",
 ]
 
 Label = int | str
-Classes = int | tuple[Label, ...] | Literal["auto"]
+
+
+class NamedClasses(tuple[tuple[Label, str], ...]):
+    """Classes that are shown by names of their own, as pairs of a label and its name.
+
+    Attributes
+    ----------
+    labels : int or tuple of labels
+        The classes without names: their number where they are 0..K-1.
+    names : tuple of str
+        The name of each.
+    """
+
+    labels: int | tuple[Label, ...]
+    names: tuple[str, ...]
+
+    def __new__(cls, pairs: Iterable[tuple[Label, str]]) -> Self:
+        """Take the pairs apart once."""
+        made = super().__new__(cls, pairs)
+        labels, made.names = zip(*made, strict=True)
+        made.labels = _shortest(labels)
+        return made
+
+    def __getnewargs__(self) -> tuple[tuple[tuple[Label, str], ...]]:
+        """Copy and pickle the pairs."""
+        return (tuple(self),)
+
+    def __repr__(self) -> str:
+        """Show the mapping that makes it."""
+        return repr(dict(self))
+
+
+ClassSet = int | tuple[Label, ...] | NamedClasses
+Classes = ClassSet | Literal["auto"]
 
 MAX_CLASSES = 2**15  # a matrix of 8 GiB
 MAX_LABEL_CHARACTERS = 2**20
+_SHOWN = 6  # labels in a message
+_SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
 MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
@@ -64,7 +105,8 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
     """Give the classes as a number, as a tuple of labels, or as "auto".
 
     Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
-    configurations.
+    configurations. A mapping, or its items, names labels: as texts of digits they are numbers, as
+    in the keys of a JSON object, and numbers come in ascending order, whatever that of the mapping.
     """
     if isinstance(value, str):
         if value == "auto":
@@ -72,22 +114,71 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
         raise InvalidInputError(
             f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         )
-    if isinstance(value, (bytes, bytearray, set, frozenset, Mapping)):
+    if isinstance(value, Mapping):
+        return _named(value.items(), least)
+    if isinstance(value, (bytes, bytearray, set, frozenset)):
         raise InvalidInputError(
             f"must be a sequence of labels, whose order counts, got {type(value).__name__}",
             argument="classes",
         )
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
         return _check_count(_count(value), least)
-    labels = tuple(canonical_label(label, name="classes") for label in value)
+    listed = tuple(value)
+    if listed and all(isinstance(item, tuple) and len(item) == 2 for item in listed):
+        return _named(listed, least)
+    labels = tuple(canonical_label(label, name="classes") for label in listed)
     _check_set(labels)
-    count = _check_count(len(labels), least)
-    return count if labels == tuple(range(count)) else labels
+    _check_count(len(labels), least)
+    return _shortest(labels)
 
 
-def class_labels(classes: int | tuple[Label, ...]) -> tuple[Label, ...]:
+def without_names(classes: ClassSet) -> int | tuple[Label, ...]:
+    """Give a fixed set of classes as their number, or as a tuple of labels."""
+    return classes.labels if isinstance(classes, NamedClasses) else classes
+
+
+def class_labels(classes: ClassSet) -> tuple[Label, ...]:
     """List the labels of a fixed set of classes."""
-    return tuple(range(classes)) if isinstance(classes, int) else classes
+    known = without_names(classes)
+    return tuple(range(known)) if isinstance(known, int) else known
+
+
+def class_names(classes: ClassSet) -> tuple[Label, ...]:
+    """List what the classes are shown by: their names, or the labels themselves."""
+    return classes.names if isinstance(classes, NamedClasses) else class_labels(classes)
+
+
+def named_label(value: Any, classes: Any) -> Any:
+    """Give the label of which this is the name, or what was given if it is none."""
+    if not isinstance(classes, NamedClasses) or value not in classes.names:
+        return value
+    return class_labels(classes)[classes.names.index(value)]
+
+
+def _shortest(labels: tuple[Label, ...]) -> int | tuple[Label, ...]:
+    return len(labels) if labels == tuple(range(len(labels))) else labels
+
+
+def _named(pairs: Iterable[tuple[Any, Any]], least: int) -> ClassSet:
+    """Read labels and their names; names that say no more than the labels are left out."""
+    keys, values = zip(*pairs, strict=True) if pairs else ((), ())
+    if all(isinstance(key, str) and key.isdecimal() and key.isascii() for key in keys):
+        keys = tuple(map(int, keys))
+    labels = tuple(canonical_label(key, name="classes") for key in keys)
+    _check_set(labels)
+    _check_count(len(labels), least)
+    for name in values:
+        if not isinstance(name, str):
+            raise InvalidInputError(
+                f"must map labels to names, which are strings, got {name!r}", argument="classes"
+            )
+    names = tuple(_text(str.__str__(name), name="classes") for name in values)
+    _check_set(names)
+    named = zip(labels, names, strict=True)
+    pairs = tuple(named if isinstance(labels[0], str) else sorted(named))
+    if all(str(label) == name for label, name in pairs):
+        return _shortest(tuple(label for label, _ in pairs))
+    return NamedClasses(pairs)
 
 
 def check_lengths(labels: tuple[Label, ...]) -> None:
@@ -129,7 +220,9 @@ def encode(
     if len(labels) and of_strings != (labels.dtype == object):
         held, wanted = ("numbers", "strings") if of_strings else ("strings", "numbers")
         raise InvalidInputError(
-            f"holds {held}, but the classes are {wanted}: {_shown(classes)}", argument=name
+            f"holds {held}, but the classes are {wanted}: {_shown(classes)}",
+            argument=name,
+            remedy=() if of_strings else _listing(labels),
         )
     if ignored is not None:
         labels = labels.copy()
@@ -151,6 +244,7 @@ def encode(
             f"must hold {_shown(classes)}, got {canonical_label(unknown, name=name)!r}",
             argument=name,
             position=first_index(~known),
+            remedy=_listing(labels) if isinstance(classes, int) else (),
         )
     return codes
 
@@ -292,8 +386,20 @@ def _ordered(
     return labels[order], order
 
 
+def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:
+    """Say how to declare the labels that a batch holds, of which not all are 0..K-1."""
+    if labels.dtype != object and labels.min() >= 0 and labels.max() < MAX_CLASSES:
+        highest = int(labels.max())
+        number = Named("classes", f"{highest + 1}")
+        return "Pass ", number, f" for labels 0 to {highest}, or ", Named("classes"), " as a list."
+    met = sorted(set(labels[:_SEARCHED].tolist()))
+    listed = ", ".join(map(reprlib.repr, met[:_SHOWN]))
+    more = ", ..." if len(met) > _SHOWN else ""
+    return "List the labels, as in ", Named("classes", f"[{listed}{more}]"), "."
+
+
 def _shown(classes: int | tuple[Label, ...]) -> str:
     if isinstance(classes, int):
         return f"labels 0 to {classes - 1}"
-    head = ", ".join(repr(label) for label in classes[:6])
-    return f"labels among {head}{', ...' if len(classes) > 6 else ''}"
+    head = ", ".join(repr(label) for label in classes[:_SHOWN])
+    return f"labels among {head}{', ...' if len(classes) > _SHOWN else ''}"

@@ -218,9 +218,7 @@ def _extra_nanoseconds(moment: Any) -> int:
 def _say_naive() -> None:
     if not _Naive.is_said:
         _Naive.is_said = True
-        warnings.warn(
-            "times as text without an offset are read as UTC", UserWarning, stacklevel=2
-        )
+        warnings.warn("times as text without an offset are read as UTC", UserWarning, stacklevel=2)
 
 
 def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Array:

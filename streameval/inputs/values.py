@@ -115,9 +115,7 @@ class ValueCodes:
         if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
             return None
         try:
-            return np.fromiter(
-                map(self._codes.__getitem__, column.tolist()), np.int64, len(column)
-            )
+            return np.fromiter(map(self._codes.__getitem__, column.tolist()), np.int64, len(column))
         except (KeyError, TypeError):
             return None
 

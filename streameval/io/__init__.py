@@ -14,6 +14,7 @@ from streameval.io.columns import (
     Values,
     Vectors,
     as_text,
+    class_number,
     integer_or_text,
     scores_by_class,
 )
@@ -48,6 +49,7 @@ __all__ = [
     "Values",
     "Vectors",
     "as_text",
+    "class_number",
     "format_of",
     "integer_or_text",
     "iter_run",

@@ -29,6 +29,7 @@ __all__ = [
     "Values",
     "Vectors",
     "as_text",
+    "class_number",
     "integer_or_text",
     "number_or_text",
     "objects",
@@ -40,6 +41,7 @@ Array = npt.NDArray[Any]
 
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
+_UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
@@ -159,8 +161,7 @@ class Labels:
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into integers where they are meant to be."""
-        keep_text = self.listed and not self.integers
-        read = _text if keep_text else integer_or_text
+        read = class_number if self.integers else _text if self.listed else integer_or_text
         values = {cell: read(cell) for cell in set(cells)}
         return [values[cell] for cell in cells]
 
@@ -183,7 +184,7 @@ class Labels:
 
     def _from_others(self, values: Sequence[Any]) -> Array | None:
         """Take 3.0 and the text "3" for 3 here too."""
-        numbers = _read(values, integer_or_text)
+        numbers = _read(values, class_number)
         if any(map(self.fault, numbers)):
             return None
         return np.array([int(number) for number in numbers], dtype=np.int64)
@@ -191,7 +192,7 @@ class Labels:
     def fault(self, value: Any) -> str | None:
         """Accept a label of the right type, and one there is."""
         if self.integers:
-            number: Any = integer_or_text(value) if type(value) is str else value
+            number: Any = class_number(value) if type(value) is str else value
             fits = type(number) in (int, bool, float, Decimal) and _is_int64(number)
             size = " of 64 bits" if type(number) is int else ""
             return self._strange(int(number)) if fits else f"an integer{size}{self.hint}"
@@ -408,6 +409,16 @@ def integer_or_text(cell: str) -> int | str | None:
     """Read a cell as an integer if it looks like one; an empty cell is missing."""
     match = _INTEGER.fullmatch(cell)
     return _text(cell) if match is None else int(match[1])
+
+
+def class_number(cell: str) -> int | str | None:
+    """Read a label as an integer, also as Hugging Face calls classes without names.
+
+    >>> class_number("3"), class_number("LABEL_3"), class_number("cat")
+    (3, 3, 'cat')
+    """
+    match = _UNNAMED_CLASS.fullmatch(cell)
+    return integer_or_text(cell) if match is None else int(match[1])
 
 
 def number_or_text(cell: str) -> float | str | None:

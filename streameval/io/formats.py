@@ -5,13 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.errors import InvalidInputError
+from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.csv_rows import Dialect, csv_blocks
 from streameval.io.json_lines import json_blocks
 from streameval.io.lines import BYTE_ORDER_MARK
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.parquet import parquet_blocks
-from streameval.io.streams import name_of, opened
+from streameval.io.recognition import PARQUET_MAGIC
+from streameval.io.streams import is_read_once, name_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -21,6 +22,10 @@ if TYPE_CHECKING:
 __all__ = ["FORMATS", "format_of", "read_blocks"]
 
 _PARQUET = "parquet"
+_PIPED_PARQUET = (
+    "is a Parquet file, which cannot be read from a pipe; save it, and "
+    "`streameval eval FILE.parquet` reads it."
+)
 _DELIMITERS = {"csv": ",", "tsv": "\t"}
 _SUFFIXES = {
     ".jsonl": "jsonl",
@@ -79,12 +84,17 @@ def read_blocks(
         yield from parquet_blocks(source)
         return
     with opened(source, may_be_cut=may_be_cut) as stream:
-        form = form or _sniffed(stream.peek())
+        head = stream.peek()
+        if head.startswith(PARQUET_MAGIC) and is_read_once(source):
+            raise BadDataError(f"{stream.name}: {_PIPED_PARQUET}")
+        form = form or _sniffed(head)
         if form == "jsonl":
             yield from json_blocks(stream)
-        else:
+        elif form in _DELIMITERS:
             chosen = dialect or Dialect()
             yield from csv_blocks(stream, chosen.delimiter or _DELIMITERS[form], chosen.header)
+    if form == _PARQUET:
+        yield from parquet_blocks(source)
 
 
 def _sniffed(head: bytes) -> str:
@@ -95,6 +105,8 @@ def _sniffed(head: bytes) -> str:
     >>> _sniffed(b' {"y_true": 1}'), _sniffed(b"y_true,y_pred"), _sniffed(b"y_true\ty_pred\n")
     ('jsonl', 'csv', 'tsv')
     """
+    if head.startswith(PARQUET_MAGIC):
+        return _PARQUET
     text = head.removeprefix(BYTE_ORDER_MARK).lstrip()
     if text.removeprefix(b"[").lstrip().startswith(b"{"):
         return "jsonl"

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import attrs
 
 from streameval.errors import BadDataError
+from streameval.io.recognition import check_is_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -29,7 +30,6 @@ __all__ = [
 PIECE_BYTES = 2**20
 LONGEST_LINE = 2**26
 BYTE_ORDER_MARK = codecs.BOM_UTF8
-_UTF_16_MARKS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
 
@@ -105,14 +105,14 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     Raises
     ------
     BadDataError
-        If a line is longer than 64 MiB, the stream cannot be read, or it is UTF-16, as some
-        shells and spreadsheets write it.
+        If a line is longer than 64 MiB, or the stream cannot be read or begins like a file of
+        another type.
     """
     line, taken = 1, 0
     waiting: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
-        if line == 1 and not waiting and chunk.startswith(_UTF_16_MARKS):
-            raise BadDataError(f"{stream.name}: is UTF-16; save it as UTF-8.")
+        if line == 1 and not waiting:
+            check_is_text(chunk, stream.name)
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*waiting, chunk[:cut]])

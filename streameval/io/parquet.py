@@ -12,6 +12,7 @@ from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.columns import Array, Flags, Kind, Labels, Lists, Numbers, Vectors
 from streameval.io.errors import shown
 from streameval.io.paths import cuts, find
+from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened
 
@@ -105,8 +106,10 @@ def _file(source: str) -> Iterator[Any]:
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
-    with opened(source):
-        pass  # a missing file is reported as it is for every other format
+    with opened(source) as stream:  # what is wrong is reported as for every other format
+        head = stream.peek()
+    if not head.startswith(PARQUET_MAGIC):
+        check_is_text(head, source)
     try:
         with parquet.ParquetFile(source) as file:
             yield file

@@ -74,7 +74,7 @@ class RunBlock:
             name: objects([np.array(row[name], dtype=dtype) for row in rows])
             for name, dtype in _TYPES.items()
         }
-        return Parsed({"query": objects(queries), **batch}, queries, [], len(self.run.doc))
+        return Parsed({"query": objects(queries), **batch}, queries, [], n_rows=len(self.run.doc))
 
     def _query(self, query: str) -> dict[str, Any]:
         return next(judged_rows({query: self.run[query]}, {query: self.judged[query]}))

@@ -33,7 +33,20 @@ STANDARD_INPUT = "-"
 
 
 class CutShortError(BadDataError):
-    """Packed data ends in the middle, as it does while it is being written."""
+    """Packed data ends in the middle, as it does while it is being written.
+
+    Parameters
+    ----------
+    source : str
+        The file.
+    what : str
+        What is cut short, as the end of a sentence.
+    """
+
+    def __init__(self, source: str, what: str) -> None:
+        super().__init__(f"{source}: {what}.")
+        self.source = source
+        self.what = what
 
 
 class _Counted:
@@ -106,12 +119,13 @@ class ByteStream:
 
     def read(self, size: int) -> bytes:
         """Read about `size` bytes; none means the end of the file."""
-        ahead, self._ahead = self._ahead, b""
-        if ahead or self._unpacked is None:
-            return ahead or self._counted.read(size)
-        data = b"" if self.is_cut else self._unpack(self._unpacked, size)
+        ahead, self._ahead = self._ahead[:size], self._ahead[size:]
+        size -= len(ahead)
+        if self._unpacked is None:
+            return ahead + self._counted.read(size)
+        data = ahead if self.is_cut else ahead + self._unpack(self._unpacked, size)
         if self.is_cut and not data and not self._may_be_cut:
-            raise CutShortError(f"{self.name}: {self.cut_short}.")
+            raise CutShortError(self.name, self.cut_short)
         return data
 
     def _unpack(self, unpacked: Unpacked, size: int) -> bytes:

@@ -1,11 +1,11 @@
 """Step and trapezoid areas under the precision-recall curve of a table with wide cells.
 
 Both depend on ties, so they are bounded cell by cell. T and F are the positives and negatives
-above a cell, p and n its own, and C = F + n. The mean of precision over the recall of a cell
-lies between that of negatives first, positives untied, and that of positives first, tied (for
+above a cell, p and n its own, and C = F + n. The mean precision over the recall of a cell is
+lowest with negatives first and positives untied, and highest with positives first, tied (for
 steps) or untied (for trapezoids). Sums over single positives are bounded by integrals of the
-concave ``x / (x + C)``. The estimate is the path along which both classes come at a constant
-rate (Davis and Goadrich, The relationship between precision-recall and ROC curves, 2006).
+concave ``x / (x + C)``. The estimate follows the path along which both classes come at constant
+rates (Davis and Goadrich, The relationship between precision-recall and ROC curves, 2006).
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ Floats = npt.NDArray[np.float64]
 
 @attrs.frozen(eq=False)
 class _Steps:
-    """The cells that hold a positive, with what lies above each, and of how many positives."""
+    """The cells that hold a positive, and the weights above each."""
 
     above_pos: Floats
     above_neg: Floats
@@ -42,7 +42,7 @@ class _Steps:
     neg: Floats
     is_wide: npt.NDArray[np.bool_]
     best_below: Floats  # the highest precision at the end of any later cell; 0 after the last
-    half: float  # how late an integral over steps of 1 may start; 0 if a weight has a fraction
+    half: float  # the offset of an integral over steps of 1; 0 if a weight has a fraction
 
     @classmethod
     def of(cls, table: CellTable) -> _Steps:
@@ -108,7 +108,7 @@ def average_precision_interpolated(table: CellTable) -> Bounded:
         return Bounded(metric(table.estimate))
     steps = _Steps.of(table)
     best_after = np.maximum(steps.best_below, steps.end_precision)
-    # along the path precision falls towards its end, or is the end's at best
+    # along the path precision falls to that of the end, or never exceeds it
     until = np.clip(_time_to(steps, best_after), 0.0, steps.pos)
     wide = _path(steps, until) + (steps.pos - until) * best_after
     estimate = steps.total(steps.pos * best_after, wide)
@@ -123,13 +123,13 @@ def average_precision_11pt(table: CellTable) -> Bounded:
 
 
 def _negatives_first(steps: _Steps) -> Floats:
-    """Integrate precision over positives that come one by one after the cell's negatives."""
+    """Integrate precision over positives, one by one, after the cell's negatives."""
     start = steps.above_pos + steps.half + steps.below_neg
     return _less_log(steps.pos, steps.below_neg, start)
 
 
 def _concave(pos: Floats, above_neg: Floats, above_pos: Floats) -> Floats:
-    """Integrate precision over positives that come before the cell's negatives."""
+    """Integrate precision over positives before the cell's negatives."""
     return _less_log(pos, above_neg, above_pos + above_neg)
 
 
@@ -149,21 +149,21 @@ def _chord(steps: _Steps) -> Floats:
 
 
 def _start_precision(steps: _Steps) -> Floats:
-    """Give the precision above each cell, 1 before the first score."""
+    """Compute the precision above each cell, 1 before the first score."""
     above = steps.above_pos + steps.above_neg
     return np.divide(steps.above_pos, above, out=np.ones_like(above), where=above > 0)
 
 
 def _path(steps: _Steps, until: Floats) -> Floats:
-    """Integrate precision along the path of constant rates, over so many positives."""
+    """Integrate precision along the path of constant rates, over `until` positives."""
     rate = 1.0 + steps.neg / steps.pos
     above = steps.above_pos + steps.above_neg
     grown = np.divide(rate * until, above, out=np.zeros_like(above), where=above > 0)
     return (until + (steps.above_pos - above / rate) * log1p(grown)) / rate
 
 
-def _time_to(steps: _Steps, least: Floats) -> Floats:
-    """Find after how many positives precision falls to `least` along the path."""
-    excess = steps.above_pos - least * (steps.above_pos + steps.above_neg)
-    fall = least * (1.0 + steps.neg / steps.pos) - 1.0
+def _time_to(steps: _Steps, min_precision: Floats) -> Floats:
+    """Compute the number of positives after which precision falls to `min_precision`."""
+    excess = steps.above_pos - min_precision * (steps.above_pos + steps.above_neg)
+    fall = min_precision * (1.0 + steps.neg / steps.pos) - 1.0
     return np.divide(excess, fall, out=np.zeros_like(fall), where=(excess > 0) & (fall > 0))

@@ -10,7 +10,7 @@ from streameval.errors import InvalidInputError
 __all__ = ["ROUNDING", "Bounded", "outward"]
 
 ROUNDING = 2.0**-40
-"""Far above what a sum of a budget's terms is off, relatively."""
+"""Far above the relative rounding error of a sum over the cells of a budget."""
 
 _ABSOLUTE = 2.0**-50
 
@@ -24,10 +24,10 @@ class Bounded(float):
     Parameters
     ----------
     value : float
-        The estimate; the exact value itself where `low` and `high` are left out. nan where
-        the metric is undefined.
+        The estimate; the exact value itself if `low` and `high` are left out. nan if the metric
+        is undefined.
     low, high : float
-        The ends of the interval, which `value` does not pass.
+        The ends of the interval, which contains `value`.
 
     Examples
     --------
@@ -42,9 +42,9 @@ class Bounded(float):
     __slots__ = ("high", "low")
 
     low: float
-    """The least that the exact value can be."""
+    """The lower bound of the exact value."""
     high: float
-    """The most that the exact value can be."""
+    """The upper bound of the exact value."""
 
     def __new__(cls, value: float, low: float | None = None, high: float | None = None) -> Self:
         """Make a number; without an interval it is exact."""
@@ -60,7 +60,7 @@ class Bounded(float):
 
     @property
     def exact(self) -> bool:
-        """Whether nothing is left open: the interval is one point, or nan."""
+        """Whether the value is certain: the interval is one point, or nan."""
         return self.low == self.high or math.isnan(self)
 
     def __setattr__(self, name: str, value: Any) -> None:
@@ -80,14 +80,14 @@ class Bounded(float):
 
 
 def outward(
-    low: float, value: float, high: float, *, least: float = 0.0, most: float = 1.0
+    low: float, value: float, high: float, *, min_value: float = 0.0, max_value: float = 1.0
 ) -> Bounded:
-    """Make a number of sums that were rounded, by more than they can be off.
+    """Make a number from rounded sums: widen the interval by more than their rounding error.
 
-    `least` and `most` are what the metric cannot pass.
+    `min_value` and `max_value` are the ends of the metric's range.
     """
     if math.isnan(value):
         return Bounded(math.nan)
-    low = max(low - abs(low) * ROUNDING - _ABSOLUTE, least)
-    high = min(high + abs(high) * ROUNDING + _ABSOLUTE, most)
+    low = max(low - abs(low) * ROUNDING - _ABSOLUTE, min_value)
+    high = min(high + abs(high) * ROUNDING + _ABSOLUTE, max_value)
     return Bounded(min(max(value, low), high), low, high)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -12,7 +11,7 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
-__all__ = ["ReliabilityCurve", "ece", "pcopc", "reliability_curve", "share", "total"]
+__all__ = ["ReliabilityCurve", "ece", "mean", "pcopc", "reliability_curve", "total"]
 
 Floats = npt.NDArray[np.float64]
 ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
@@ -21,12 +20,6 @@ ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.
 def total(sums: Iterable[ExactSum]) -> ExactSum:
     """Add up several sums."""
     return ExactSum(sum(part.units for part in sums))
-
-
-def share(part: FixedPoint, whole: FixedPoint) -> float:
-    """Divide a weight by one that holds it; nan of nothing."""
-    weight = whole.to_fraction()
-    return float(part.to_fraction() / weight) if weight else math.nan
 
 
 def pcopc(prediction: ExactSum, label: FixedPoint) -> float:
@@ -51,6 +44,6 @@ def reliability_curve(
 ) -> ReliabilityCurve:
     """Compute mean prediction, mean label and weight of each bin that holds any weight."""
     occupied = np.flatnonzero(weight.is_positive())
-    means = [mean(prediction[place], weight[place]) for place in occupied]
-    rates = [share(label[place], weight[place]) for place in occupied]
+    means = [mean(prediction[index], weight[index]) for index in occupied]
+    rates = [mean(label[index], weight[index]) for index in occupied]
     return np.array(means), np.array(rates), weight[occupied].to_numbers()

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.ranks import Ties, counts_of, expanded
-from streameval.states.queries import runs_above
+from streameval.metrics.ranks import Ties, expanded
+from streameval.states.queries import counts_of, runs_above
 
 __all__ = ["expected_reciprocal_rank"]
 
@@ -41,7 +41,7 @@ def expected_reciprocal_rank(
     rule : {"expected", "docid_desc", "pessimistic", "optimistic"}
         How ties are broken.
     cutoff : int
-        The last rank that counts.
+        The last rank in use.
     """
     graded = np.flatnonzero((stops > 0.0) & (ties.above[ties.of_cell] < cutoff))
     level, stop, count = ties.of_cell[graded], stops[graded], counts[graded]
@@ -51,7 +51,7 @@ def expected_reciprocal_rank(
         return _sum_up(*_in_order(cells, ties, cutoff, is_first=rule == "optimistic"), n_queries)
     cells = _Cells(level, stop, count)
     own, gain, left = _over_orders(cells, ties.above, ties.size, cutoff)
-    return _sum_up(ties.place[own], gain, left, n_queries)
+    return _sum_up(ties.query[own], gain, left, n_queries)
 
 
 @attrs.frozen(eq=False)
@@ -78,29 +78,29 @@ class _Cells:
 def _in_order(
     cells: _Cells, ties: Ties, cutoff: int, *, is_first: bool
 ) -> tuple[Ints, Floats, Floats]:
-    """Give the query of each document in the first ranks, what it adds, and the chance to pass it.
+    """Compute the query of each document down to the cutoff, its gain, and the chance to pass it.
 
-    The documents of each level stand in the order of their cells, first or last in it.
+    The documents of each level rank in the order of their cells, first or last in it.
     """
     above = ties.above[cells.level] + runs_above(cells.count, cells.level)
     if not is_first:
         above += (ties.size - counts_of(cells.level, cells.count, len(ties.size)))[cells.level]
     cell, step = expanded(np.clip(cutoff - above, 0, cells.count))
     stop = cells.stop[cell]
-    return ties.place[cells.level[cell]], stop / (above[cell] + step), 1.0 - stop
+    return ties.query[cells.level[cell]], stop / (above[cell] + step), 1.0 - stop
 
 
 def _over_orders(
     cells: _Cells, above: Ints, size: Ints, cutoff: int
 ) -> tuple[Ints, Floats, Floats]:
-    """Give the levels that have cells, what each adds, and the probability to go on after it."""
+    """Compute the gain of each level that has cells, and the probability to go on after it."""
     own, begins = np.unique(cells.level, return_index=True)
     above, size = above[own], size[own]
     first, rows = cells.stop[begins], np.add.reduceat(cells.count, begins) if len(own) else begins
     gain, left = first / (above + 1), 1.0 - first  # of a level of one document
     width = np.minimum(cutoff - above, size)
-    # Document by document what a level takes grows with the documents that may stop a reader; rank
-    # by rank with the ranks alone, but that is stable above the middle of the level only.
+    # The cost by document grows with the documents that may stop a reader; the cost by rank with
+    # the ranks alone, but that recurrence is stable only above the middle of the level.
     is_short = (size <= 2 * width) | (rows <= _FEW)
     number = np.repeat(np.arange(len(own)), np.diff(begins, append=len(cells.level)))
     for part in _of_like_width(np.flatnonzero((size > 1) & is_short), width):
@@ -119,7 +119,7 @@ def _over_orders(
 
 
 def _of_like_width(levels: Ints, width: Ints) -> Iterator[Ints]:
-    """Group levels by width, to within a factor of 2, in blocks that take little memory."""
+    """Group levels by width, within a factor of 2, in blocks that take little memory."""
     if not len(levels):
         return
     digits = np.frexp(width[levels])[1]
@@ -130,38 +130,38 @@ def _of_like_width(levels: Ints, width: Ints) -> Iterator[Ints]:
 
 
 def _among(numbers: Ints, chosen: Ints) -> Mask:
-    """Tell which numbers are among some."""
+    """Check which numbers are among the chosen ones."""
     is_chosen = np.zeros(int(max(numbers.max(), chosen.max())) + 1, dtype=bool)
     is_chosen[chosen] = True
     return np.asarray(is_chosen[numbers])
 
 
-def _sum_up(place: Ints, gain: Floats, left: Floats, n_queries: int) -> Floats:
-    """Walk down all rankings together, one step at a time, and sum up the gain of each query."""
-    turn = _number(place)
+def _sum_up(query: Ints, gain: Floats, left: Floats, n_queries: int) -> Floats:
+    """Walk down all rankings together, step by step, and sum up the gain of each query."""
+    turn = _number(query)
     order = np.argsort(turn, kind="stable")
     bounds = np.searchsorted(turn[order], np.arange(int(turn.max(initial=-1)) + 2)).tolist()
     value, going_on = np.zeros(n_queries), np.ones(n_queries)
     for start, end in pairwise(bounds):
         now = order[start:end]
-        query = place[now]
-        value[query] += going_on[query] * gain[now]
-        going_on[query] *= left[now]
+        own = query[now]
+        value[own] += going_on[own] * gain[now]
+        going_on[own] *= left[now]
     return value
 
 
 def _long_ties(cells: _Cells, size: Ints, above: Ints, width: Ints) -> Floats:
-    """Give what tie levels add that go on to more than twice as many ranks as count.
+    """Compute the gains of tie levels with more than twice as many ranks as the cutoff leaves.
 
-    Draw after draw for all levels: ``passed`` is the probability that nobody has stopped, and
-    ``others[c]`` that none of the drawn documents stops if they are drawn from all but one of
-    cell c. Of n documents, j + 1 of them drawn with one of c among these or not,
+    Draw by draw for all levels: ``passed`` is the probability that nobody has stopped, and
+    ``others[c]`` that no drawn document stops if they are drawn from all but one of cell c. Of
+    n documents, j + 1 of them drawn with one of c among these or not,
 
         ``passed[j + 1] = (n - j - 1) / n * others[c, j + 1] + (j + 1) / n * on[c] * others[c, j]``,
 
     whose error shrinks from draw to draw while j is below n / 2.
     """
-    order = np.argsort(-width, kind="stable")  # the levels that still draw stand in front
+    order = np.argsort(-width, kind="stable")  # the levels that still draw come first
     rank = np.empty_like(order)
     rank[order] = np.arange(len(order))
     by_level = np.argsort(rank[cells.level], kind="stable")
@@ -182,8 +182,8 @@ def _long_ties(cells: _Cells, size: Ints, above: Ints, width: Ints) -> Floats:
 def _tie(
     stop: Floats, first: Ints, rows: Ints, size: Ints, above: Ints, cutoff: int, width: int
 ) -> tuple[Floats, Floats]:
-    """Give what each tie level adds, and the probability to go on after it."""
-    order = np.argsort(-rows, kind="stable")  # the levels that still draw stand in front
+    """Compute the gain of each tie level, and the probability to go on after it."""
+    order = np.argsort(-rows, kind="stable")  # the levels that still draw come first
     first, rows, size, above = first[order], rows[order], size[order], above[order]
     drawn, n, left = np.arange(width, dtype=np.float64), (size - rows)[:, None], np.ones(len(first))
     # means[:, 1 + j]: over all j of the documents so far, of the product of going on
@@ -204,7 +204,7 @@ def _tie(
 
 
 def _number(group: Ints) -> Ints:
-    """Give each item its number, from 0, in its run of equal items."""
+    """Count, for each item, the equal ones before it in its run."""
     begins = np.diff(group, prepend=-1) != 0
     first = np.maximum.accumulate(np.where(begins, np.arange(len(group)), 0))
     return np.asarray(np.arange(len(group)) - first)

@@ -91,11 +91,11 @@ class Outcomes:
         return self.tp + self.fp
 
     def seen(self) -> npt.NDArray[np.bool_]:
-        """Tell which classes occur in truth or prediction."""
+        """Check which classes occur in truth or prediction."""
         return self.tp.is_positive() | self.fp.is_positive() | self.fn.is_positive()
 
     def to_floats(self) -> Floats:
-        """Give tp, fp, fn, tn as rows, shape (4, K)."""
+        """Stack tp, fp, fn, tn as rows, shape (4, K)."""
         return np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
 
 
@@ -143,7 +143,7 @@ class Ratio(ClassMetric):
         return _combine(self.numerator, outcomes), _combine(self.denominator, outcomes)
 
     def slopes(self, outcomes: Floats) -> tuple[Floats, Floats]:  # noqa: ARG002 - constants
-        """Give the factors."""
+        """Return the factors."""
         return np.array(self.numerator)[:, None], np.array(self.denominator)[:, None]
 
 
@@ -178,7 +178,7 @@ JACCARD = Ratio((1, 0, 0, 0), (1, 1, 1, 0))
 
 
 def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
-    """Give F of `beta` or of `alpha`: (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP).
+    """Make F of `beta` or of `alpha`: (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP).
 
     van Rijsbergen's ``1 / (alpha / P + (1 - alpha) / R)`` is the same with
     ``b^2 = 1 / alpha - 1`` (Information Retrieval, 1979).
@@ -205,11 +205,11 @@ def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
 
 
 def fowlkes_mallows(tp: Any, fp: Any, fn: Any, tn: Any) -> tuple[Any, Any]:  # noqa: ARG001
-    """Give numerator and denominator of TP / sqrt((TP + FP) (TP + FN)).
+    """Compute numerator and denominator of TP / sqrt((TP + FP) (TP + FN)).
 
     The geometric mean of precision and recall of a class (Fowlkes and Mallows, A method for
     comparing two hierarchical clusterings, 1983). scikit-learn's function of that name compares
-    clusterings: there a pair of examples is what an example is here.
+    clusterings, by pairs of examples instead of examples.
     """
     return tp, np.sqrt((tp + fp) * (tp + fn))
 
@@ -251,9 +251,9 @@ def pool(columns: Floats, averaged: npt.NDArray[np.bool_]) -> Floats:
 def class_weights(
     values: Floats, outcomes: Outcomes, *, average: Average, averaged: npt.NDArray[np.bool_]
 ) -> Floats:
-    """Give the weight of each class in a macro or weighted mean; 0 for those left out.
+    """Compute the weight of each class in a macro or weighted mean; 0 for those left out.
 
-    As in scikit-learn, a weighted mean without any support is the plain mean.
+    As in scikit-learn, a weighted mean without any support is the unweighted mean.
     """
     kept = (averaged & ~np.isnan(values)).astype(np.float64)
     if average == "weighted":
@@ -285,7 +285,7 @@ def matthews_corrcoef(outcomes: Outcomes) -> float:
     of_predicted = n * n - sum(p * p for p in predicted)
     if of_truth == 0 or of_predicted == 0:
         return 0.0
-    # the ratio of integers is correctly rounded, so that perfect agreement is exactly 1
+    # the ratio of integers is correctly rounded, so perfect agreement is exactly 1
     square = covariance * covariance / (of_truth * of_predicted)
     return math.copysign(math.sqrt(square), covariance)
 
@@ -303,8 +303,8 @@ def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
 def credited_cells(credit: FixedPoint) -> list[tuple[tuple[int, int], int]]:
     """List the occupied (within, tied) cells with their weights, in the credit's own unit."""
     occupied = np.nonzero(credit.is_positive())
-    places = ((within + 1, tied + 1) for within, tied in np.transpose(occupied).tolist())
-    return list(zip(places, credit[occupied].units(), strict=True))
+    cells = ((within + 1, tied + 1) for within, tied in np.transpose(occupied).tolist())
+    return list(zip(cells, credit[occupied].units(), strict=True))
 
 
 def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
@@ -314,6 +314,6 @@ def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
 
 
 def _margins(outcomes: Outcomes) -> tuple[int, int, list[int], list[int]]:
-    """Give total, diagonal total, row totals and column totals as exact integers."""
+    """Compute total, diagonal total, row totals and column totals as exact integers."""
     truth, predicted = outcomes.support.units(), outcomes.predicted.units()
     return sum(truth), sum(outcomes.tp.units()), truth, predicted

@@ -32,7 +32,7 @@ _AVERAGES = ("binary", "macro", "micro", "weighted", None)
 
 @attrs.frozen
 class LabelCounts:
-    """A state of counts with the options by which it is read: what every metric reads."""
+    """A state of counts and its options: the source of every metric."""
 
     config: ConfusionConfig
     state: ConfusionCounts
@@ -40,7 +40,7 @@ class LabelCounts:
 
     @classmethod
     def of(cls, config: ConfusionConfig, state: ConfusionCounts) -> LabelCounts:
-        """Take the outcomes of each class out of the counts."""
+        """Compute the outcomes of each class."""
         if isinstance(state, MultilabelCounts):
             return cls(config, state, Outcomes.of_tables(state.outcomes))
         return cls(config, state, Outcomes.of_matrix(state.n, state.matrix))
@@ -53,7 +53,7 @@ class LabelCounts:
 
     @property
     def has_whole_weights(self) -> bool:
-        """Whether every weight was a number of repeats."""
+        """Whether every weight is a whole number of repeats."""
         return self.state.n.is_whole
 
     @property
@@ -62,8 +62,13 @@ class LabelCounts:
         return self.state.labels if isinstance(self.state, MetCounts) else self.config.labels
 
     @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by, in the order of rows and columns."""
+        return self.labels if isinstance(self.state, MetCounts) else self.config.class_names
+
+    @property
     def matrix(self) -> npt.NDArray[Any]:
-        """The matrix, or one table a label."""
+        """The matrix, or one table per label."""
         if isinstance(self.state, MultilabelCounts):
             return self.state.outcomes.to_numbers()
         return self.state.matrix.to_numbers()
@@ -79,11 +84,11 @@ class LabelCounts:
 
     @property
     def n_averaged(self) -> int:
-        """How many classes enter means."""
+        """The number of classes that enter means."""
         return int(np.count_nonzero(self.averaged))
 
     def resolve(self, average: AverageOption) -> Average | None:
-        """Settle the default average, and refuse one that these classes do not have."""
+        """Resolve the default average, and refuse one that these classes do not have."""
         if average == "default":
             return "binary" if self.config.is_binary else "macro"
         if average not in _AVERAGES:
@@ -95,7 +100,7 @@ class LabelCounts:
         return average
 
     def matrix_state(self, name: str) -> MatrixCounts | MetCounts:
-        """Give the counts of one label an example; the metric `name` has no other meaning."""
+        """Return the counts of one label per example, without which `name` is undefined."""
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
@@ -183,48 +188,48 @@ def ratio_value(
     )
 
 
-def _of_ratio(
+def _ratio_interval(
     counts: LabelCounts, ratio: ClassMetric, average: AverageOption, zero_division: float, z: float
 ) -> Any:
     how = counts.resolve(average)
     if how == "micro":
-        return _of_pooled(counts, ratio, z)
+        return _pooled_interval(counts, ratio, z)
     values = ratio.of(counts.outcomes.to_floats(), zero_division)
     if how in (None, "binary"):
-        low, high = _of_each(counts, ratio, values, z)
+        low, high = _class_intervals(counts, ratio, values, z)
         if how is None:
             return low, high
-        place = counts.config.positive_place
-        return low[place].item(), high[place].item()
+        positive = counts.config.positive_place
+        return low[positive].item(), high[positive].item()
     weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=counts.averaged)
-    return _of_mean(counts, ratio, how, weights, values, z)
+    return _mean_interval(counts, ratio, how, weights, values, z)
 
 
-def _of_each(
+def _class_intervals(
     counts: LabelCounts, ratio: ClassMetric, values: Floats, z: float
 ) -> tuple[Floats, Floats]:
-    """Give the interval of each class, whose own four outcomes are all that matters."""
+    """Compute the interval of each class from its own four outcomes."""
     outcomes = counts.outcomes.to_floats()
     gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
     variances = (outcomes * gradient * gradient).sum(axis=0)
     draws = _draws_at_ends(counts, ratio, outcomes, values)
     ends = [
-        _of_proportion(*of_class, z) if of_class[2] > 0 else UNDEFINED
+        _proportion_interval(*of_class, z) if of_class[2] > 0 else UNDEFINED
         for of_class in zip(values.tolist(), variances.tolist(), draws.tolist(), strict=True)
     ]
     low, high = np.array(ends).reshape(-1, 2).T
     return low, high
 
 
-def _of_mean(
+def _mean_interval(
     counts: LabelCounts, ratio: ClassMetric, how: Average, weights: Floats, values: Floats, z: float
 ) -> Interval:
-    """Give the wider end of two approximations of a mean over classes.
+    """Combine two approximations of the interval of a mean over classes: their wider ends.
 
-    The linear one knows how classes depend on each other, but not how uncertain a small class
-    at 0 or 1 is; combining the limits of the classes (MOVER) knows just that.
+    The linear one accounts for dependent classes, but not for the uncertainty of a small class
+    at 0 or 1; combining the limits of the classes (MOVER) accounts for that alone.
     """
-    low, high = _of_each(counts, ratio, values, z)
+    low, high = _class_intervals(counts, ratio, values, z)
     total = math.fsum(weights)
     moving = (weights > 0) & ~np.isnan(low)
     if not total or not moving.any():
@@ -245,7 +250,7 @@ def _of_mean(
     return max(min(value - below, linear_low), 0.0), min(max(value + above, linear_high), 1.0)
 
 
-def _of_pooled(counts: LabelCounts, ratio: ClassMetric, z: float) -> Interval:
+def _pooled_interval(counts: LabelCounts, ratio: ClassMetric, z: float) -> Interval:
     """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
     averaged = counts.averaged
     pooled = metrics.pool(counts.outcomes.to_floats(), averaged)
@@ -254,10 +259,10 @@ def _of_pooled(counts: LabelCounts, ratio: ClassMetric, z: float) -> Interval:
     if not draws > 0:
         return UNDEFINED
     gradient = intervals.ratio_gradient(ratio, pooled, np.ones(1)) * averaged
-    return _of_proportion(value.item(), _variance(counts, gradient), draws, z)
+    return _proportion_interval(value.item(), _variance(counts, gradient), draws, z)
 
 
-def _of_proportion(value: float, variance: float, draws_at_ends: float, z: float) -> Interval:
+def _proportion_interval(value: float, variance: float, draws_at_ends: float, z: float) -> Interval:
     return intervals.wilson(value, intervals.effective_draws(value, variance, draws_at_ends), z)
 
 
@@ -271,11 +276,11 @@ def _variance(counts: LabelCounts, gradient: Floats) -> float:
 def _draws_at_ends(
     counts: LabelCounts, ratio: ClassMetric, outcomes: Floats, values: Floats
 ) -> Floats:
-    """Give the draws behind values of 0 and 1, where the linear variance is 0; 0 of nothing.
+    """Compute the draws behind values of 0 and 1, where the linear variance is 0.
 
-    One example more moves such a value by its slope ``h`` in parts of 1 / denominator: at 1 it
-    can only become an error, and at 0 a hit. With ``e`` of these the distance from the end is
-    ``h e / denominator``, a proportion of ``denominator / h`` draws.
+    One more example moves such a value by its slope ``h`` over the denominator: at 1 it can only
+    be an error, and at 0 a hit. With ``e`` of these the distance from the end is
+    ``h e / denominator``, a proportion of ``denominator / h`` draws. Without examples it is 0.
     """
     _, below = ratio.parts(outcomes)
     of_numerator, of_denominator = ratio.slopes(outcomes)
@@ -285,53 +290,53 @@ def _draws_at_ends(
     return np.asarray(np.minimum(draws, counts.n))
 
 
-def _of_accuracy(counts: LabelCounts, value: float, z: float) -> Interval:
+def _accuracy_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     return intervals.wilson(value, counts.n, z)
 
 
-def _of_hamming_loss(counts: LabelCounts, value: float, z: float) -> Interval:
+def _hamming_loss_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     if isinstance(counts.state, MultilabelCounts):
-        return _of_pooled(counts, _WRONG, z)
-    return _of_accuracy(counts, value, z)
+        return _pooled_interval(counts, _WRONG, z)
+    return _accuracy_interval(counts, value, z)
 
 
-def _of_top_k(counts: LabelCounts, value: float, z: float) -> Interval:
+def _top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     state, n = counts.state, counts.n
     if not isinstance(state, MatrixCounts) or not n:
-        return _of_accuracy(counts, value, z)
+        return _accuracy_interval(counts, value, z)
     cells = metrics.credited_cells(state.credit)
     square = math.fsum(weight * (within / tied) ** 2 for (within, tied), weight in cells) / n
     draws = intervals.effective_draws(value, (square - value * value) / n, n)
     return intervals.wilson(value, draws, z)
 
 
-def _of_balanced_accuracy(counts: LabelCounts, _value: float, z: float) -> Interval:
+def _balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> Interval:
     supported = counts.outcomes.support.is_positive().astype(np.float64)
     recalls = metrics.RECALL.of(counts.outcomes.to_floats(), 0.0)
-    return _of_mean(counts, metrics.RECALL, "macro", supported, recalls, z)
+    return _mean_interval(counts, metrics.RECALL, "macro", supported, recalls, z)
 
 
-def _of_correlation(counts: LabelCounts, value: float, z: float) -> Interval:
+def _matthews_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     matrix = counts.matrix_state("matthews_corrcoef").matrix.to_floats()
     if value == 1.0:
-        return _of_perfect(matrix, z)
+        return _perfect_interval(matrix, z)
     if _is_degenerate(matrix):
         return UNDEFINED
     variance = math.fsum((matrix * intervals.matthews_gradient(matrix) ** 2).ravel())
     return intervals.fisher(value, variance, z)
 
 
-def _of_kappa(counts: LabelCounts, value: float, z: float) -> Interval:
+def _kappa_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     matrix = counts.matrix_state("cohen_kappa").matrix.to_floats()
     if math.isnan(value) or _is_degenerate(matrix):
         return UNDEFINED
     if value == 1.0:
-        return _of_perfect(matrix, z)
+        return _perfect_interval(matrix, z)
     variance = math.fsum((matrix * intervals.kappa_gradient(matrix) ** 2).ravel())
     return intervals.fisher(value, variance, z)
 
 
-def _of_perfect(matrix: Floats, z: float) -> Interval:
+def _perfect_interval(matrix: Floats, z: float) -> Interval:
     n = math.fsum(matrix.ravel())
     shares = np.diagonal(matrix) / n
     return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
@@ -354,7 +359,7 @@ def _is_binary(counts: LabelCounts) -> bool:
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    """Make the row of a metric, which has an interval unless examples are no draws."""
+    """Make the row of a metric, with the defaults of this table."""
     why_none = "fractional weights and empty classes have none"
     defaults: dict[str, Any] = {"better": "higher", "why_none": why_none}
     return Metric(name=name, **defaults | row)
@@ -365,7 +370,7 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
     own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
 
     def chosen(args: Any, options: Any) -> tuple[ClassMetric, AverageOption, float]:
-        """Tell the arguments of the metric from those of every average."""
+        """Separate the arguments of the metric from those of averages."""
         names = (*own, "average")
         given = dict(zip(names, args, strict=False)) | options
         if len(args) > len(names) or not given.keys() <= {*names, "zero_division"}:
@@ -378,7 +383,7 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
         return ratio_value(counts, *chosen(args, options))
 
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
-        return _of_ratio(counts, *chosen(args, options), z)
+        return _ratio_interval(counts, *chosen(args, options), z)
 
     return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
 
@@ -399,7 +404,7 @@ AVERAGES = {
     "micro": "of the pooled counts",
     "weighted": "the mean weighted by support",
 }
-"""Of the metrics of a class."""
+"""The averages of metrics per class."""
 
 TABLE = Table(
     EXAMPLES,
@@ -423,7 +428,7 @@ TABLE = Table(
         notes="For multilabel the share with every label right (subset accuracy).",
         formula=r"\sum_k C_{kk} / n",
         value=accuracy,
-        sampling=_of_accuracy,
+        sampling=_accuracy_interval,
         oracle="scikit-learn, accuracy_score",
         headline=1,
     ),
@@ -436,7 +441,7 @@ TABLE = Table(
         "score gives k / K.",
         formula=r"\frac1n \sum_i P(\operatorname{rank}_i \le k)",
         value=top_k_accuracy,
-        sampling=_of_top_k,
+        sampling=_top_k_interval,
         oracle="the mean over all orders of ties; scikit-learn, top_k_accuracy_score",
         listed=lambda counts: _is_single_label(counts) and counts.config.top_k > 1,
     ),
@@ -448,7 +453,7 @@ TABLE = Table(
         formula=r"\frac{FP + FN}{TP + FP + FN + TN}",
         better="lower",
         value=hamming_loss,
-        sampling=_of_hamming_loss,
+        sampling=_hamming_loss_interval,
         oracle="scikit-learn, hamming_loss",
         listed=_is_multilabel,
     ),
@@ -459,7 +464,7 @@ TABLE = Table(
         help="The mean recall of the classes that occur in the truth; nan of nothing.",
         formula=r"\frac1{|T|} \sum_{k \in T} \frac{TP_k}{TP_k + FN_k}",
         value=balanced_accuracy,
-        sampling=_of_balanced_accuracy,
+        sampling=_balanced_accuracy_interval,
         oracle="scikit-learn, balanced_accuracy_score",
         listed=_is_single_label,
     ),
@@ -533,7 +538,7 @@ TABLE = Table(
         formula=r"\frac{n \sum_k C_{kk} - \sum_k t_k p_k}"
         r"{\sqrt{(n^2 - \sum_k t_k^2)(n^2 - \sum_k p_k^2)}}",
         value=matthews_corrcoef,
-        sampling=_of_correlation,
+        sampling=_matthews_interval,
         oracle="scikit-learn, matthews_corrcoef",
         listed=_is_single_label,
     ),
@@ -544,7 +549,7 @@ TABLE = Table(
         help="The agreement beyond chance, at most 1; nan when both are one and the same class.",
         formula=r"\frac{p_o - p_e}{1 - p_e}",
         value=cohen_kappa,
-        sampling=_of_kappa,
+        sampling=_kappa_interval,
         oracle="scikit-learn, cohen_kappa_score",
         listed=_is_single_label,
     ),

@@ -65,18 +65,18 @@ def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
 def roc_auc(outcomes: Outcomes) -> float:
     """Compute the area under the ROC curve: ties of a positive and a negative count half.
 
-    As in scikit-learn, points where the curve goes straight on are left out.
+    As in scikit-learn, collinear points are dropped.
     """
     n_pos, n_neg = outcomes.n_pos, outcomes.n_neg
     if not (n_pos and n_neg):
         return math.nan
-    areas = np.empty(outcomes.most)  # of the trapezoids; only what is written to takes memory
+    areas = np.empty(outcomes.max_size)  # of the trapezoids; unwritten pages take no memory
     end, tpr, fpr = 0, 0.0, 0.0
     for tp, fp in _turning_points(outcomes.parts):
         start, end = end, end + len(tp)
-        heights, places = np.append(tpr, tp / n_pos), np.append(fpr, fp / n_neg)
-        tpr, fpr = heights[-1], places[-1]
-        np.multiply(np.diff(places), heights[1:] + heights[:-1], out=areas[start:end])
+        x, y = np.append(fpr, fp / n_neg), np.append(tpr, tp / n_pos)
+        fpr, tpr = x[-1], y[-1]
+        np.multiply(np.diff(x), y[1:] + y[:-1], out=areas[start:end])
         areas[start:end] /= 2.0
     return float(areas[:end].sum())
 
@@ -91,8 +91,8 @@ def partial_roc_auc(points: Points, max_fpr: float) -> float:
     stop = int(np.searchsorted(fpr, max_fpr, side="right"))
     last = np.interp(max_fpr, fpr[stop - 1 : stop + 1], tpr[stop - 1 : stop + 1])
     area = _area(np.append(fpr[:stop], max_fpr), np.append(tpr[:stop], last))
-    least = 0.5 * max_fpr**2
-    return 0.5 * (1 + (area - least) / (max_fpr - least))
+    chance = 0.5 * max_fpr**2
+    return 0.5 * (1 + (area - chance) / (max_fpr - chance))
 
 
 def average_precision(points: Points) -> float:
@@ -124,11 +124,11 @@ def average_precision_11pt(points: Points) -> float:
     if not points.n_pos:
         return math.nan
     best = best_from(points.precision)
-    return math.fsum(best[place] for place in tenths(points)) / 11
+    return math.fsum(best[index] for index in tenths(points)) / 11
 
 
 def tenths(points: Points) -> list[int]:
-    """Find the first place with a recall of at least i/10, for i from 0 to 10.
+    """Find the first index with a recall of at least i/10, for i from 0 to 10.
 
     Integers are compared: 10 times the true positives and i times all.
     """
@@ -141,7 +141,7 @@ def tenths(points: Points) -> list[int]:
 
 
 def ks(points: Points) -> tuple[float, float]:
-    """Compute how far the true positive rate gets above the false one, and below it.
+    """Compute the max distance of the true positive rate above the false one, and below it.
 
     The greater is the two-sample Kolmogorov-Smirnov statistic of positives and negatives.
     """
@@ -166,48 +166,49 @@ def best_f(points: Points, beta: float) -> float:
     return float(f_scores(points.tp, points.fp, points.n_pos, beta).max())
 
 
-def recall_at_precision(points: Points, least: float) -> float:
-    """Find the highest recall with a precision of at least `least`; 0 where there is none."""
+def recall_at_precision(points: Points, min_precision: float) -> float:
+    """Find the highest recall with a precision of at least `min_precision`; 0 if there is none."""
     if not points.n_pos:
         return math.nan
-    last = last_at_precision(points, least)
+    last = last_at_precision(points, min_precision)
     return 0.0 if last is None else float(points.recall[last])
 
 
-def last_at_precision(points: Points, least: float) -> int | None:
-    """Find the last place with a precision of at least `least`: recall is highest there.
+def last_at_precision(points: Points, min_precision: float) -> int | None:
+    """Find the last index with a precision of at least `min_precision`: recall is highest there.
 
-    Where counts were rounded, a precision next to `least` is computed anew, and rounded once.
+    If counts were rounded, a precision close to `min_precision` is computed exactly.
     """
     precision = points.precision
     if points.are_floats_exact:
-        return max(np.flatnonzero(precision >= least).tolist(), default=None)
-    for place in np.flatnonzero(precision >= least * (1.0 - ROUNDING))[::-1].tolist():
-        if precision[place] > least * (1.0 + ROUNDING) or _precision(points, place) >= least:
-            return int(place)
+        return max(np.flatnonzero(precision >= min_precision).tolist(), default=None)
+    for index in np.flatnonzero(precision >= min_precision * (1.0 - ROUNDING))[::-1].tolist():
+        is_clear = precision[index] > min_precision * (1.0 + ROUNDING)
+        if is_clear or _precision(points, index) >= min_precision:
+            return int(index)
     return None
 
 
-def precision_at_recall(points: Points, least: float) -> float:
-    """Find the highest precision with a recall of at least `least`."""
+def precision_at_recall(points: Points, min_recall: float) -> float:
+    """Find the highest precision with a recall of at least `min_recall`."""
     if not points.n_pos:
         return math.nan
     n_pos = points.exact_tp[len(points.tp) - 1].to_fraction()
     first = bisect_left(
         range(len(points.tp)),
-        least,
-        key=lambda place: float(points.exact_tp[place].to_fraction() / n_pos),
+        min_recall,
+        key=lambda index: float(points.exact_tp[index].to_fraction() / n_pos),
     )
     return float(points.precision[first:].max())
 
 
-def _precision(points: Points, place: int) -> float:
-    tp, fp = (part[place].to_fraction() for part in (points.exact_tp, points.exact_fp))
+def _precision(points: Points, index: int) -> float:
+    tp, fp = (part[index].to_fraction() for part in (points.exact_tp, points.exact_fp))
     return float(tp / (tp + fp))
 
 
 def best_from(values: Floats) -> Floats:
-    """Give, for each place, the greatest value from there on."""
+    """Compute the running max from the end."""
     return np.asarray(np.maximum.accumulate(values[::-1])[::-1])
 
 
@@ -219,16 +220,16 @@ def _corners(points: Points) -> tuple[Floats, Floats]:
 
 
 def _turning_points(parts: Iterator[tuple[Floats, Floats]]) -> Iterator[tuple[Floats, Floats]]:
-    """Leave out points where a step is as the one before; the first and the last stay."""
-    tp = fp = nowhere = np.array([np.nan])  # a step from there is as no other
+    """Drop points where a step equals the one before; the first and the last stay."""
+    tp = fp = nowhere = np.array([np.nan])  # a step from nan equals no other
     for more_tp, more_fp in itertools.chain(parts, [(nowhere, nowhere)]):
         tp, fp = np.append(tp, more_tp), np.append(fp, more_fp)
         yield _turns(tp, fp)
-        tp, fp = tp[-2:], fp[-2:]  # how it goes on from here is seen with the next ones
+        tp, fp = tp[-2:], fp[-2:]  # the next points decide about these
 
 
 def _turns(tp: Floats, fp: Floats) -> tuple[Floats, Floats]:
-    """Give the points, but for the ends, where a step is not as the one before."""
+    """Keep the points, except the ends, where a step differs from the one before."""
     tp_steps, fp_steps = np.diff(tp), np.diff(fp)
     is_turn = (tp_steps[1:] != tp_steps[:-1]) | (fp_steps[1:] != fp_steps[:-1])
     return tp[1:-1][is_turn], fp[1:-1][is_turn]

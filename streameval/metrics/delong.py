@@ -1,4 +1,4 @@
-"""How far the AUC of these examples may lie from that of the population.
+"""Sampling intervals of the AUC.
 
 DeLong, DeLong and Clarke-Pearson, Comparing the areas under two or more correlated receiver
 operating characteristic curves (1988): the variance of the mean placement of the positives
@@ -32,7 +32,7 @@ def auc_variance(points: Points) -> float:
 
 
 def auc_interval(points: Points, auc: float, z: float) -> tuple[float, float]:
-    """Compute the interval of `z` deviations; nan for 0, 1 and where there is no variance."""
+    """Compute the interval of `z` deviations; nan for an AUC of 0 or 1 or without a variance."""
     variance = auc_variance(points)
     if math.isnan(variance) or not 0.0 < auc < 1.0:
         return math.nan, math.nan

@@ -13,7 +13,7 @@ __all__ = ["ks", "of_shares", "of_sums", "roc_auc"]
 
 
 def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
-    """Bound a metric that is rounded more than once on its way."""
+    """Bound a metric that is rounded more than once."""
     value = metric(table.estimate)
     if table.is_exact:
         return Bounded(value)
@@ -21,17 +21,17 @@ def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
 
 
 def of_shares(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
-    """Bound a share, which keeps the order if it is rounded once: where the counts were not."""
+    """Bound a share: without rounded counts it is rounded once, and rounding keeps the order."""
     if not table.estimate.are_floats_exact:
         return of_sums(table, metric)
     return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
 
 
 def roc_auc(table: CellTable) -> Bounded:
-    """Bound the area under the ROC curve, which both data sets change by as much.
+    """Bound the area under the ROC curve, from which both extreme data sets differ equally.
 
-    The line through a cell of several scores has half of what the cell leaves open on either
-    side: half a pair for each positive and negative in it.
+    Each positive and negative in a cell of several scores counts half a pair in the estimate,
+    and none or a whole pair at the ends.
     """
     value = curves.roc_auc(table.outcomes())
     if table.is_exact:
@@ -39,12 +39,12 @@ def roc_auc(table: CellTable) -> Bounded:
     pos, neg = (part.near_floats()[table.is_wide] for part in (table.pos, table.neg))
     pairs = table.estimate.n_pos * table.estimate.n_neg
     half = float((pos * neg).sum()) / (2.0 * pairs) if pairs else math.nan
-    off = (value + half) * ROUNDING  # each was rounded, and their difference may be small
+    off = (value + half) * ROUNDING  # both were rounded, and their difference may be small
     return outward(value - half - off, value, value + half + off)
 
 
 def ks(table: CellTable) -> Bounded:
-    """Bound the greater of two distances, of which one rises where the other falls."""
+    """Bound the max of two distances, of which one rises where the other falls."""
     low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
     if table.is_exact:
         return Bounded(max(middle))

@@ -21,7 +21,7 @@ __all__ = ["GroupAreas", "gauc"]
 
 Floats = npt.NDArray[np.float64]
 
-_ROUNDING = 2.0**-39  # far above what an area, which is at most 1, is off
+_ROUNDING = 2.0**-39  # far above the rounding error of an area, which is at most 1
 
 
 @attrs.frozen(eq=False)
@@ -62,28 +62,28 @@ class GroupAreas:
             np.divide(part, pairs, out=np.full(len(sizes), np.nan), where=pairs > 0)
             for part in (wins, unsure)
         )
-        auc = np.minimum(auc, 1.0)  # rounded, wins may pass the pairs by a digit
+        auc = np.minimum(auc, 1.0)  # rounded wins may exceed the pairs by one ulp
         reach = np.where(reach > 0, reach + _ROUNDING, reach)
         return cls(n_pos, n_neg, auc, np.maximum(auc - reach, 0.0), np.minimum(auc + reach, 1.0))
 
     @property
     def is_defined(self) -> npt.NDArray[np.bool_]:
-        """Which groups hold both classes."""
+        """Which groups have both classes."""
         return ~np.isnan(self.auc)
 
-    def weights(self, kind: GroupWeight) -> Floats:
-        """Give what each group weighs in the mean."""
-        if kind == "impressions":
+    def weights(self, group_weight: GroupWeight) -> Floats:
+        """Compute the weight of each group in the mean."""
+        if group_weight == "impressions":
             return (self.n_pos + self.n_neg).near_floats()
-        if kind == "positives":
+        if group_weight == "positives":
             return self.n_pos.near_floats()
         return np.ones(len(self.auc))
 
 
-def gauc(areas: GroupAreas, kind: GroupWeight, *, is_exact: bool) -> Bounded:
+def gauc(areas: GroupAreas, group_weight: GroupWeight, *, is_exact: bool) -> Bounded:
     """Bound the weighted mean of the AUCs of the groups with both classes."""
     held = areas.is_defined
-    weights = areas.weights(kind)[held]
+    weights = areas.weights(group_weight)[held]
     total = math.fsum(weights)
     if not total:
         return Bounded(math.nan)

@@ -42,7 +42,7 @@ UNDEFINED: Interval = (math.nan, math.nan)
 
 
 def normal_quantile(level: float) -> float:
-    """Give z such that a standard normal lies within z of 0 with probability `level`."""
+    """Compute z such that a standard normal is within z of 0 with probability `level`."""
     level = real_number(level, name="level")
     if not 0.0 <= level < 1.0:
         raise InvalidInputError(f"must lie in [0, 1), got {level!r}", argument="level")
@@ -72,7 +72,7 @@ def combined(distances: Floats, *, independent: bool) -> float:
     """Combine the distances of the limits of several terms into that of their sum.
 
     Zou and Donner's MOVER (Construction of confidence limits about effect measures, 2008)
-    for independent terms; the plain sum, which is never too short, for any.
+    for independent terms; for dependent ones their sum, which is never too short.
     """
     if independent:
         return math.sqrt(math.fsum(distances * distances))
@@ -86,9 +86,9 @@ def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
 
 
 def effective_draws(value: float, variance: float, fallback: float) -> float:
-    """Give the draws of a proportion with this value and variance.
+    """Compute the number of draws of a proportion with this value and variance.
 
-    At 0 and 1 the linear variance is 0 and says nothing: there `fallback` counts.
+    At 0 and 1 the linear variance is 0 and says nothing, so the result is `fallback`.
     """
     spread = value * (1.0 - value)
     return spread / variance if spread > 0.0 and variance > 0.0 else fallback
@@ -161,6 +161,6 @@ def _shares(matrix: Floats) -> tuple[Floats, Floats, Floats]:
 
 
 def _centred(gradient: Floats, matrix: Floats) -> Floats:
-    """Take off the mean: counts that all grow alike leave the metric as it is."""
+    """Subtract the mean: the metric does not change if all counts grow alike."""
     n = math.fsum(matrix.ravel())
     return np.asarray((gradient - math.fsum((matrix * gradient).ravel()) / n) / n)

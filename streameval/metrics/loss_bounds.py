@@ -1,19 +1,20 @@
 """Brier score, log loss and calibration error of probabilities known to the width of a cell.
 
-A loss that falls with the score of a positive and rises with that of a negative has its least
-value with positives at the upper ends of their cells and negatives at the lower ones, and its
-greatest value the other way round. In a cell of one class one example lies at the other end. The
-estimate takes the middle of each cell.
+A loss that falls with the score of a positive and rises with that of a negative is smallest with
+positives at the upper ends of their cells and negatives at the lower ones, and largest the other
+way round. In a cell of one class one example lies at the other end. The estimate uses the middle
+of each cell.
 
 The calibration error is bounded by duality. With ``S[b]`` the labels less the scores of bin b,
-``n * ece = sum |S[b]|``, which is the greatest ``sum m[b] * S[b]`` of all multipliers m within
-[-1, 1], and is reached where each is the sign of ``S[b]``. Let ``H(m)`` be the least of that sum
-over all data sets with these cells, in which one example lies at each end of a cell. For every m
+``n * ece = sum |S[b]|``, which is the max of ``sum m[b] * S[b]`` over multipliers m in [-1, 1],
+reached where each is the sign of ``S[b]``. Let ``H(m)`` be the min of that sum over all data sets
+with these cells, in which one example lies at each end of a cell. For every m
 
     H(m) <= n * ece <= max over signs s of -H(s).
 
-H is a sum over cells, as each places its examples by itself. The upper end is attained, but for
-the score next to an edge. The lower one is the best of a few multipliers for each bin.
+H is a sum over cells, as each cell arranges its examples independently. The upper bound is
+attained, except for scores next to an edge. The lower one is the best of a few multipliers for
+each bin.
 """
 
 from __future__ import annotations
@@ -34,19 +35,19 @@ from streameval.states.calibration import bin_places
 __all__ = ["brier", "ece", "log_loss"]
 
 Floats = npt.NDArray[np.float64]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
 _EPSILON = float(np.finfo(np.float64).eps)
-_MOST_LOG_LOSS = -math.log(_EPSILON)
+_MAX_LOG_LOSS = -math.log(_EPSILON)
 _MULTIPLIERS = np.array([-1.0, -0.5, 0.0, 0.5, 1.0])
 _SIGNS = np.array([-1.0, 1.0])
-_ECE_ROUNDING = 2.0**-46  # far above what sums of as many terms as there are bins can be off
-_CHUNK = 2**10  # cells, whose sums by three multipliers stay in the cache
+_ECE_ROUNDING = 2.0**-46  # far above the rounding error of a sum over bins
+_CHUNK = 2**10  # cells: their sums by three multipliers stay in the cache
 
 
 def brier(table: CellTable) -> Bounded:
     """Bound the mean of ``(score - label)**2``."""
-    return _mean_loss(table, lambda score: (1.0 - score) ** 2, np.square, most=1.0)
+    return _mean_loss(table, lambda score: (1.0 - score) ** 2, np.square, max_value=1.0)
 
 
 def log_loss(table: CellTable) -> Bounded:
@@ -55,7 +56,7 @@ def log_loss(table: CellTable) -> Bounded:
         table,
         lambda score: -log(np.clip(score, _EPSILON, 1.0 - _EPSILON)),
         lambda score: -log1p(-np.clip(score, _EPSILON, 1.0 - _EPSILON)),
-        most=_MOST_LOG_LOSS,
+        max_value=_MAX_LOG_LOSS,
     )
 
 
@@ -64,13 +65,13 @@ def _mean_loss(
     of_positive: Callable[[Floats], Floats],
     of_negative: Callable[[Floats], Floats],
     *,
-    most: float,
+    max_value: float,
 ) -> Bounded:
-    """Bound the mean of a loss, which falls with the score of a positive only.
+    """Bound the mean of a loss that falls with the score of a positive and rises otherwise.
 
     Each end is the value of a data set with these cells: in a cell of both classes the example
-    at either end can be of the class that is put there, and in a cell of one class, one of the
-    least weight is at the other end than the rest.
+    at either end can be of the class that is put there, and in a cell of one class, an example
+    of min weight is at the other end than the rest.
     """
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     n = math.fsum(pos) + math.fsum(neg)
@@ -94,7 +95,7 @@ def _mean_loss(
         terms += (neg - neg_apart) * of_negative(negatives) + neg_apart * of_negative(positives)
         return math.fsum(terms) / n
 
-    return outward(end(table.hi, table.lo), value, end(table.lo, table.hi), most=most)
+    return outward(end(table.hi, table.lo), value, end(table.lo, table.hi), max_value=max_value)
 
 
 def ece(table: CellTable, bins: int) -> Bounded:
@@ -104,7 +105,7 @@ def ece(table: CellTable, bins: int) -> Bounded:
     if not n:
         return Bounded(math.nan)
 
-    def excess(cells: Places, terms: Floats, at: Places) -> Floats:
+    def excess(cells: Indices, terms: Floats, at: Indices) -> Floats:
         """Sum the terms of some cells, the lowest first, in each bin."""
         ends = np.searchsorted(at[cells], np.arange(bins + 1))
         return np.array([math.fsum(terms[cells[i:j]]) for i, j in pairwise(ends)])
@@ -125,37 +126,37 @@ def ece(table: CellTable, bins: int) -> Bounded:
     low = excess(inside, labels_less(table.hi) + apart, first)
     high = excess(inside, labels_less(table.lo) - apart, first)
     cells = _CutCells(table.lo, table.hi, pos, neg, first, last, weight, bins)[cut]
-    least = _greatest(1, _MULTIPLIERS, cells, low, high)
-    most = _greatest(-1, _SIGNS, cells, low, high)
-    return outward(least / n - _ECE_ROUNDING, value, most / n + _ECE_ROUNDING)
+    lower = _max_total(1, _MULTIPLIERS, cells, low, high)
+    upper = _max_total(-1, _SIGNS, cells, low, high)
+    return outward(lower / n - _ECE_ROUNDING, value, upper / n + _ECE_ROUNDING)
 
 
 @attrs.frozen(eq=False)
 class _CutCells:
-    """Cells that reach over an edge of a bin, the lowest first, and what they add to H.
+    """Cells that span an edge of a bin, the lowest first, and their terms of H.
 
     Parameters
     ----------
     lo, hi, pos, neg : float64 arrays, shape (m,)
         The ends and the weights.
-    first, last : places, shape (m,)
+    first, last : int arrays, shape (m,)
         The bins of the ends.
     min_weight : float
-        The least that lies at each end.
+        The min weight at each end.
     bins : int
-        How many bins there are.
+        The number of bins.
     """
 
     lo: Floats
     hi: Floats
     pos: Floats
     neg: Floats
-    first: Places
-    last: Places
+    first: Indices
+    last: Indices
     min_weight: float
     bins: int
 
-    def __getitem__(self, key: Places | slice) -> _CutCells:
+    def __getitem__(self, key: Indices | slice) -> _CutCells:
         names = ("lo", "hi", "pos", "neg", "first", "last")
         return attrs.evolve(self, **{name: getattr(self, name)[key] for name in names})
 
@@ -163,14 +164,14 @@ class _CutCells:
         return len(self.lo)
 
     def sums(self, sign: int, multipliers: Floats) -> Floats:
-        """Give `sign` times the part of each cell in H, at its greatest over inner bins.
+        """Compute `sign` times the term of each cell in H, at its max over inner bins.
 
         Parameters
         ----------
         sign : {1, -1}
-            For the lower and for the upper end.
+            1 for the lower bound, -1 for the upper one.
         multipliers : float64 array, shape (k,)
-            What the first and the last bin of a cell can have.
+            The candidates for the first and the last bin of a cell.
 
         Returns
         -------
@@ -179,22 +180,22 @@ class _CutCells:
 
         Notes
         -----
-        No other cell has an example in the inner bins. For the lower end they count as one bin
-        with one multiplier: whatever lies in them could as well lie in one of them, at the same
-        mean score. For the upper end each has a sign of its own: of two or more one has what
-        is best for the positives and another what is best for the negatives.
+        No other cell has an example in the inner bins. For the lower bound they count as one bin
+        with one multiplier: all their examples could as well lie in one of them, at the same
+        mean score. For the upper bound each has its own sign: of two or more, one has the best
+        sign for the positives and another the best for the negatives.
         """
         starts, ends = (self.first + 1) / self.bins, self.last / self.bins
-        of_first = _least_terms(multipliers, self.lo, starts)
-        of_last = _least_terms(multipliers, ends, self.hi)
-        inner = _least_terms(multipliers, starts, ends)
+        of_first = _min_terms(multipliers, self.lo, starts)
+        of_last = _min_terms(multipliers, ends, self.hi)
+        inner = _min_terms(multipliers, starts, ends)
         n_inner = (self.last - self.first - 1)[:, None]
         if sign < 0:
             several = np.where(n_inner > 1, inner.min(axis=-1, keepdims=True), inner)
             inner = np.concatenate([inner, several[..., :1]], axis=-1)
         inner[:, n_inner[:, 0] == 0] = np.inf
 
-        # what each class adds a unit where that is least, then what the two examples add above it
+        # the min term per unit of each class, then the extra terms of the examples at both ends
         anywhere = np.minimum(of_first[..., :, None], of_last[..., None, :])[..., None]
         anywhere = np.minimum(anywhere, inner[..., None, None, :])
         labels = np.array([0.0, 1.0])[:, None, None]
@@ -210,20 +211,22 @@ class _CutCells:
         return np.asarray(sums.max(axis=-1))
 
 
-def _least_terms(multipliers: Floats, start: Floats, end: Floats) -> Floats:
-    """Give the least multiple of label less score within a range, for both labels.
+def _min_terms(multipliers: Floats, start: Floats, end: Floats) -> Floats:
+    """Compute the min multiple of label less score within a range, for both labels.
 
-    Of shape (2, m, k) for m ranges and k multipliers.
+    The shape is (2, m, k) for m ranges and k multipliers.
     """
     scores = np.where(multipliers < 0, start[:, None], end[:, None])
     return np.stack([-multipliers * scores, multipliers * (1.0 - scores)])
 
 
-def _greatest(sign: int, multipliers: Floats, cells: _CutCells, low: Floats, high: Floats) -> float:
-    """Find the greatest `sign` times H of any choice of a multiplier for each bin.
+def _max_total(
+    sign: int, multipliers: Floats, cells: _CutCells, low: Floats, high: Floats
+) -> float:
+    """Maximize `sign` times H over the choices of a multiplier for each bin.
 
-    `low` and `high` bound the excess of the cells inside each bin. An edge is cut by one cell
-    at most, so cells form a chain, and each knows the bins before it by one multiplier.
+    `low` and `high` bound the excess of the cells inside each bin. At most one cell spans an
+    edge, so cells form a chain, and a single multiplier links each to the bins before it.
     """
     inside = sign * np.where(
         multipliers < 0, multipliers * high[:, None], multipliers * low[:, None]
@@ -238,12 +241,12 @@ def _greatest(sign: int, multipliers: Floats, cells: _CutCells, low: Floats, hig
     links += inside[cells.last][:, None, :]
     is_start = np.append(True, cells.first[1:] != cells.last[:-1])
     starts = links[is_start] + inside[cells.first[is_start]][:, :, None]
-    links[is_start] = starts.max(axis=1, keepdims=True)  # whatever came before
+    links[is_start] = starts.max(axis=1, keepdims=True)  # independent of earlier bins
     return alone + float(_joined(links).max())
 
 
 def _joined(links: Floats) -> Floats:
-    """Add up a chain of links, of shape (m, k, k), so that what they share is chosen best."""
+    """Add up a chain of links, shape (m, k, k), with the best choice of what they share."""
     while len(links) > 1:
         odd = links[len(links) // 2 * 2 :]
         before, after = links[: len(links) // 2 * 2 : 2], links[1::2]

@@ -1,4 +1,4 @@
-"""What a table of cells says of the outcomes at each threshold: at least, about, and at most."""
+"""The outcomes at each threshold of a table of cells: lower bound, estimate, upper bound."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ __all__ = ["CellTable", "Outcomes", "Points"]
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
-Places = npt.NDArray[np.intp]
+Indices = npt.NDArray[np.intp]
 
-_CHUNK = 2**14  # its temporaries stay in the cache
+_CHUNK = 2**14  # temporaries stay in the cache
 
 
 @attrs.frozen(eq=False)
 class Outcomes:
-    """The outcomes at falling thresholds, some of them at a time.
+    """The outcomes at falling thresholds, part by part.
 
     Parameters
     ----------
-    most : int
-        How many thresholds there are, or more.
+    max_size : int
+        An upper bound of the number of thresholds.
     n_pos, n_neg : float
         The weight of all positives and negatives.
     parts : iterator of pairs of float64 arrays
         The weight of the positives, and of the negatives, that reach each threshold.
     """
 
-    most: int
+    max_size: int
     n_pos: float
     n_neg: float
     parts: Iterator[tuple[Floats, Floats]]
@@ -45,25 +45,25 @@ class Outcomes:
 
 @attrs.frozen(eq=False, slots=False)
 class Points:
-    """The outcomes at falling thresholds, read from a table when they are asked for.
+    """The outcomes at falling thresholds, read lazily from a table.
 
     Parameters
     ----------
     table : CellTable
-    cell : places, shape (m,)
-        The cell with each threshold, one of its ends.
+    cell : int array, shape (m,)
+        The cell of each threshold, which is one of its ends.
     is_upper : bool array, shape (m,), optional
-        Whether it is the upper end; by default it never is.
-    n_tp, n_fp : places, shape (m,)
-        In how many cells, from the first on, the positives and the negatives score at least
-        the threshold.
+        Whether it is the upper end; by default always the lower one.
+    n_tp, n_fp : int array, shape (m,)
+        The number of cells, from the first on, whose positives and negatives score at least the
+        threshold.
     """
 
     table: CellTable
-    cell: Places | slice
+    cell: Indices | slice
     is_upper: Mask | None
-    n_tp: Places | slice
-    n_fp: Places | slice
+    n_tp: Indices | slice
+    n_fp: Indices | slice
 
     @cached_property
     def thresholds(self) -> Floats:
@@ -95,7 +95,7 @@ class Points:
 
     @property
     def are_floats_exact(self) -> bool:
-        """Whether nothing was rounded: all counts are whole and at most 2**53."""
+        """Whether no count was rounded: all are whole and at most 2**53."""
         is_whole = all(part.is_whole for part in self.table.cumulated)
         tp, fp = self.table.rounded
         return bool(is_whole and tp[-1] + fp[-1] <= 2.0**53)
@@ -111,7 +111,7 @@ class Points:
         return float(self.fp[-1]) if len(self.fp) else 0.0
 
     def outcomes(self) -> Outcomes:
-        """Give the weights that reach each threshold, rounded, part by part."""
+        """Yield the rounded weights that reach each threshold, part by part."""
         tp, fp = self.tp, self.fp
         parts = (slice(start, start + _CHUNK) for start in range(0, len(tp), _CHUNK))
         pairs = ((tp[part], fp[part]) for part in parts)
@@ -124,27 +124,27 @@ class Points:
 
     @property
     def precision(self) -> Floats:
-        """The share of positives among what scores at least the threshold."""
+        """The share of positives among the scores of at least the threshold."""
         return self.tp / (self.tp + self.fp)
 
 
 @attrs.frozen(eq=False, slots=False)
 class CellTable:
-    """The cells of one curve, highest first, and the data sets at the ends of what they allow.
+    """The cells of one curve, highest first, and the extreme data sets that they allow.
 
-    Put every positive of a cell at its upper end and every negative at its lower end: at every
-    threshold the true positives are no fewer, and the false positives no more, than in the
-    data. The reverse bounds them from the other side. So a metric that never falls with true
+    With every positive of a cell at its upper end and every negative at its lower end, the true
+    positives at any threshold are at least, and the false positives at most, those of the data.
+    The reverse bounds them from the other side. So a metric that never falls with true
     positives, and never rises with false ones, lies between its values on these two data sets.
 
     Parameters
     ----------
     source : Cells or SortedRows
-        Cells of one curve, or rows that make cells when these are asked for.
+        Cells of one curve, or rows from which cells are made lazily.
     scale : {"probability", "real"}
-        Whether scores are probabilities.
+        What the scores are.
     level : int
-        How many low bits the keys in a cell may differ in.
+        The number of low bits in which the keys of a cell may differ.
     """
 
     source: Cells | SortedRows
@@ -158,12 +158,12 @@ class CellTable:
 
     @cached_property
     def lo(self) -> Floats:
-        """The least score in each cell."""
+        """The min score in each cell."""
         return scores_of(self.cells.lo, self.scale)[::-1]
 
     @cached_property
     def hi(self) -> Floats:
-        """The greatest score in each cell."""
+        """The max score in each cell."""
         if self.cells.hi is self.cells.lo:
             return self.lo
         return scores_of(self.cells.hi, self.scale)[::-1]
@@ -180,7 +180,7 @@ class CellTable:
 
     @property
     def n(self) -> int | float:
-        """The weight of everything: an int while it is whole."""
+        """The total weight: an int while it is whole."""
         return _number(self.pos.sum() + self.neg.sum())
 
     @property
@@ -200,9 +200,9 @@ class CellTable:
 
     @property
     def min_weight(self) -> FixedPoint:
-        """The least that an example can weigh: 1 while all weights are whole, else 2**-62.
+        """The min weight of an example: 1 while all weights are whole, else 2**-62.
 
-        So much lies at each end of a cell of several scores.
+        At least this much lies at each end of a cell of several scores.
         """
         if self.is_whole:
             return FixedPoint(np.array(1))
@@ -222,12 +222,12 @@ class CellTable:
 
     @cached_property
     def is_exact(self) -> bool:
-        """Whether each cell is one score, so that nothing is open."""
+        """Whether each cell is one score, so that every metric is exact."""
         return isinstance(self.source, SortedRows) or not self.is_wide.any()
 
     @cached_property
     def estimate(self) -> Points:
-        """The outcomes with the lower end of each cell as the threshold: these are exact."""
+        """The outcomes with the lower ends of cells as thresholds, which are exact."""
         return Points(self, slice(None), None, slice(1, None), slice(1, None))
 
     @cached_property
@@ -243,7 +243,7 @@ class CellTable:
         return Points(self, cell, is_upper, cell + 1, cell + 1 - is_upper)
 
     def outcomes(self) -> Outcomes:
-        """Give what `estimate` says of the outcomes, from rows without making cells of them."""
+        """Yield the outcomes of `estimate`, from rows without making cells of them."""
         if isinstance(self.source, SortedRows):
             rows = self.source
             return Outcomes(len(rows), float(rows.n_pos), float(rows.n_neg), rows.outcomes())
@@ -260,8 +260,8 @@ class CellTable:
         tp, fp = self.cumulated
         return tp.near_floats(), fp.near_floats()
 
-    def _ends(self, upper: FixedPoint) -> tuple[Places, Mask]:
-        """List the cells, twice where the upper end of a wide one holds something."""
+    def _ends(self, upper: FixedPoint) -> tuple[Indices, Mask]:
+        """List the cells, a wide one twice if its upper end holds something."""
         is_split = self.is_wide & upper.is_positive()
         cell = np.repeat(np.arange(len(self.lo)), 1 + is_split)
         is_upper = np.zeros(len(cell), dtype=bool)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -14,72 +13,55 @@ from streameval.configs.gains import gains_of
 from streameval.configs.measures import Measure
 from streameval.configs.ranking import JUDGED, RankingConfig
 from streameval.exact.log import log
+from streameval.exact.row_order import blocks
 from streameval.exact.score_keys import keys_of, scores_of
 from streameval.metrics import rank_measures as formulas
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank
-from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties, counts_of
+from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties
 from streameval.metrics.smooth_sums import LAID_OUT
-from streameval.states.queries import Gained, Queries, runs_above
+from streameval.states.queries import Gained, Queries, counts_of, runs_above
 from streameval.states.ranking import QueryValues
 
-__all__ = ["LEAST_LOG", "evaluate"]
+__all__ = ["MIN_LOG", "evaluate"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 
-_LEAST_PRECISION = 1e-5  # what trec_eval puts in place of an average precision below it
+_MIN_PRECISION = 1e-5  # trec_eval raises smaller average precisions to this
 _ABSOLUTE = 2.0**-50
-LEAST_LOG = float(log(_LEAST_PRECISION))
-"""The logarithm of the least average precision that a geometric mean takes."""
+MIN_LOG = float(log(_MIN_PRECISION))
+"""The logarithm of the min average precision that enters a geometric mean."""
 _BLOCK = 2**20
 
 
 def evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
     """Compute every measure of every query.
 
-    Where rows have not been kept, a value is the mean over all ways in which these could be
-    ranked, and its bounds are the least and the greatest of them.
+    Where rows have been dropped, a value is the mean over all ways to rank them, and its bounds
+    are the min and max over these.
     """
     return QueryValues.concatenate([_evaluate(part, config) for part in _blocks(queries, config)])
 
 
 def _blocks(queries: Queries, config: RankingConfig) -> list[Queries]:
-    """Cut queries into blocks of which some million positions are laid out.
+    """Cut queries into blocks that lay out about a million positions.
 
-    Of complete queries an eighth of that mostly stays in the cache.
+    For complete queries an eighth of that mostly stays in the cache.
     """
     n, ranked, gained = len(queries), queries.ranked, queries.gained
-    rows, most = ranked.count, _BLOCK
+    rows, size = ranked.count, _BLOCK
     if ranked.size is not None:
-        rows, most = ranked.size, max(_BLOCK // 8, 1)
-    of_rows = counts_of(ranked.place, np.minimum(rows, LAID_OUT), n)
-    of_gains = counts_of(gained.place, np.minimum(gained.count, LAID_OUT), n)
+        rows, size = ranked.size, max(_BLOCK // 8, 1)
+    of_rows = ranked.per_query(n, np.minimum(rows, LAID_OUT))
+    of_gains = gained.per_query(n, np.minimum(gained.count, LAID_OUT))
     sizes = np.maximum(of_rows, np.maximum(of_gains, np.minimum(queries.declared, LAID_OUT)))
     sizes += np.minimum(queries.rows, 4 * config.stop_ranks)
-    ends = np.cumsum(sizes)
-    if not len(ends) or ends[-1] <= most:
+    parts = blocks(sizes, size)
+    if len(parts) == 1:
         return [queries]
-    block = (ends - sizes) // most
-    starts = np.flatnonzero(np.diff(block, prepend=-1)).tolist()
-    return [_between(queries, *bounds) for bounds in pairwise([*starts, len(queries)])]
-
-
-def _between(queries: Queries, first: int, last: int) -> Queries:
-    """Keep the queries from one place to another; nothing is copied but the places of cells."""
-    kept, ranked, gained = slice(first, last), queries.ranked, queries.gained
-    cells = slice(*np.searchsorted(ranked.place, (first, last)))
-    gains = slice(*np.searchsorted(gained.place, (first, last)))
-    return Queries(
-        None if queries.ids is None else queries.ids[kept],
-        queries.rows[kept],
-        queries.relevant[kept],
-        queries.found[kept],
-        queries.declared[kept],
-        ranked.select(cells, ranked.place[cells] - first),
-        gained.select(gains, gained.place[gains] - first),
-    )
+    return [queries.between(part.start, part.stop) for part in parts]
 
 
 def _evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
@@ -95,65 +77,66 @@ def _evaluate(queries: Queries, config: RankingConfig) -> QueryValues:
 
 
 def _outward(sheet: _Sheet, low: Floats, high: Floats) -> tuple[Floats, Floats]:
-    """Move bounds outward by more than they can be off, where something lies outside."""
-    for place, item in enumerate(sheet.config.parsed):
+    """Move bounds outward by more than their rounding error, where rows have been dropped."""
+    for row, item in enumerate(sheet.config.parsed):
         is_open = sheet.left_out(item)
-        if item.kind == "mrr":  # one term, which is the same bits however it was found
-            is_open &= low[place] != high[place]
+        if item.kind == "mrr":  # a single term: the same bits on every way
+            is_open &= low[row] != high[row]
         some = np.flatnonzero(is_open)
-        least = LEAST_LOG if item.kind == "gm_map" else 0.0
-        most = 0.0 if item.kind == "gm_map" else item.most
-        ends = low[place, some], high[place, some]
-        low[place, some] = np.maximum(ends[0] - np.abs(ends[0]) * ROUNDING - _ABSOLUTE, least)
-        high[place, some] = np.minimum(ends[1] + np.abs(ends[1]) * ROUNDING + _ABSOLUTE, most)
+        min_value = MIN_LOG if item.kind == "gm_map" else 0.0
+        max_value = 0.0 if item.kind == "gm_map" else item.most
+        ends = low[row, some], high[row, some]
+        low[row, some] = np.maximum(ends[0] - np.abs(ends[0]) * ROUNDING - _ABSOLUTE, min_value)
+        high[row, some] = np.minimum(ends[1] + np.abs(ends[1]) * ROUNDING + _ABSOLUTE, max_value)
     return low, high
 
 
 @attrs.frozen(eq=False, slots=False)
 class _Sheet:
-    """What the measures of a block of queries share."""
+    """Intermediate results that the measures of a block of queries share."""
 
     queries: Queries
     config: RankingConfig
     _found: dict[tuple[int, bool, Arrangement], Levels] = attrs.field(factory=dict, init=False)
 
     def values(self, arrangement: Arrangement) -> Floats:
-        """Compute each measure, shape (M, Q), with the rows outside arranged in a way."""
+        """Compute each measure, shape (M, Q), with the dropped rows arranged in one way."""
         rows = [self._value(item, arrangement) for item in self.config.parsed]
         return np.array(rows).reshape(len(rows), len(self.queries))
 
     @cached_property
     def has_outside(self) -> bool:
-        """Whether rows have not been kept, and a measure asks for them."""
+        """Whether rows have been dropped that a measure uses."""
         if self.queries.ranked.above is not None:
             return False
-        kept = counts_of(self.queries.ranked.place, self.queries.ranked.count, len(self.queries))
         is_asked = any(item.is_uncut for item in self.config.parsed)
-        return is_asked and bool((kept < self.queries.rows).any())
+        return is_asked and bool((self.queries.n_kept < self.queries.rows).any())
 
     def left_out(self, item: Measure) -> Mask:
-        """Tell of which queries something that the measure asks for has not been kept."""
+        """Find the queries for which rows have been dropped that the measure uses."""
         n = len(self.queries)
         if not item.is_uncut:
             return np.zeros(n, dtype=bool)
         if item.uses_gains:
-            return np.asarray(counts_of(self._outside.place, self._outside.count, n) > 0)
-        ranked, level = self.queries.ranked, self._level(item)
-        inside = counts_of(ranked.place, self._reaching(level), n)
+            return np.asarray(self._outside.per_query(n) > 0)
+        level = self._level(item)
+        inside = self.queries.ranked.per_query(n, self._reaching(level))
         return np.asarray(inside < self.queries.found[:, level])
 
     def known(self, level: int) -> Ints:
-        """Count the relevant documents that there are at a relevance level."""
+        """Count the known relevant documents at a relevance level."""
         declared = self.queries.declared
         return np.where(declared >= 0, declared, self.queries.relevant[:, level])
 
     def is_empty(self, item: Measure) -> Mask:
-        """Tell for which queries there is nothing to find."""
+        """Find the queries in which a measure has nothing to find."""
         if item.kind == "judged":
             return np.zeros(len(self.queries), dtype=bool)
         if item.uses_gains:
-            cells, declared = self.queries.gained, self.queries.declared
-            gained = counts_of(cells.place, cells.count, len(self.queries))
+            declared, gained = (
+                self.queries.declared,
+                self.queries.gained.per_query(len(self.queries)),
+            )
             return np.asarray(np.where(declared >= 0, declared, gained) == 0)
         return np.asarray(self.known(self._level(item)) == 0)
 
@@ -174,7 +157,7 @@ class _Sheet:
         return np.minimum(value, item.most)
 
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
-        """Compute a measure that asks where the relevant documents are."""
+        """Compute a measure of the ranks of the relevant documents."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
         if item.kind == "judged":
             first = np.minimum(self.queries.rows, item.ranks)
@@ -182,14 +165,14 @@ class _Sheet:
         return _FORMULAS[item.kind](levels, item, relevant, self.config.ap_norm)
 
     def _of_set(self, item: Measure) -> Floats:
-        """Compute a measure of what was retrieved, in whatever order."""
-        place = self._level(item)
-        found, known = self.queries.found[:, place], self.known(place)
+        """Compute a measure of the retrieved documents in any order."""
+        level = self._level(item)
+        found, known = self.queries.found[:, level], self.known(level)
         if item.kind == "set_p":
             return _ratio(found, self.queries.rows)
         if item.kind == "set_r":
             return _ratio(found, known)
-        # In the order of trec_eval, which prints four digits: a half is rounded by the last bit.
+        # the operations of trec_eval, which prints four digits: the last bit decides a half
         precision, recall = _ratio(found, self.queries.rows), _ratio(found, known)
         return _ratio(2.0 * precision * recall, precision + recall)
 
@@ -202,7 +185,7 @@ class _Sheet:
         return gain if item.kind == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
 
     def _err(self, item: Measure) -> Floats:
-        grade = _relevances(self.queries.ranked.grade)
+        grade = self.queries.ranked.relevance
         is_graded = grade >= 1.0
         power = np.ldexp(1.0, np.where(is_graded, grade, 0.0).astype(np.int64)) - 1.0
         stops = np.where(is_graded, power * 2.0**-item.number, 0.0)
@@ -212,50 +195,50 @@ class _Sheet:
         )
 
     def _bpref(self, item: Measure, arrangement: Arrangement) -> Floats:
-        n, place, judged = len(self.queries), self._level(item), self.config.levels.index(JUDGED)
+        n, level, judged = len(self.queries), self._level(item), self.config.levels.index(JUDGED)
         ties = self._ties
-        relevant = ties.count(self._reaching(place))
+        relevant = ties.count(self._reaching(level))
         others = ties.count(self._reaching(judged)) - relevant
-        above, beside = runs_above(others, ties.place)[relevant > 0], others[relevant > 0]
+        above, beside = runs_above(others, ties.query)[relevant > 0], others[relevant > 0]
         if self.config.ties in ("pessimistic", "optimistic"):
             above = above + beside if self.config.ties == "pessimistic" else above
             beside = np.zeros_like(beside)
         levels = Levels.of(ties, relevant)
         if self.has_outside:
-            outside = levels.outside(self.queries, self.queries.found[:, place], arrangement)
-            inside = counts_of(ties.place, others, n)
-            left = self.queries.found[:, judged] - self.queries.found[:, place] - inside
+            outside = levels.outside(self.queries, self.queries.found[:, level], arrangement)
+            inside = counts_of(ties.query, others, n)
+            left = self.queries.found[:, judged] - self.queries.found[:, level] - inside
             before = inside + left if arrangement == "worst" else inside
             among = left if arrangement == "random" else np.zeros_like(left)
-            above = np.concatenate([above, before[outside.place]])
-            beside = np.concatenate([beside, among[outside.place]])
+            above = np.concatenate([above, before[outside.query]])
+            beside = np.concatenate([beside, among[outside.query]])
             levels = levels.joined(outside, in_order=False)
-        known = self.known(place)
-        nonrelevant = self.queries.relevant[:, judged] - self.queries.relevant[:, place]
+        known = self.known(level)
+        nonrelevant = self.queries.relevant[:, judged] - self.queries.relevant[:, level]
         return _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
 
     def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
-        """Find where the relevant documents of a measure stand, once for all that ask the same."""
+        """Find the tie levels of the relevant documents of a measure; shared between measures."""
         key = self._level(item), item.kind == "lrap", arrangement
         if key not in self._found:
             self._found[key] = self._levels_of(*key)
         return self._found[key]
 
-    def _levels_of(self, place: int, is_whole: bool, arrangement: Arrangement) -> Levels:
+    def _levels_of(self, level: int, is_whole: bool, arrangement: Arrangement) -> Levels:
         ties = self._whole_ties if is_whole else self._ties
-        levels = Levels.of(ties, ties.count(self._reaching(place)))
+        levels = Levels.of(ties, ties.count(self._reaching(level)))
         if not is_whole:
             levels = levels.arranged(self.config.ties)
         if self.has_outside:
-            found = self.queries.found[:, place]
+            found = self.queries.found[:, level]
             levels = levels.joined(levels.outside(self.queries, found, arrangement))
         return levels
 
     def _reaching(self, level: int) -> Ints:
         """Count the documents of each cell that reach a relevance level."""
         ranked = self.queries.ranked
-        least = np.uint64(keys_of(np.array([self.config.levels[level]]), "real")[0])
-        return np.where(ranked.grade >= least, ranked.count, 0)
+        threshold = np.uint64(keys_of(np.array([self.config.levels[level]]), "real")[0])
+        return np.where(ranked.grade >= threshold, ranked.count, 0)
 
     @cached_property
     def _ties(self) -> Ties:
@@ -267,14 +250,14 @@ class _Sheet:
 
     @cached_property
     def _gains(self) -> Floats:
-        return gains_of(_relevances(self.queries.ranked.grade), self.config)
+        return gains_of(self.queries.ranked.relevance, self.config)
 
     @cached_property
     def _spans(self) -> Spans:
-        """Lay out the gains of the documents that have been kept."""
+        """Lay out the gains of the ranked documents."""
         ties, ranked, gain = self._ties, self.queries.ranked, self._gains
         if self.config.ties in ("expected", "docid_desc"):
-            spans = Spans(ties.place, ties.above, ties.size, self._mean_gains(gain))
+            spans = Spans(ties.query, ties.above, ties.size, self._mean_gains(gain))
             has_gain = spans.gain > 0.0
             return spans if has_gain.all() else spans.select(np.flatnonzero(has_gain))
         is_first = self.config.ties == "optimistic"
@@ -282,12 +265,12 @@ class _Sheet:
         kept = kept[np.lexsort((-gain[kept] if is_first else gain[kept], ties.of_cell[kept]))]
         level, count = ties.of_cell[kept], ranked.count[kept]
         above = ties.above[level] + runs_above(count, level)
-        if not is_first:  # what has a gain stands last in its level
+        if not is_first:  # documents with a gain are last in their level
             above += (ties.size - ties.count(np.where(gain > 0.0, ranked.count, 0)))[level]
-        return Spans(ranked.place[kept], above, count, gain[kept])
+        return Spans(ranked.query[kept], above, count, gain[kept])
 
     def _mean_gains(self, gain: Floats) -> Floats:
-        """Give the mean gain of each tie level, given that of each cell."""
+        """Average the gains of the cells of each tie level."""
         ties, count = self._ties, self.queries.ranked.count
         if ties.are_cells:
             return np.where(count == ties.size, gain, gain * count / ties.size)
@@ -299,57 +282,50 @@ class _Sheet:
 
     @cached_property
     def _ideal(self) -> Spans:
-        """Lay out all gains that there are, the highest first."""
+        """Lay out all known gains, the highest first."""
         gained, declared = self.queries.gained, self.queries.declared
         if (declared < 0).all():
-            above = runs_above(gained.count, gained.place)
-            return Spans(gained.place, above, gained.count, scores_of(gained.gain, "real"))
-        own = declared[gained.place] < 0
-        place, count = gained.place[own], gained.count[own]
+            above = runs_above(gained.count, gained.query)
+            return Spans(gained.query, above, gained.count, scores_of(gained.gain, "real"))
+        own = declared[gained.query] < 0
+        query, count = gained.query[own], gained.count[own]
         gain = scores_of(gained.gain[own], "real")
         given = np.flatnonzero(declared > 0)
         ones = Spans(given, np.zeros_like(given), declared[given], np.ones(len(given)))
-        return Spans(place, runs_above(count, place), count, gain).joined(ones)
+        return Spans(query, runs_above(count, query), count, gain).joined(ones)
 
     @cached_property
     def _outside(self) -> Gained:
-        """Count the gains of the rows that have not been kept."""
-        queries, ranked = self.queries, self.queries.ranked
-        inside = np.flatnonzero(self._gains > 0.0)
-        keys = keys_of(self._gains[inside], "real")
-        place = np.concatenate([queries.gained.place, ranked.place[inside]])
-        left = np.concatenate([queries.gained.found, -ranked.count[inside]])
-        gains = np.concatenate([queries.gained.gain, keys])
-        outside = Gained.of(place, gains, left, left)
+        """Count the gains of the dropped rows."""
+        outside = self.queries.outside(self._gains)
         return outside.select(np.flatnonzero(outside.count))
 
     def _outside_spans(self, arrangement: Arrangement) -> Spans:
-        """Lay out the gains of the rows that have not been kept."""
-        queries, ranked = self.queries, self.queries.ranked
-        place, count = self._outside.place, self._outside.count
+        """Lay out the gains of the dropped rows."""
+        queries, kept = self.queries, self.queries.n_kept
+        query, count = self._outside.query, self._outside.count
         gain = scores_of(self._outside.gain, "real")
-        kept = counts_of(ranked.place, ranked.count, len(queries))
         if arrangement == "best":
-            return Spans(place, kept[place] + runs_above(count, place), count, gain)
+            return Spans(query, kept[query] + runs_above(count, query), count, gain)
         if arrangement == "worst":
-            above = queries.rows[place] - runs_above(count, place) - count
-            return Spans(place, above, count, gain)
-        total = np.bincount(place, weights=gain * count, minlength=len(queries))
+            above = queries.rows[query] - runs_above(count, query) - count
+            return Spans(query, above, count, gain)
+        total = np.bincount(query, weights=gain * count, minlength=len(queries))
         some = np.flatnonzero(total > 0.0)
         size = queries.rows[some] - kept[some]
         return Spans(some, kept[some], size, total[some] / size)
 
 
 def _average_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
-    most = relevant
+    divisor = relevant
     if norm == "min" and item.cutoff is not None:
-        most = np.minimum(relevant, item.cutoff)
-    return _ratio(formulas.average_precision(levels, item.cutoff, len(relevant)), most)
+        divisor = np.minimum(relevant, item.cutoff)
+    return _ratio(formulas.average_precision(levels, item.cutoff, len(relevant)), divisor)
 
 
 def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
     precision = _average_precision(levels, item, relevant, norm)
-    return log(np.clip(precision, _LEAST_PRECISION, 1.0))
+    return log(np.clip(precision, _MIN_PRECISION, 1.0))
 
 
 _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
@@ -364,7 +340,7 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "rprec": lambda levels, _item, relevant, _: _ratio(
         formulas.found_at(levels, relevant, len(relevant)), relevant
     ),
-    # R is fixed, so F is linear in the hits, and its mean over orders of ties is that of these
+    # F is linear in the hits, as R is fixed, so its mean over orders of ties is F of the mean hits
     "f": lambda levels, item, relevant, _: _ratio(
         2.0 * formulas.found_at(levels, item.ranks, len(relevant)), item.ranks + relevant
     ),
@@ -379,15 +355,9 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
         levels, item.number, len(relevant)
     ),
 }
-"""The measures that ask where the relevant documents are."""
+"""The measures of the ranks of the relevant documents."""
 
 
 def _ratio(numerator: npt.NDArray[np.generic], denominator: npt.NDArray[np.generic]) -> Floats:
     zeros = np.zeros(len(denominator))
     return np.asarray(np.divide(numerator, denominator, out=zeros, where=denominator != 0))
-
-
-def _relevances(grades: npt.NDArray[np.uint64]) -> Floats:
-    """Give the relevance of each grade; -inf where no measure asks for it."""
-    known = scores_of(np.maximum(grades, np.uint64(1)), "real")
-    return np.where(grades == 0, -np.inf, known)

@@ -1,20 +1,20 @@
-"""Where the documents of a ranking stand: tie levels, positions in them, and their discounts."""
+"""Ranks of documents: tie levels, positions in them, and their discounts."""
 
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import cached_property
-from itertools import pairwise
-from typing import Any, Literal, Self
+from typing import Any, Literal, Self, TypeVar
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.log import log
+from streameval.exact.row_order import blocks
 from streameval.metrics.smooth_sums import LAID_OUT, power, smooth_sums
-from streameval.states.queries import Queries, Ranked, runs_above
+from streameval.states.queries import Queries, Ranked, counts_of, runs_above
 
 __all__ = [
     "Arrangement",
@@ -31,7 +31,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 Arrangement = Literal["worst", "random", "best"]
-"""How rows that have not been kept are taken to stand: which is not known."""
+"""How dropped rows, whose order is unknown, are assumed to be ranked."""
+
+RowsT = TypeVar("RowsT", "Levels", "Spans")
 
 _KEPT_TABLE = 2**16
 _BLOCK = 2**17  # positions
@@ -40,40 +42,40 @@ _NONE = np.zeros(0, dtype=np.int64)
 
 @attrs.frozen(eq=False)
 class Ties:
-    """The tie levels of rankings: runs of documents whose order the scores leave open.
+    """The tie levels of rankings: runs of documents that the scores do not order.
 
     Parameters
     ----------
     starts : int64 array, shape (t,)
         The first cell of each.
-    place, above, size : int64 array, shape (t,)
-        The query, how many documents stand above the level, and how many in it.
+    query, above, size : int64 array, shape (t,)
+        The query, the number of documents above the level, and the number in it.
     of_cell : int64 array, shape (m,)
         The level of each cell.
     """
 
     starts: Ints
-    place: Ints
+    query: Ints
     above: Ints
     size: Ints
     of_cell: Ints
 
     @classmethod
     def of(cls, ranked: Ranked, *, by_document: bool) -> Self:
-        """Find the levels; where documents break ties, each is a level unless told otherwise."""
+        """Find the levels; where documents break ties, each is a level if `by_document`."""
         begins = ranked.begins_level(by_document=by_document)
         starts, above, size = np.flatnonzero(begins), ranked.above, ranked.size
         if above is None or size is None:
-            above, size = runs_above(ranked.count, ranked.place), _sums(ranked.count, starts)
+            above, size = runs_above(ranked.count, ranked.query), _sums(ranked.count, starts)
         elif len(starts) < len(begins):
             size = size[starts]
         if len(starts) == len(begins):
-            return cls(starts, ranked.place, above, size, starts)
-        return cls(starts, ranked.place[starts], above[starts], size, np.cumsum(begins) - 1)
+            return cls(starts, ranked.query, above, size, starts)
+        return cls(starts, ranked.query[starts], above[starts], size, np.cumsum(begins) - 1)
 
     @property
     def are_cells(self) -> bool:
-        """Whether each cell is a level of its own, as where no two documents are tied."""
+        """Whether each cell is a level of its own, as it is without ties."""
         return len(self.starts) == len(self.of_cell)
 
     def count(self, counts: Ints) -> Ints:
@@ -83,21 +85,21 @@ class Ties:
 
 @attrs.frozen(eq=False, slots=False)
 class Levels:
-    """Tie levels with the relevant documents in them, those without any left out.
+    """Tie levels with relevant documents.
 
-    Any order of the documents of a level is as likely as any other.
+    All orders of the documents of a level are equally likely.
 
     Parameters
     ----------
-    place, above, size : int64 array, shape (t,)
-        The query, how many documents stand above, and how many in the level.
+    query, above, size : int64 array, shape (t,)
+        The query, the number of documents above the level, and the number in it.
     relevant : int64 array, shape (t,)
         How many of these are relevant.
     is_tie : bool array, shape (t,)
-        Whether the documents have one score, rather than scores that are not known.
+        Whether the documents have equal scores, rather than unknown ones.
     """
 
-    place: Ints
+    query: Ints
     above: Ints
     size: Ints
     relevant: Ints
@@ -107,21 +109,15 @@ class Levels:
     def of(cls, ties: Ties, relevant: Ints) -> Self:
         """Keep the levels with relevant documents."""
         is_tie = np.ones(len(relevant), dtype=bool)
-        levels = cls(ties.place, ties.above, ties.size, relevant, is_tie)
+        levels = cls(ties.query, ties.above, ties.size, relevant, is_tie)
         return levels if relevant.all() else levels.select(np.flatnonzero(relevant))
 
     def select(self, kept: Ints) -> Self:
         """Keep some levels."""
-        return type(self)(
-            self.place[kept],
-            self.above[kept],
-            self.size[kept],
-            self.relevant[kept],
-            self.is_tie[kept],
-        )
+        return type(self)(*(column[kept] for column in _columns(self)))
 
     def arranged(self, ties: str) -> Self:
-        """Put the relevant documents of each level first or last in it, as the rule says."""
+        """Rank the relevant documents of each level first or last in it, as the rule says."""
         if ties == "optimistic":
             return attrs.evolve(self, size=self.relevant)
         if ties == "pessimistic":
@@ -130,47 +126,43 @@ class Levels:
         return self
 
     def outside(self, queries: Queries, found: Ints, arrangement: Arrangement) -> Self:
-        """Find the relevant documents among the rows that have not been kept.
+        """Find the relevant documents among the dropped rows.
 
         Parameters
         ----------
         queries : Queries
             The queries.
         found : int64 array, shape (Q,)
-            How many relevant documents were retrieved.
+            The number of relevant documents that were retrieved.
         arrangement : {"worst", "random", "best"}
-            Whether they stand last, anywhere, or first among those rows.
+            Whether they rank last, anywhere, or first among those rows.
         """
-        kept = counts_of(queries.ranked.place, queries.ranked.count, len(queries))
-        left = found - counts_of(self.place, self.relevant, len(queries))
-        place = np.flatnonzero(left)
-        relevant, above = left[place], kept[place]
-        size = queries.rows[place] - above
+        left = found - counts_of(self.query, self.relevant, len(queries))
+        query = np.flatnonzero(left)
+        relevant, above = left[query], queries.n_kept[query]
+        size = queries.rows[query] - above
         if arrangement == "worst":
-            above, size = queries.rows[place] - relevant, relevant
+            above, size = queries.rows[query] - relevant, relevant
         elif arrangement == "best":
             size = relevant
-        return type(self)(place, above, size, relevant, np.full(len(place), arrangement == "best"))
+        return type(self)(query, above, size, relevant, np.full(len(query), arrangement == "best"))
 
-    def joined(self, other: Self, *, in_order: bool = True) -> Self:
-        """Put the levels of each query before its other ones; sorted by query if in order."""
-        order = np.arange(len(self.place) + len(other.place))
-        if in_order:
-            order = np.argsort(np.concatenate([self.place, other.place]), kind="stable")
-        parts = zip(_columns(self), _columns(other), strict=True)
-        return type(self)(*(np.concatenate(pair)[order] for pair in parts))
+    def joined(self, other: Levels, *, in_order: bool = True) -> Levels:
+        """Put the levels of each query before its other ones; sorted by query if `in_order`."""
+        joined = _concatenated(self, other)
+        return joined.select(np.argsort(joined.query, kind="stable")) if in_order else joined
 
     @cached_property
     def before(self) -> Ints:
-        """How many relevant documents of the query stand above each level."""
-        return runs_above(self.relevant, self.place)
+        """The number of relevant documents of the query above each level."""
+        return runs_above(self.relevant, self.query)
 
     def first(self) -> Self:
         """Keep the first level of each query."""
         return self.select(np.flatnonzero(self.before == 0))
 
     def reach(self, cutoff: int | Ints | None) -> Ints:
-        """Count the positions of each level that are not below a rank, of each level's own."""
+        """Count the positions of each level down to a rank, the same or one for each level."""
         if cutoff is None:
             return self.size
         return np.clip(cutoff - self.above, 0, self.size)
@@ -178,36 +170,32 @@ class Levels:
 
 @attrs.frozen(eq=False)
 class Spans:
-    """Runs of positions in rankings, each with one gain at all of its positions.
+    """Runs of positions in rankings with equal gains.
 
     Parameters
     ----------
-    place, above, size : int64 array, shape (s,)
-        The query, how many documents stand above, and how many positions the run has.
+    query, above, size : int64 array, shape (s,)
+        The query, the number of documents above the run, and the number of its positions.
     gain : float64 array, shape (s,)
         The gain at each position.
     """
 
-    place: Ints
+    query: Ints
     above: Ints
     size: Ints
     gain: Floats
 
-    def joined(self, other: Self) -> Self:
-        """Put runs together in the order of the ranking."""
-        parts = zip(_columns(self), _columns(other), strict=True)
-        return type(self)(*(np.concatenate(pair) for pair in parts)).ordered()
-
-    def ordered(self) -> Self:
-        """Sort by query and rank, so that sums have one order."""
-        return self.select(np.lexsort((self.above, self.place)))
+    def joined(self, other: Spans) -> Spans:
+        """Concatenate runs and sort by query and rank, so that sums have one order."""
+        joined = _concatenated(self, other)
+        return joined.select(np.lexsort((joined.above, joined.query)))
 
     def select(self, kept: Ints) -> Self:
         """Keep some runs."""
         return type(self)(*(column[kept] for column in _columns(self)))
 
     def discounted(self, cutoff: int | None, n_queries: int) -> Floats:
-        """Add up gain times discount of each query, rank after rank."""
+        """Add up gain times discount of each query, rank by rank."""
         spans = self if cutoff is None else self.select(np.flatnonzero(self.above < cutoff))
         reach = spans.size if cutoff is None else np.minimum(cutoff - spans.above, spans.size)
 
@@ -217,60 +205,50 @@ class Spans:
         def rest(run: Ints, first: Ints, last: Ints) -> Floats:
             return spans.gain[run] * smooth_sums(_discount, first, last, own_rank)
 
-        return position_sums(spans.place, spans.above, reach, terms, rest, n_queries)
+        return position_sums(spans.query, spans.above, reach, terms, rest, n_queries)
 
 
 def position_sums(
-    place: Ints,
+    group: Ints,
     above: Ints,
     reach: Ints,
     terms: Callable[[Ints, Ints], Floats],
     rest: Callable[[Ints, Ints, Ints], Floats],
     size: int,
 ) -> Floats:
-    """Add up by place the terms of the positions of runs, in memory that no count decides.
+    """Add up by group the terms of the positions of runs, in memory bounded by their number.
 
     Parameters
     ----------
-    place, above, reach : int64 array, shape (s,)
-        The place of each run, how many ranks come before it, and how many positions of it count.
+    group, above, reach : int64 array, shape (s,)
+        The group of each run, the number of ranks above it, and how many of its positions count.
     terms : callable
-        From runs and numbers of positions in them, from 1, to terms.
+        From runs and positions in them, from 1, to terms.
     rest : callable
-        From runs, and the first and the last rank of those positions that are not laid out, to
-        the sums of their terms.
+        From runs, and the first and last rank of the positions that are not laid out, to the
+        sums of their terms.
     size : int
-        How many places there are.
+        The number of groups.
     """
     is_long = reach > LAID_OUT
     long = np.flatnonzero(is_long) if is_long.any() else _NONE
     laid_out = np.minimum(reach, LAID_OUT) if len(long) else reach
     totals = np.zeros(size)
-    for runs in _blocks(laid_out):
+    for runs in blocks(laid_out, _BLOCK):
         run, step = expanded(laid_out[runs])
         if runs.start == 0:
-            totals = sums_of(place[run], terms(run, step), size)
-        else:  # term after term, as if there were no blocks
+            totals = sums_of(group[run], terms(run, step), size)
+        else:  # term by term, as if there were no blocks
             run = run + runs.start
-            np.add.at(totals, place[run], terms(run, step))
+            np.add.at(totals, group[run], terms(run, step))
     if len(long):
         first = above[long] + LAID_OUT + 1
-        totals += sums_of(place[long], rest(long, first, above[long] + reach[long]), size)
+        totals += sums_of(group[long], rest(long, first, above[long] + reach[long]), size)
     return totals
 
 
-def _blocks(sizes: Ints) -> Iterator[slice]:
-    """Cut runs into blocks of about as many positions as are laid out at a time."""
-    if sizes.sum() <= _BLOCK:
-        yield slice(0, len(sizes))
-        return
-    ends = np.cumsum(sizes)
-    starts = np.flatnonzero(np.diff((ends - sizes) // _BLOCK, prepend=-1)).tolist()
-    yield from (slice(*bounds) for bounds in pairwise([*starts, len(sizes)]))
-
-
 def expanded(sizes: Ints) -> tuple[Ints, Ints]:
-    """List the items of runs: the run of each, and its number in that, from 1."""
+    """List the items of runs: the run of each, and its position in that, from 1."""
     if (sizes == 1).all():
         return np.arange(len(sizes)), np.ones_like(sizes)
     run = np.repeat(np.arange(len(sizes)), sizes)
@@ -282,30 +260,28 @@ def _columns(rows: Levels | Spans) -> list[npt.NDArray[Any]]:
     return [getattr(rows, field.name) for field in attrs.fields(type(rows))]
 
 
-def counts_of(place: Ints, counts: Ints, size: int) -> Ints:
-    """Add up counts by place."""
-    totals = np.zeros(size, dtype=np.int64)
-    np.add.at(totals, place, counts)
-    return totals
+def _concatenated(a: RowsT, b: RowsT) -> RowsT:
+    parts = zip(_columns(a), _columns(b), strict=True)
+    return type(a)(*map(np.concatenate, parts))
 
 
-def sums_of(place: Ints, terms: Floats, size: int) -> Floats:
-    """Add up terms by place, one after the other: the order of each sum is that of its terms."""
-    return np.bincount(place, weights=terms, minlength=size).astype(np.float64, copy=False)
+def sums_of(group: Ints, terms: Floats, size: int) -> Floats:
+    """Add up terms by group, each sum in the order of its terms."""
+    return np.bincount(group, weights=terms, minlength=size).astype(np.float64, copy=False)
 
 
 def discounts(rank: Ints) -> Floats:
-    """Give 1 / log2(rank + 1) of ranks from 1 on; the same bits on every CPU."""
+    """Compute 1 / log2(rank + 1) of ranks from 1 on; the same bits on every CPU."""
     return _looked_up(_discount_table(), rank, lambda far: _discount(far.astype(np.float64)))
 
 
 def powers(base: float, exponent: Ints) -> Floats:
-    """Give whole powers, from 0 on, of a number below 1."""
+    """Compute integer powers, from 0 on, of a number below 1."""
     return _looked_up(_power_table(base), exponent + 1, lambda far: power(base, far - 1))
 
 
 def _looked_up(table: Floats, rank: Ints, beyond: Callable[[Ints], Floats]) -> Floats:
-    """Look up what belongs to ranks, and compute it for those that are not in the table."""
+    """Look up the values at ranks, and compute those beyond the table."""
     if int(rank.max(initial=0)) <= _KEPT_TABLE:
         return np.asarray(table[rank - 1])
     found = table[np.minimum(rank, _KEPT_TABLE) - 1]
@@ -335,7 +311,7 @@ def _discount(rank: Floats, _: object = None) -> Floats:
 
 
 def own_rank(rank: Floats, _: object) -> Floats:
-    """Give the scale on which what depends on the rank alone changes: the rank."""
+    """Return the rank: the scale on which functions of the rank alone change."""
     return rank
 
 

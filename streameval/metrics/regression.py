@@ -10,7 +10,7 @@ from streameval.exact.fixed_point import FixedPoint
 __all__ = ["mean", "r2"]
 
 
-def mean(total: ExactSum, n: FixedPoint) -> float:
+def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
     """Divide a weighted sum by the sum of the weights; nan of nothing."""
     weight = n.to_fraction()
     return float(total.to_fraction() / weight) if weight else math.nan

@@ -1,6 +1,6 @@
 """Sums over long runs of ranks, in a number of steps that hardly grows with their length.
 
-Only + - * / and what `streameval.exact.log` has are used, element by element.
+Only + - * / and the functions of `streameval.exact.log` are used, element by element.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ __all__ = ["LAID_OUT", "SmoothTerm", "chance_of_none", "geometric_sums", "power"
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 SmoothTerm = Callable[[Floats, Ints], Floats]
-"""From ranks, which need not be whole, and the numbers of their sums to terms."""
+"""From ranks, which need not be integers, and the indices of their sums to terms."""
 
 LAID_OUT = 2**8
-"""How many ranks of a run are added one by one; what follows is smooth."""
+"""The number of ranks of a run that are added one by one; the rest is smooth."""
 
-_NODES = (  # of the Gauss-Legendre rule of 12 points on [-1, 1], half of them, and the weights
+_NODES = (  # half the nodes of the Gauss-Legendre rule of 12 points on [-1, 1], with weights
     (0.12523340851146892, 0.2491470458134028),
     (0.3678314989981802, 0.2334925365383548),
     (0.5873179542866175, 0.2031674267230659),
@@ -30,30 +30,30 @@ _NODES = (  # of the Gauss-Legendre rule of 12 points on [-1, 1], half of them, 
     (0.9041172563704749, 0.1069393259953184),
     (0.9815606342467192, 0.0471753363865118),
 )
-_LEAST_POWER = -700.0  # of e: below it is nothing
+_MIN_POWER = -700.0  # smaller powers of e count as 0
 _FEW_FACTORS = 32
-_LEAST_FOR_STIRLING = 32
+_MIN_FOR_STIRLING = 32
 
 
 def smooth_sums(term: SmoothTerm, first: Ints, last: Ints, scale: SmoothTerm) -> Floats:
-    """Add up terms over the whole numbers from `first` to `last`, for each pair of these.
+    """Add up terms over the integers from `first` to `last`, for each pair of these.
 
-    The integral from ``first - 1/2`` to ``last + 1/2``, corrected at both ends as Euler and
-    Maclaurin have it, with central differences in place of derivatives.
+    The integral from ``first - 1/2`` to ``last + 1/2`` with the Euler-Maclaurin corrections at
+    both ends, which use central differences instead of derivatives.
 
     Parameters
     ----------
     term : callable
-        The terms, which change slowly from one rank to the next, a bit past both ends too.
+        The terms, which change slowly from rank to rank, also just beyond both ends.
     first, last : int64 array, shape (n,)
-        The ends, `first` not above `last` + 1.
+        The ends, with `first` at most `last` + 1.
     scale : callable
-        How far from a rank one polynomial of degree 23 still fits the terms.
+        The distance from a rank within which a polynomial of degree 23 fits the terms.
 
     Returns
     -------
     float64 array, shape (n,)
-        To some 1e-15 of the sum where it has more than `LAID_OUT` terms like those before it.
+        The relative error is about 1e-15 for sums of more than `LAID_OUT` terms.
     """
     which = np.arange(len(first))
     low, high = first.astype(np.float64), last.astype(np.float64)
@@ -77,13 +77,13 @@ def smooth_sums(term: SmoothTerm, first: Ints, last: Ints, scale: SmoothTerm) ->
 
 
 def power(base: float, exponents: Ints) -> Floats:
-    """Raise a number between 0 and 1 to whole powers."""
+    """Raise a number between 0 and 1 to integer powers."""
     return _exp(_logarithm(base) * exponents)
 
 
 def geometric_sums(base: float, sizes: Ints) -> Floats:
-    """Give ``1 + base + ... + base**(size - 1)``, of a base between 0 and 1."""
-    return -expm1(np.maximum(_logarithm(base) * sizes, _LEAST_POWER)) / (1.0 - base)
+    """Compute ``1 + base + ... + base**(size - 1)`` for a base between 0 and 1."""
+    return -expm1(np.maximum(_logarithm(base) * sizes, _MIN_POWER)) / (1.0 - base)
 
 
 def _logarithm(base: float) -> Floats:
@@ -91,15 +91,15 @@ def _logarithm(base: float) -> Floats:
 
 
 def _exp(x: Floats) -> Floats:
-    return np.where(x < _LEAST_POWER, 0.0, exp(np.maximum(x, _LEAST_POWER)))
+    return np.where(x < _MIN_POWER, 0.0, exp(np.maximum(x, _MIN_POWER)))
 
 
 def chance_of_none(drawn: Floats, size: Floats, relevant: Floats) -> Floats:
-    """Give the probability that the first `drawn` documents of a level are not relevant.
+    """Compute the probability that the first `drawn` documents of a level are not relevant.
 
-    ``C(size - drawn, relevant) / C(size, relevant)``, at numbers that need not be whole: a
-    product where few are relevant, else by Stirling's formula, rearranged so that no two large
-    numbers are subtracted. Zero where fewer than 32 of the others are left, which has no chance.
+    ``C(size - drawn, relevant) / C(size, relevant)`` for real numbers: a product if few are
+    relevant, else Stirling's formula, rearranged so that no two large numbers are subtracted.
+    It is 0 if fewer than 32 nonrelevant documents are left, when it is negligible.
     """
     chance = np.ones(len(drawn))
     few = np.flatnonzero(relevant <= _FEW_FACTORS)
@@ -108,9 +108,9 @@ def chance_of_none(drawn: Floats, size: Floats, relevant: Floats) -> Floats:
         chance[some] *= (size[some] - drawn[some] - number) / (size[some] - number)
     many = np.flatnonzero(relevant > _FEW_FACTORS)
     x, m, r = drawn[many], size[many], relevant[many]
-    left = np.maximum(m - r - x, _LEAST_FOR_STIRLING)
+    left = np.maximum(m - r - x, _MIN_FOR_STIRLING)
     logarithm = _log_chance(m - r - left, m, r)
-    chance[many] = np.where(m - r - x >= _LEAST_FOR_STIRLING, _exp(logarithm), 0.0)
+    chance[many] = np.where(m - r - x >= _MIN_FOR_STIRLING, _exp(logarithm), 0.0)
     return chance
 
 
@@ -121,6 +121,6 @@ def _log_chance(x: Floats, m: Floats, r: Floats) -> Floats:
 
 
 def _stirling(z: Floats) -> Floats:
-    """Give what the logarithm of a factorial has past ``(z + 1/2) log z - z`` and a constant."""
+    """Compute the terms of a log factorial beyond ``(z + 1/2) log z - z`` and a constant."""
     square = 1.0 / (z * z)
     return (1.0 / 12.0 - square * (1.0 / 360.0 - square / 1260.0)) / z

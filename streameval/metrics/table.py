@@ -1,7 +1,7 @@
 """The table of metrics: one row each, read by every text, page, message and test.
 
-A new metric is a pure function and a row in the table of its kind of result. `report`, `as_dict`,
-JSON, pages, `explain`, gates, suggestions for misspelt names and the reference follow.
+A new metric is a pure function and a row in the table of its result. `report`, `as_dict`, JSON,
+pages, `explain`, gates, suggestions for misspelt names and the reference follow.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _CUTOFF = re.compile(r"@\d+$|\(.*\)$")
 
 @attrs.frozen
 class Reading:
-    """The value of a metric, and how sure it is.
+    """The value of a metric, and its uncertainty.
 
     Parameters
     ----------
@@ -33,9 +33,9 @@ class Reading:
     sampling : tuple of float, optional
         The sampling interval; None if there is none.
     why_none : str
-        Why there is none of a metric that would need one to be sure.
+        Why there is no sampling interval, for a metric that should have one.
     is_count : bool
-        Whether it is a weight or a number of things, and no metric.
+        Whether it is a weight or a count, not a metric.
     """
 
     value: float
@@ -45,20 +45,20 @@ class Reading:
 
     @property
     def certified(self) -> Interval:
-        """The interval in which the value on all these rows lies; one that is exact is its own."""
+        """The interval that contains the exact value on these rows: the value itself if exact."""
         if isinstance(self.value, Bounded):
             return self.value.low, self.value.high
         return self.value, self.value
 
     @property
     def is_open(self) -> bool:
-        """Whether the certified interval leaves anything open."""
+        """Whether the certified interval is more than one point."""
         low, high = self.certified
         return low < high
 
     @property
     def deciding(self) -> Interval | None:
-        """The interval that has to keep a bound; None if one is missing."""
+        """The interval that gates check; None if it is missing."""
         if self.sampling is None and self.why_none:
             return None
         return self.sampling or self.certified
@@ -71,7 +71,7 @@ class Reading:
 
 
 def _attribute(name: str) -> Callable[..., Any]:
-    """Give what reads an attribute, or calls a method."""
+    """Make a function that reads an attribute, or calls a method."""
 
     def value(source: Any, *args: Any, **options: Any) -> Any:
         found = getattr(source, name)
@@ -86,49 +86,49 @@ def _always(source: Any) -> bool:  # noqa: ARG001 - of any source
 
 @attrs.frozen(kw_only=True, eq=False)
 class Metric:
-    """What there is to know of one metric.
+    """The definition of one metric, and how it is shown.
 
     Parameters
     ----------
     name : str
-        How it is asked for.
+        The name by which users ask for it.
     aliases : tuple of str
         What other tools call it, and what people type: messages suggest the metric for them.
     help : str
         A sentence: what it is, its range, and where it is undefined.
     notes : str
-        What else `explain` says of it.
+        More sentences for `explain`.
     value : callable
-        The pure function: from what a result reads, and the arguments, to the number. By default
-        the attribute or the method of that name.
+        The pure function: from the source of a result, and the arguments, to the number. By
+        default the attribute or the method of that name.
     formula : str
         As TeX.
     heading : str
-        What a page calls it; pages leave out what has none.
+        The title on pages, which leave out metrics without one.
     better : {"higher", "lower", ""}
-        Which end is the good one, if there is one.
+        The better direction, if there is one.
     certified : bool
         Whether the value is a `Bounded`.
     sampling : callable, optional
-        What `confidence` of the result computes the sampling interval by.
+        The function that computes the sampling interval for `confidence`.
     why_none : str
         Why there may be no sampling interval.
     arguments : tuple of str
-        As in a signature: one without a default has to be given, as in ``recall_at(0.5)``.
+        As in a signature: those without a default are required, as in ``recall_at(0.5)``.
     averages : mapping of str to str
-        The averages over classes, and what each is.
+        The averages over classes, with descriptions.
     oracle : str
-        What the tests compare it with.
+        The reference that tests compare it with.
     listed : callable
-        From what a result reads: whether the metric says anything of it.
+        From the source of a result: whether the metric applies to it.
     is_count : bool
-        Whether it is a weight or a number of things.
+        Whether it is a weight or a count.
     is_rare : bool
-        Whether pages leave it out where it is 0.
+        Whether pages leave it out if it is 0.
     by_class : bool
-        Whether tables of classes have a column of it.
+        Whether tables of classes have a column for it.
     headline : int
-        From 1 on for those that stand for all where there is little space, the first one first.
+        Its rank, from 1, among the metrics of short summaries; 0 for the others.
     """
 
     name: str
@@ -155,7 +155,7 @@ class Metric:
 
     @property
     def meaning(self) -> str:
-        """What it means, in one or a few sentences."""
+        """Its meaning, in one or a few sentences."""
         return f"{self.help} {self.notes}".rstrip()
 
     @property
@@ -172,22 +172,22 @@ class Metric:
 
 
 def count_row(name: str, heading: str, text: str, **row: Any) -> Metric:
-    """Make the row of a weight or of a number of things."""
+    """Make the row of a weight or count."""
     return Metric(name=name, heading=heading, help=text, is_count=True, **row)
 
 
 EXAMPLES = count_row("n", "Examples", "The sum of the weights of all examples.")
-"""Of every result of examples."""
+"""The first row of every result of examples."""
 
 
 class Table(Mapping[str, Metric]):
-    """The metrics of one kind of result by name, in order of report."""
+    """The metrics of one result class by name, in the order of reports."""
 
     def __init__(self, *rows: Metric) -> None:
         self._rows = {row.name: row for row in rows}
 
     def __getitem__(self, name: str) -> Metric:
-        """Give the row of a metric."""
+        """Look up the row of a metric."""
         return self._rows[name]
 
     def __iter__(self) -> Iterator[str]:
@@ -200,12 +200,12 @@ class Table(Mapping[str, Metric]):
 
     @property
     def by_class(self) -> list[Metric]:
-        """The rows that tables of classes have a column of."""
+        """The rows that are columns in tables of classes."""
         return [row for row in self.values() if row.by_class]
 
     @property
     def headline(self) -> list[Metric]:
-        """The rows that stand for all, the first one first."""
+        """The rows of short summaries, in order."""
         chosen = (row for row in self.values() if row.headline)
         return sorted(chosen, key=lambda row: row.headline)
 
@@ -215,5 +215,5 @@ class Table(Mapping[str, Metric]):
         return [row for row in self.values() if word in (row.name, *row.aliases)]
 
     def listed(self, source: Any) -> list[Metric]:
-        """Give the rows that say something of what a result reads, and need no argument."""
+        """List the rows that apply to the source of a result and need no argument."""
         return [row for row in self.values() if not row.needs_argument and row.listed(source)]

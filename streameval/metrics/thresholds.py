@@ -1,4 +1,4 @@
-"""What a curve says of one threshold, and which threshold does what was asked for.
+"""Metrics of a curve at a threshold, and thresholds that reach a metric.
 
 A score of at least the threshold is a positive prediction.
 """
@@ -40,44 +40,44 @@ class Outcome:
 
     Parameters
     ----------
-    least_tp, most_tp, least_fp, most_fp : FixedPoint, shape ()
-        They differ where the threshold divides a cell.
+    min_tp, max_tp, min_fp, max_fp : FixedPoint, shape ()
+        Min and max differ if the threshold divides a cell.
     share : float
-        About how much of that cell is above the threshold.
+        The estimated share of that cell above the threshold.
     """
 
-    least_tp: FixedPoint
-    most_tp: FixedPoint
-    least_fp: FixedPoint
-    most_fp: FixedPoint
+    min_tp: FixedPoint
+    max_tp: FixedPoint
+    min_fp: FixedPoint
+    max_fp: FixedPoint
     share: float
 
     @property
     def low(self) -> Counts:
         """The fewest true positives and the most false ones."""
-        return self.least_tp.to_fraction(), self.most_fp.to_fraction()
+        return self.min_tp.to_fraction(), self.max_fp.to_fraction()
 
     @property
     def high(self) -> Counts:
         """The most true positives and the fewest false ones."""
-        return self.most_tp.to_fraction(), self.least_fp.to_fraction()
+        return self.max_tp.to_fraction(), self.min_fp.to_fraction()
 
     @property
     def estimate(self) -> Counts:
-        """True and false positives, if the cell is filled evenly."""
-        (least_tp, most_fp), (most_tp, least_fp) = self.low, self.high
+        """True and false positives, assuming an evenly filled cell."""
+        (min_tp, max_fp), (max_tp, min_fp) = self.low, self.high
         share = Fraction(self.share)
-        tp = least_tp + share * (most_tp - least_tp)
-        return tp, least_fp + share * (most_fp - least_fp)
+        tp = min_tp + share * (max_tp - min_tp)
+        return tp, min_fp + share * (max_fp - min_fp)
 
 
 def outcome_at(table: CellTable, threshold: float) -> Outcome:
-    """Count what scores at least a threshold.
+    """Count the examples that score at least a threshold.
 
-    A threshold that divides a cell has an example at the cell's upper end above it, and one at
-    the lower end below it. In a cell of one class both are of that class: neither none of it
-    nor all of it scores at least the threshold. In a cell of both classes either example can
-    be of the other class, so each class can be above as a whole, or below.
+    If a threshold divides a cell, at least one example, at the cell's upper end, is above it,
+    and at least one, at the lower end, is below it. In a cell of one class both are of that
+    class, so neither none nor all of it scores at least the threshold. In a cell of both classes
+    the ends can be of either class, so each class can be entirely above or below.
     """
     passed = _count_from(table.lo, threshold)
     reached = _count_from(table.hi, threshold)
@@ -88,7 +88,7 @@ def outcome_at(table: CellTable, threshold: float) -> Outcome:
 
 
 def precision_at(table: CellTable, threshold: float) -> Bounded:
-    """Bound the share of positives among what scores at least a threshold, 0 of nothing."""
+    """Bound the share of positives among the scores of at least a threshold, 0 without any."""
     return _of_outcome(outcome_at(table, threshold), lambda tp, fp: _ratio(tp, tp + fp))
 
 
@@ -109,26 +109,27 @@ def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
     )
 
 
-def threshold_at_precision(table: CellTable, least: float) -> Bounded:
-    """Bound the threshold of the highest recall with a precision of at least `least`.
+def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
+    """Bound the threshold of the highest recall with a precision of at least `min_precision`.
 
     Of several the one of the highest precision, which is the highest of them; nan if none.
 
-    Every threshold that is the lower end of a cell is exact. So recall reaches at least that of
-    the last such threshold which is precise enough, and no later one is: from there on the
-    threshold can only be inside a cell, above its lower end, and if that leaves a negative out.
+    The counts at the lower end of a cell are exact. So recall reaches at least that of the last
+    lower end that is precise enough, and no later lower end is. After it, the threshold can only
+    be inside a cell, above its lower end, where it leaves a negative out.
     """
     points, best = table.estimate, _best_precision(table)
-    last = curves.last_at_precision(points, least)
+    last = curves.last_at_precision(points, min_precision)
     first = -1 if last is None else _first_with_recall_of(points, last)
     cell = np.arange(len(best))
     is_past = cell > (-1 if last is None else last)
     is_mixed = table.is_wide & table.neg.is_positive()
-    can_hold = (best >= least * (1.0 - ROUNDING)) & table.pos.is_positive() & (cell >= first)
+    is_precise = best >= min_precision * (1.0 - ROUNDING)
+    can_hold = is_precise & table.pos.is_positive() & (cell >= first)
     cells = np.flatnonzero(can_hold & (is_mixed | ~is_past))
     if not len(cells):
         return Bounded(math.nan)
-    # where every lower end misses, the upper end of a cell does best
+    # if no lower end is precise enough, the upper end of a cell is best
     top = table.hi[cells[best[cells].argmax()]]
     value = float(top if last is None else table.lo[first])
     if table.is_exact:
@@ -139,11 +140,10 @@ def threshold_at_precision(table: CellTable, least: float) -> Bounded:
     return Bounded(value, low, float(table.hi[cells[0]]))
 
 
-def _first_with_recall_of(points: Points, place: int) -> int:
-    """Find the first threshold with as many true positives, which are not rounded."""
+def _first_with_recall_of(points: Points, index: int) -> int:
+    """Find the first threshold with the same exact number of true positives."""
     tp = points.exact_tp
-    most = tp[place].to_fraction()
-    return bisect_left(range(place), most, key=lambda at: tp[at].to_fraction())
+    return bisect_left(range(index), tp[index].to_fraction(), key=lambda at: tp[at].to_fraction())
 
 
 def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
@@ -153,7 +153,7 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
         return Bounded(math.nan), Bounded(math.nan)
     value = curves.best_f(table.estimate, beta)
     tp, fp = table.estimate.tp, table.estimate.fp
-    best = curves.f_scores(tp, _least_fp(table), n_pos, beta)
+    best = curves.f_scores(tp, _min_fp(table), n_pos, beta)
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
     likely = int(curves.f_scores(tp, fp, n_pos, beta).argmax())
     bounded = of_sums(table, lambda points: curves.best_f(points, beta))
@@ -164,33 +164,33 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     return bounded, Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
-def _least_fp(table: CellTable) -> Floats:
-    """Give the fewest false positives with all positives of each cell."""
+def _min_fp(table: CellTable) -> Floats:
+    """Compute the min false positives with all positives of each cell."""
     fp = table.estimate.fp
     return np.asarray(np.where(table.is_wide, np.append(0.0, fp)[:-1], fp))
 
 
 def _best_precision(table: CellTable) -> Floats:
-    """Give the highest precision that each cell can hold; nan where it is of nothing."""
+    """Compute the max precision that each cell can hold; nan where nothing is predicted."""
     tp = table.estimate.tp
-    predicted = tp + _least_fp(table)
+    predicted = tp + _min_fp(table)
     best: Floats = np.full(len(tp), np.nan)
     np.divide(tp, predicted, out=best, where=predicted > 0)
     return best
 
 
 def _of_outcome(outcome: Outcome, metric: Callable[[Fraction, Fraction], Fraction]) -> Bounded:
-    """Bound a ratio, which is rounded once, so that the order is kept."""
+    """Bound a ratio, which is rounded once, so rounding keeps the order."""
     low, high = metric(*outcome.low), metric(*outcome.high)
     value = min(max(metric(*outcome.estimate), low), high)
     return Bounded(float(value), float(low), float(high))
 
 
 def _without_ends(
-    least: FixedPoint, most: FixedPoint, weight: FixedPoint
+    low: FixedPoint, high: FixedPoint, weight: FixedPoint
 ) -> tuple[FixedPoint, FixedPoint]:
     """Move the ends of a range inward, unless it is one point."""
-    return (least, most) if least == most else (least + weight, most - weight)
+    return (low, high) if low == high else (low + weight, high - weight)
 
 
 def _ratio(above: Fraction, below: Fraction) -> Fraction:
@@ -203,7 +203,7 @@ def _count_from(falling: Floats, threshold: float) -> int:
 
 
 def _share(table: CellTable, cell: int, threshold: float) -> float:
-    """Give how much of a cell's range lies above a threshold that divides it."""
+    """Compute the share of a cell's range above a threshold that divides it."""
     if cell == len(table.lo) or table.hi[cell] < threshold:
         return 0.0
     low, high = float(table.lo[cell]), float(table.hi[cell])

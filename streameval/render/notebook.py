@@ -40,8 +40,7 @@ def sheet(parts: Sheet) -> str:
 def _part(part: Part) -> str:
     if not isinstance(part, Grid):
         return f"<p>{html.escape(str(part))}</p>"
-    columns = (column.cells for column in part.columns if any(column.cells[1:]))
-    head, *rows = zip(*columns, strict=True)
+    head, *rows = zip(*(column.cells for column in part.held), strict=True)
     said = f"<p>{html.escape(part.caption)}</p>" if part.caption else ""
     return table(rows, head=head) + said
 

@@ -109,6 +109,12 @@ class Grid:
     groups: Sequence[Sequence[Column]] = ()
     caption: str = ""
 
+    @property
+    def held(self) -> list[Column]:
+        """All columns that contain more than a heading, side by side."""
+        every = [*self.columns, *(column for group in self.groups for column in group)]
+        return list(filter(_holds_anything, every))
+
 
 @attrs.frozen
 class Section:
@@ -147,13 +153,14 @@ def reading_grid(
     items = list(readings.values())
     certified = [reading.certified if reading.is_open else None for reading in items]
     values = numbers([reading.value for reading in items], decimals)
-    columns = [
-        Column.of_names("metric", readings, by_end=True),
-        Column(["value", *values]),
-        Column(["certified interval", *intervals(certified, decimals)]),
-        Column([chance_title(level), *intervals([one.sampling for one in items], decimals)]),
+    groups = [
+        [
+            Column(["value", *values]),
+            Column(["certified interval", *intervals(certified, decimals)]),
+        ],
+        [Column([chance_title(level), *intervals([one.sampling for one in items], decimals)])],
     ]
-    return Grid(columns, caption=caption)
+    return Grid([Column.of_names("metric", readings, by_end=True)], groups, caption)
 
 
 def _part_text(part: Part, width: int | None) -> str:
@@ -215,15 +222,9 @@ def _part_markdown(part: Part) -> str:
         return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
     if isinstance(part, Section):
         return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
-    columns = filter(
-        _holds_anything, [*part.columns, *(one for many in part.groups for one in many)]
-    )
-    table = [
-        (column, *(map(_escaped, column.cells) if column.is_left else column.cells))
-        for column in columns
-    ]
-    head, *rows = zip(*(cells for _, *cells in table), strict=True)
-    rule = [":--" if column.is_left else "--:" for column, *_ in table]
+    shown = [map(_escaped, one.cells) if one.is_left else one.cells for one in part.held]
+    head, *rows = zip(*shown, strict=True)
+    rule = [":--" if column.is_left else "--:" for column in part.held]
     lines = (f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))
     return "\n\n".join(filter(None, ["\n".join(lines), _escaped(part.caption)]))
 

@@ -20,7 +20,7 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
-from streameval.results.result import Result
+from streameval.results.result import Result, labels_beside
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -70,6 +70,11 @@ class Calibration(Result):
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the K classes are shown by: the names that were given, else the labels."""
+        return self._config.class_names
 
     @property
     def n_clipped(self) -> int | float:
@@ -131,7 +136,7 @@ class Calibration(Result):
     def mean_label(self) -> PerClass:
         """The share of positives, or of each class in the truth, in [0, 1]."""
         _, labels = self._totals()
-        return self._of_classes([metrics.share(label, self._state.n) for label in labels])
+        return self._of_classes([metrics.mean(label, self._state.n) for label in labels])
 
     def reliability_curve(self) -> ReliabilityCurve:
         """Compare predictions with what happened, bin by bin.
@@ -155,7 +160,7 @@ class Calibration(Result):
         parts = [*super().sheet(level)]
         if not self.labels:
             return parts
-        shown, hidden = self.labels[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
+        shown, hidden = self.class_names[:_MAX_CLASSES], len(self.labels) - _MAX_CLASSES
         columns = [Column.of_names("class", [shorten(label, None) for label in shown])]
         for row in self.TABLE.by_class:
             values = numbers(getattr(self, row.name)[:_MAX_CLASSES].tolist())
@@ -212,12 +217,12 @@ class Calibration(Result):
                 columns=[row.heading for row in rows],
                 rows={
                     label: list(map(Reading, values))
-                    for label, *values in zip(self.labels, *columns, strict=True)
+                    for label, *values in zip(self.class_names, *columns, strict=True)
                 },
             ),
             beside=[diagram],
             form=bool(self.labels),
-            classes=self.labels,
+            classes=self.class_names,
         )
 
     def __repr__(self) -> str:
@@ -240,7 +245,7 @@ class Calibration(Result):
         every = self._state.weight.to_floats()
         return Reliability(*self.reliability_curve(), every / max(every.sum(), 1e-300))
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - there are no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
@@ -248,8 +253,9 @@ class Calibration(Result):
         names = [row.name for row in self.TABLE.by_class]
         columns = [list(getattr(self, name)) for name in names]
         rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.labels), rows, strict=True))
-        return details | {"classes": list(self.labels), "per_class": per_class}
+        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        labels = labels_beside(self.class_names, self.labels)
+        return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
         """Give the sums of predictions and of labels: of the positive class, or of each."""

@@ -20,8 +20,8 @@ from streameval.render.blocks import BandedLine, ByClass, Curves, Description, L
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
-from streameval.results.names import MetricName
-from streameval.results.result import Result, unknown_class
+from streameval.results.names import MetricName, class_position
+from streameval.results.result import Result, labels_beside, unknown_class
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -40,7 +40,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     """One curve for each class against the rest, and their averages.
 
     Made by `PRCurveSketch.compute`. A mapping from the label of a class to its `Curve`, in the
-    order of the score columns; averages are `Bounded` as the metrics of a `Curve` are.
+    order of the score columns; a class is found by its display name too. Averages are `Bounded`, as
+    the metrics of a `Curve` are.
     """
 
     TASK = "binary"
@@ -52,6 +53,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     _curves: dict[Label, Curve]
     _tables: tuple[CellTable, ...]
     _skipped: FixedPoint
+    _class_names: tuple[Label, ...]
 
     @classmethod
     def of(
@@ -60,15 +62,16 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         labels: Iterable[Label],
         tables: Iterable[CellTable],
         skipped: FixedPoint,
+        names: tuple[Label, ...],
     ) -> ClassCurves:
         """Read the cells of all curves."""
         tables = tuple(tables)
         curves = (Curve(table, skipped) for table in tables)
-        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped)
+        return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names)
 
     def __getitem__(self, label: Label) -> Curve:
-        """Give the curve of a class."""
-        return self._curves[label]
+        """Give the curve of a class, by its label or its display name."""
+        return (self._curves if label in self._curves else self._by_class_name())[label]
 
     def __iter__(self) -> Iterator[Label]:
         """List the labels in the order of the score columns."""
@@ -82,6 +85,11 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def labels(self) -> tuple[Label, ...]:
         """The classes, in the order of the score columns."""
         return tuple(self._curves)
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by: the names that were given, else the labels."""
+        return self._class_names
 
     @property
     def n(self) -> int | float:
@@ -182,7 +190,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
-        shown = dict(list(self.items())[:max_classes])
+        shown = dict(list(self._by_class_name().items())[:max_classes])
         hidden = len(self) - len(shown)
         more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
         means = [f"{kind} mean" for kind in kinds]
@@ -203,7 +211,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def explain(self) -> str:
         """Say in words what limits the numbers of each class."""
-        return "\n\n".join(f"class {label}\n{curve.explain()}" for label, curve in self.items())
+        named = self._by_class_name().items()
+        return "\n\n".join(f"class {name}\n{curve.explain()}" for name, curve in named)
 
     def plot(self, ax: Axes | None = None, *, kind: str = "pr", max_classes: int = 10) -> Axes:
         """Draw the curves of the classes; needs ``pip install streameval[plot]``.
@@ -245,7 +254,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def described(self, level: float) -> Description:  # noqa: ARG002 - averages have no intervals
         """Describe the result to a page: averages, classes, and the largest of their curves."""
-        numbers, rows = self._numbers(), {}
+        numbers, rows, named = self._numbers(), {}, self._by_class_name()
         for row in self.TABLE.values():
             if row.is_count:
                 rows[row.name] = Row(row.heading, Reading(numbers[row.name], is_count=True))
@@ -265,17 +274,17 @@ class ClassCurves(Result, Mapping[Label, Curve]):
                         Reading(curve.n_pos, is_count=True),
                         *(Reading(getattr(curve, row.name)) for row in averaged),
                     ]
-                    for label, curve in self.items()
+                    for label, curve in named.items()
                 },
                 caption="Each class against the rest.",
-                weights={label: float(curve.n_pos) for label, curve in self.items()},
+                weights={label: float(curve.n_pos) for label, curve in named.items()},
                 position="beside",
             ),
             above=[
                 self._lines(PR, Curve.pr_line, "average_precision"),
                 self._lines(ROC, Curve.roc_line, "roc_auc"),
             ],
-            classes=self.labels,
+            classes=self.class_names,
         )
 
     def __repr__(self) -> str:
@@ -287,7 +296,8 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def _of_both_classes(self) -> list[tuple[Label, Curve]]:
         """List the classes that some examples have and some have not, with most positives first."""
-        both = [(label, curve) for label, curve in self.items() if curve.n_pos and curve.n_neg]
+        named = self._by_class_name().items()
+        both = [(name, curve) for name, curve in named if curve.n_pos and curve.n_neg]
         return sorted(both, key=lambda item: -item[1].n_pos)
 
     def _lines(
@@ -340,23 +350,23 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._find(MetricName(f"{name}_{of}"))
-        classes = self._by_name()
-        if of not in classes:
-            raise unknown_class(of, classes, averages)
-        return classes[of]._find(MetricName(name))
+        place = class_position(of, self.class_names, self.labels)
+        if place is None:
+            raise unknown_class(of, map(str, self.class_names), averages)
+        return self[self.labels[place]]._find(MetricName(name))
 
-    def _by_name(self) -> dict[str, Curve]:
-        """Give the curves by the text of their label."""
-        return {str(label): curve for label, curve in self.items()}
+    def _by_class_name(self) -> dict[Label, Curve]:
+        """Give the curves by what their classes are shown by."""
+        return dict(zip(self.class_names, self.values(), strict=True))
 
-    def _details(self, level: float) -> dict[str, Any]:
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
         per_class = {}
-        for name, curve in self._by_name().items():
-            entries = curve.entries(level)
-            per_class[name] = {
-                key: entries[key] for key in ("metrics", "bounds", "exact", "intervals")
-            }
-        return {"classes": list(self.labels), "per_class": per_class}
+        for name, curve in self._by_class_name().items():
+            entries = curve.entries(level, bounds=bounds)
+            del entries["n"], entries["level"]  # those of all classes
+            per_class[str(name)] = entries
+        labels = labels_beside(self.class_names, self.labels)
+        return {"classes": list(self.class_names), **labels, "per_class": per_class}
 
     def _average(self, name: str, average: Any) -> Any:
         if average is not None:

@@ -104,10 +104,12 @@ class CollectionResult(Result, Mapping[str, Any]):
             for name, reading in inner.readings(level).items()
         }
 
-    def entries(self, level: float) -> dict[str, Any]:
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """Give what the JSON object says of the result: the members one by one."""
-        members = {name: inner.entries(level) for name, inner in self.leaves().items()}
-        return {"metrics": self.as_dict(), "level": level, "members": members}
+        leaves = self.leaves().items()
+        members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
+        metrics = {name: reading.value for name, reading in self.readings(0.0).items()}
+        return {"metrics": metrics, "level": level, "members": members}
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric of a member, named ``member/metric``."""

@@ -24,15 +24,15 @@ __all__ = ["Comparison", "Difference", "compare"]
 Floats = npt.NDArray[np.float64]
 
 _BLOCK = 2**20
-_MOST_PATTERNS = 2**16
+_MAX_PATTERNS = 2**16
 _EQUAL = 1e-12  # sums of the same numbers with other signs may differ in their last bits
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
 class Difference:
-    """What one measure says of two systems, over the queries that both have.
+    """One measure of two systems, compared over the queries that both have.
 
-    Made by `compare`. Queries that a policy leaves out of either mean are left out here.
+    Made by `compare`. Queries that a policy leaves out of either mean are left out here too.
     """
 
     _a: Floats
@@ -103,15 +103,15 @@ class Difference:
     def randomization_pvalue(self) -> float:
         """The two-sided p-value of Fisher's randomisation test.
 
-        If the systems were equal, each difference could as well have the other sign. The share
-        of sign patterns whose mean is at least as far from 0: of all of them where there are no
-        more than the permutations asked for, else of random ones and the one observed. 1.0 of
-        no query.
+        If the systems were equal, each difference could as well have the other sign. The value
+        is the share of sign patterns whose mean is at least as far from 0: of all patterns if
+        there are no more than `permutations`, else of random ones and the observed one. It is
+        1.0 without a query.
         """
         differences = self._a - self._b
         observed = abs(float(differences.sum())) * (1.0 - _EQUAL)
         kept = differences[differences != 0.0]
-        if 2 ** len(kept) <= min(self._permutations, _MOST_PATTERNS):
+        if 2 ** len(kept) <= min(self._permutations, _MAX_PATTERNS):
             patterns = np.arange(2 ** len(kept))[:, None] >> np.arange(len(kept)) & 1
             return float(np.mean(np.abs(_signed(patterns == 1, kept)) >= observed))
         random = np.random.default_rng(self._seed)
@@ -124,12 +124,12 @@ class Difference:
         return as_far / (self._permutations + 1)
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers, without what needs scipy."""
+        """Flatten to numbers, without those that need scipy."""
         names = ("n", "a", "b", "difference", "wins", "ties", "losses", "t", "randomization_pvalue")
         return {name: getattr(self, name) for name in names}
 
     def __repr__(self) -> str:
-        """Show the means and how the queries went."""
+        """Show the means, and wins, ties and losses."""
         return (
             f"Difference({self.difference:+.6g}, n={self.n}, wins={self.wins}, ties={self.ties}, "
             f"losses={self.losses}, randomization_pvalue={self.randomization_pvalue:.3g})"
@@ -147,7 +147,7 @@ class Comparison(Mapping[str, Difference]):
     differences : mapping
         By measure.
     n_only_a, n_only_b : int
-        How many queries one system has and the other has not; they are left out.
+        The number of queries that only one system has; they are left out.
     """
 
     _differences: Mapping[str, Difference]
@@ -155,7 +155,7 @@ class Comparison(Mapping[str, Difference]):
     n_only_b: int
 
     def __getitem__(self, name: str) -> Difference:
-        """Give the difference in a measure."""
+        """Look up the difference in a measure."""
         return self._differences[measure(name).name]
 
     def __iter__(self) -> Iterator[str]:
@@ -163,11 +163,11 @@ class Comparison(Mapping[str, Difference]):
         return iter(self._differences)
 
     def __len__(self) -> int:
-        """Give the number of measures."""
+        """Return the number of measures."""
         return len(self._differences)
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers, by ``measure/number``."""
+        """Flatten to numbers, by ``measure/number``."""
         flat: dict[str, int | float] = {"n_only_a": self.n_only_a, "n_only_b": self.n_only_b}
         for name, difference in self.items():
             flat |= {f"{name}/{key}": value for key, value in difference.as_dict().items()}
@@ -213,9 +213,9 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     a, b : Ranking
         Of accumulators made with ``per_query=True``.
     permutations : int
-        How many random sign patterns the randomisation test draws.
+        The number of random sign patterns of the randomisation test.
     seed : int
-        Of the generator that draws them: the same seed gives the same p-value.
+        The seed of their generator: the same seed gives the same p-value.
 
     Returns
     -------
@@ -226,7 +226,7 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
     Raises
     ------
     InvalidInputError
-        When an argument is no such result, or there is no measure or no query that both have.
+        When an argument is no such result, or they share no measure or no query.
 
     Examples
     --------
@@ -266,14 +266,12 @@ def compare(a: Ranking, b: Ranking, *, permutations: int = 10_000, seed: int = 0
 def _pairs(
     a: npt.NDArray[Any], b: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.intp]]:
-    """Find the places of the queries that both have; each side is sorted."""
+    """Find the indices of the queries that both have."""
     if len(a) and len(b) and a.dtype != b.dtype:
         raise InvalidInputError("must have queries of the type of those of `a`", argument="b")
-    places = {label: place for place, label in enumerate(b.tolist())}
-    found = [(place, places[label]) for place, label in enumerate(a.tolist()) if label in places]
-    if not found:
+    _, mine, theirs = np.intersect1d(a, b, assume_unique=True, return_indices=True)
+    if not len(mine):
         raise InvalidInputError("must have a query that `a` has too", argument="b")
-    mine, theirs = np.array(found).T
     return mine, theirs
 
 

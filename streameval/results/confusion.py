@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
@@ -12,18 +12,17 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
-from streameval.metrics import classification as metrics
 from streameval.metrics import confusion as functions
-from streameval.metrics.classification import Average
-from streameval.metrics.confusion import AverageOption, LabelCounts, ratio_value
+from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, shorten
-from streameval.results.names import MetricName
-from streameval.results.result import Result, refuse_brackets, unknown_class
+from streameval.results.metric_values import ClassMetric, FScore, MetricValue
+from streameval.results.names import MetricName, class_position
+from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -63,6 +62,11 @@ class Confusion(Result):
     def labels(self) -> tuple[Label, ...]:
         """The K classes, in the order of rows and columns."""
         return self._counts.labels
+
+    @property
+    def class_names(self) -> tuple[Label, ...]:
+        """What the classes are shown by: the names that were given, else the labels."""
+        return self._counts.class_names
 
     @property
     def matrix(self) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
@@ -108,160 +112,73 @@ class Confusion(Result):
         return self._counts.n_averaged
 
     @property
-    def accuracy(self) -> float:
+    def accuracy(self) -> MetricValue:
         """The share of examples predicted right, in [0, 1]; nan of nothing.
 
         For multilabel the share with every label right (subset accuracy).
         """
-        return functions.accuracy(self._counts)
+        return MetricValue(self.value("accuracy"))
 
     @property
-    def hamming_loss(self) -> float:
+    def hamming_loss(self) -> MetricValue:
         """The share of wrong labels, in [0, 1]; for one label an example, 1 - accuracy."""
-        return functions.hamming_loss(self._counts)
+        return MetricValue(self.value("hamming_loss"))
 
     @property
-    def balanced_accuracy(self) -> float:
+    def balanced_accuracy(self) -> MetricValue:
         """The mean recall of the classes that occur in the truth; nan of nothing."""
-        return functions.balanced_accuracy(self._counts)
+        return MetricValue(self.value("balanced_accuracy"))
 
     @property
-    def matthews_corrcoef(self) -> float:
+    def matthews_corrcoef(self) -> MetricValue:
         """The correlation of truth and prediction, in [-1, 1].
 
         Gorodkin's R_K for more than two classes. 0.0 when either is one class throughout.
         """
-        return functions.matthews_corrcoef(self._counts)
+        return MetricValue(self.value("matthews_corrcoef"))
 
     @property
-    def cohen_kappa(self) -> float:
+    def cohen_kappa(self) -> MetricValue:
         """The agreement beyond chance, at most 1; nan when both are one and the same class."""
-        return functions.cohen_kappa(self._counts)
+        return MetricValue(self.value("cohen_kappa"))
 
     @property
-    def top_k_accuracy(self) -> float:
+    def top_k_accuracy(self) -> MetricValue:
         """The share of examples whose true class is among the `top_k` best scores.
 
         Ties at the cut get the credit they have on average over all orders, so a constant
         score gives ``k / K``. For predicted labels this is the accuracy.
         """
-        return functions.top_k_accuracy(self._counts)
+        return MetricValue(self.value("top_k_accuracy"))
 
-    @overload
-    def precision(
-        self, average: None, *, zero_division: float = ...
-    ) -> npt.NDArray[np.float64]: ...
-    @overload
-    def precision(
-        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
-    ) -> float: ...
-    def precision(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
-        """Compute TP / (TP + FP), the share of the predicted positives that are positive.
+    @property
+    def precision(self) -> ClassMetric:
+        """TP / (TP + FP), the share of the predicted positives that are positive."""
+        return ClassMetric(self, "precision")
 
-        Parameters
-        ----------
-        average : {"binary", "macro", "micro", "weighted"} or None
-            Of the positive class; the mean over the classes that occur; of the pooled counts;
-            the mean weighted by support; or None for an array of shape ``(K,)``. The default
-            is "binary" for two listed classes and "macro" otherwise.
-        zero_division : float
-            The value where nothing was predicted: 0.0, 1.0 or nan. nan is left out of means.
+    @property
+    def recall(self) -> ClassMetric:
+        """TP / (TP + FN), the share of the positives that were found."""
+        return ClassMetric(self, "recall")
 
-        Returns
-        -------
-        float in [0, 1], or an array of these
-        """
-        return ratio_value(self._counts, metrics.PRECISION, average, zero_division)
+    @property
+    def specificity(self) -> ClassMetric:
+        """TN / (TN + FP), the share of the negatives left alone."""
+        return ClassMetric(self, "specificity")
 
-    @overload
-    def recall(self, average: None, *, zero_division: float = ...) -> npt.NDArray[np.float64]: ...
-    @overload
-    def recall(
-        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
-    ) -> float: ...
-    def recall(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
-        """Compute TP / (TP + FN), the share of the positives that were found.
+    @property
+    def jaccard(self) -> ClassMetric:
+        """TP / (TP + FP + FN), the intersection over the union."""
+        return ClassMetric(self, "jaccard")
 
-        Parameters and result are those of `precision`; `zero_division` is the value where
-        nothing is positive.
-        """
-        return ratio_value(self._counts, metrics.RECALL, average, zero_division)
-
-    @overload
-    def specificity(
-        self, average: None, *, zero_division: float = ...
-    ) -> npt.NDArray[np.float64]: ...
-    @overload
-    def specificity(
-        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
-    ) -> float: ...
-    def specificity(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
-        """Compute TN / (TN + FP), the share of the negatives left alone.
-
-        Parameters and result are those of `precision`; `zero_division` is the value where
-        nothing is negative.
-        """
-        return ratio_value(self._counts, metrics.SPECIFICITY, average, zero_division)
-
-    @overload
-    def jaccard(self, average: None, *, zero_division: float = ...) -> npt.NDArray[np.float64]: ...
-    @overload
-    def jaccard(
-        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
-    ) -> float: ...
-    def jaccard(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
-        """Compute TP / (TP + FP + FN), the intersection over the union.
-
-        Parameters and result are those of `precision`; `zero_division` is the value where the
-        class occurs neither in truth nor in prediction.
-        """
-        return ratio_value(self._counts, metrics.JACCARD, average, zero_division)
-
-    @overload
-    def f_score(
-        self,
-        beta: float = ...,
-        alpha: float | None = ...,
-        average: Average | Literal["default"] = ...,
-        *,
-        zero_division: float = ...,
-    ) -> float: ...
-    @overload
-    def f_score(
-        self,
-        beta: float = ...,
-        alpha: float | None = ...,
-        *,
-        average: None,
-        zero_division: float = ...,
-    ) -> npt.NDArray[np.float64]: ...
-    def f_score(
-        self,
-        beta: float = 1.0,
-        alpha: float | None = None,
-        average: AverageOption = "default",
-        *,
-        zero_division: float = 0.0,
-    ) -> Any:
-        """Compute (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
+    @property
+    def f_score(self) -> FScore:
+        """(1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
 
         The weighted harmonic mean of precision and recall; recall counts `beta` times as much.
-
-        Parameters
-        ----------
-        beta : float
-            At least 0: 0 is precision, infinity is recall.
-        alpha : float, optional
-            The share of precision in the mean, in [0, 1], in place of `beta`:
-            ``beta**2 = 1 / alpha - 1``.
-        average, zero_division
-            As for `precision`.
-
-        Returns
-        -------
-        float in [0, 1], or an array of these
+        It is 1 until another one is passed, as in ``f_score(2.0)``.
         """
-        return ratio_value(self._counts, metrics.f_ratio(beta, alpha), average, zero_division)
+        return FScore(self, "f_score")
 
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
@@ -313,7 +230,9 @@ class Confusion(Result):
     def scope(self) -> str:
         """What precision and the like are of by default: the positive class, or a mean."""
         if self._counts.config.is_binary:
-            return f"precision and the like are of class {shorten(self._counts.config.pos_label)}"
+            return (
+                f"precision and the like are of class {shorten(self._counts.config.positive_name)}"
+            )
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
         return f"precision and the like are means over {classes} (macro)"
 
@@ -365,7 +284,7 @@ class Confusion(Result):
                 "draws one matrix; multilabel counts have one a label", argument="plot"
             )
         title = f"accuracy {self.accuracy:.4f}"
-        return plots.matrix(Matrix(self.labels, self.matrix), ax, title, normalize=normalize)
+        return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
 
     def sheet(self, level: float) -> Sheet:
         """Give what a text shows: the metrics of each class, and those of all."""
@@ -389,7 +308,7 @@ class Confusion(Result):
 
     def described(self, level: float) -> Description:
         """Describe the result to a page: metrics, the matrix, and what is known of each class."""
-        labels, weights = self.labels, self._class_weights()
+        labels, weights = self.class_names, self._class_weights()
         columns = [
             [Reading(weight, is_count=True) for weight in weights],
             *(self._class_readings(row, level) for row in self.TABLE.by_class),
@@ -416,19 +335,25 @@ class Confusion(Result):
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         return (
-            f"Confusion(n={self.n}, classes={len(self.labels)}, "
-            f"accuracy={self.accuracy:.6g}, f_score={self.f_score():.6g})"
+            f"Confusion(n={self.n}, classes={len(self.class_names)}, "
+            f"accuracy={self.accuracy:.6g}, f_score={self.f_score:.6g})"
         )
 
     def _repr_html_(self) -> str:
-        size = f"{self.n:,} examples, {len(self.labels)} classes"
-        matrix = Matrix(self.labels, self.matrix)
+        size = f"{self.n:,} examples, {len(self.class_names)} classes"
+        matrix = Matrix(self.class_names, self.matrix)
         shown = "" if self.matrix.ndim == 3 else notebook.matrix_table(matrix)
         rows = [
             (row.name, _decimals(row.value(self._counts)), self._interval(row, 0.95))
             for row in self._metrics
         ]
         return f"<div><p><b>Confusion</b> of {size}</p>{shown}{notebook.table(rows)}</div>"
+
+    def _attribute(self, name: str) -> Any:
+        row = self.TABLE[name]
+        if row.arguments:
+            return super()._attribute(name)
+        return ClassMetric(self, name) if row.averages else MetricValue(self.value(name))
 
     @property
     def _source(self) -> LabelCounts:
@@ -454,17 +379,18 @@ class Confusion(Result):
         row, of = self.TABLE[metric.name], metric.of
         if not row.averages:
             refuse_brackets(metric)
-        classes = list(map(str, self.labels))
-        if of is not None and classes and of not in (*row.averages, *classes):
+        classes = list(map(str, self.class_names))
+        place = None if of is None else class_position(of, self.class_names, self.labels)
+        if of is not None and classes and of not in row.averages and place is None:
             raise unknown_class(of, classes, row.averages)
         if of is None or of in row.averages:
             options = {} if of is None else {"average": of}
             return lambda level: self._reading(
                 row, self._number(row.name, **options), level, **options
             )
-        if of not in classes:  # none has been met yet
+        if place is None:  # none has been observed yet
             return lambda _: Reading(math.nan)
-        return lambda level: self._class_readings(row, level, zero_division=0.0)[classes.index(of)]
+        return lambda level: self._class_readings(row, level, zero_division=0.0)[place]
 
     def _number(self, name: str, **options: Any) -> Any:
         return self.TABLE[name].value(self._counts, **options)
@@ -489,10 +415,11 @@ class Confusion(Result):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - classes have no intervals
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         return {
             "scope": self.scope,
-            "classes": list(self.labels),
+            "classes": list(self.class_names),
+            **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
             "per_class": self._per_class(),
         }
@@ -506,7 +433,7 @@ class Confusion(Result):
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
         ]
-        return dict(zip(map(str, self.labels), rows, strict=True))
+        return dict(zip(map(str, self.class_names), rows, strict=True))
 
     def _class_weights(self) -> list[float]:
         """Give the weight of each class in the truth, of two as well."""
@@ -516,17 +443,17 @@ class Confusion(Result):
     @property
     def _heading(self) -> str:
         if self.matrix.ndim == 3:
-            return f"Multilabel classification, {len(self.labels):,} labels"
+            return f"Multilabel classification, {len(self.class_names):,} labels"
         if self._is_binary:
             return "Binary classification"
-        return f"Classification into {len(self.labels):,} classes"
+        return f"Classification into {len(self.class_names):,} classes"
 
     @property
     def _caption(self) -> str:
         """Say over what precision and the like are averaged."""
         if not self._is_binary:
             return "Precision and the like are means over the classes (macro)."
-        of = shorten(self._counts.config.pos_label)
+        of = shorten(self._counts.config.positive_name)
         return f"Precision and the like are of class {of}, the positive one."
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
@@ -542,7 +469,7 @@ class Confusion(Result):
         occur = np.flatnonzero(counts.averaged)
         shown, hidden = occur[:max_classes], len(occur) - max_classes
         more = [f"... and {hidden:,} more"] * (hidden > 0)
-        names = [*(shorten(counts.labels[k], None) for k in shown), *more]
+        names = [*(shorten(counts.class_names[k], None) for k in shown), *more]
         columns = [Column.of_names("class", [*names, "macro mean", "weighted mean"])]
         for row in rows:
             values = row.value(counts, average=None)[shown].tolist()

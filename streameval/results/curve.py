@@ -57,7 +57,7 @@ Floats = npt.NDArray[np.float64]
 Number = int | float
 
 _BINS = 15
-_MOST_POINTS = 2_000
+_MAX_POINTS = 2_000
 _HISTOGRAM_BINS = 50
 _TIES_WORTH_SAYING = 0.001
 _SATURATION_WORTH_SAYING = 0.01
@@ -82,11 +82,11 @@ ROC = Curves(
 
 @attrs.frozen(repr=False, eq=False, slots=False)
 class Curve(Result):
-    """Outcomes at every threshold, and every metric that they give.
+    """Outcomes at every threshold, and the metrics computed from them.
 
-    Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats that carry the interval in
-    which the exact value on all the data lies. While every distinct score has a cell of its own
-    the interval is one point, and the value is scikit-learn's. nan marks what is undefined.
+    Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
+    the exact value on all the data. While every distinct score has its own cell, the interval is
+    one point, and the value is scikit-learn's. Undefined metrics are nan.
     """
 
     TASK = "binary"
@@ -119,7 +119,7 @@ class Curve(Result):
 
     @property
     def exact(self) -> bool:
-        """Whether every distinct score has a cell of its own."""
+        """Whether every distinct score has its own cell."""
         return self._table.is_exact
 
     @property
@@ -167,7 +167,7 @@ class Curve(Result):
 
     @property
     def ks(self) -> Bounded:
-        """The Kolmogorov-Smirnov statistic, in [0, 1]: the greatest ``|tpr - fpr|``."""
+        """The Kolmogorov-Smirnov statistic, in [0, 1]: the max of ``|tpr - fpr|``."""
         return envelope.ks(self._table)
 
     @property
@@ -210,8 +210,8 @@ class Curve(Result):
         Bounded
             0.5 for chance and 1 for a perfect order; nan unless both classes occur.
         """
-        most = _false_positive_rate(max_fpr)
-        return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, most))
+        limit = _false_positive_rate(max_fpr)
+        return envelope.of_sums(self._table, lambda points: curves.partial_roc_auc(points, limit))
 
     def precision_at(self, threshold: float) -> Bounded:
         """Compute the share of positives among scores of at least a threshold, 0 of none."""
@@ -242,23 +242,23 @@ class Curve(Result):
 
         0 where no threshold reaches `p`, and nan without a positive.
         """
-        least = _rate(p, name="p")
+        min_precision = _rate(p, name="p")
         return envelope.of_shares(
-            self._table, lambda points: curves.recall_at_precision(points, least)
+            self._table, lambda points: curves.recall_at_precision(points, min_precision)
         )
 
     def precision_at_recall(self, r: float) -> Bounded:
         """Find the highest precision with a recall of at least `r`; nan without a positive."""
-        least = _rate(r, name="r")
+        min_recall = _rate(r, name="r")
         return envelope.of_shares(
-            self._table, lambda points: curves.precision_at_recall(points, least)
+            self._table, lambda points: curves.precision_at_recall(points, min_recall)
         )
 
     def threshold_at_precision(self, p: float) -> Bounded:
         """Find the threshold of `recall_at_precision`.
 
-        Of several with the highest recall that of the highest precision; nan if no threshold
-        reaches `p`. The interval is the hull of the cells that can hold it, if there is one.
+        Of several with the highest recall, the one of the highest precision; nan if no threshold
+        reaches `p`. The interval is the hull of the cells that can contain it.
         """
         return thresholds.threshold_at_precision(self._table, _rate(p, name="p"))
 
@@ -270,8 +270,8 @@ class Curve(Result):
         value : Bounded
             The highest F over all thresholds; nan without a positive.
         threshold : Bounded
-            Where it is reached, the highest of several. Its interval is the hull of the cells
-            that can hold it.
+            The threshold at which it is reached, the highest of several. Its interval is the
+            hull of the cells that can contain it.
         """
         beta = _beta_value(beta)
         return self._best_f1 if beta == 1.0 else thresholds.best_f(self._table, beta)
@@ -286,8 +286,8 @@ class Curve(Result):
         threshold : float
             A score of at least this is a positive prediction.
         bound : {"low", "high"}, optional
-            For a threshold that divides a cell: the fewest true and the most false positives,
-            or the reverse.
+            For a threshold that divides a cell: the min true and the max false positives, or the
+            reverse.
 
         Raises
         ------
@@ -300,7 +300,7 @@ class Curve(Result):
             one_of(bound, ("low", "high"), name="bound")
         table = self._table
         outcome = outcome_at(table, threshold)
-        is_exact = outcome.least_tp == outcome.most_tp and outcome.least_fp == outcome.most_fp
+        is_exact = outcome.min_tp == outcome.max_tp and outcome.min_fp == outcome.max_fp
         if not is_exact and bound is None:
             cell = int(np.searchsorted(-table.lo, -threshold, side="right"))
             below, above = float(table.lo[cell]), float(table.lo[cell - 1]) if cell else math.inf
@@ -312,8 +312,8 @@ class Curve(Result):
                 remedy=f'The nearest exact {nearest}; bound="low" and bound="high" give the ends.',
             )
         if bound == "high":
-            return _confusion(table, threshold, outcome.most_tp, outcome.least_fp)
-        return _confusion(table, threshold, outcome.least_tp, outcome.most_fp)
+            return _confusion(table, threshold, outcome.max_tp, outcome.min_fp)
+        return _confusion(table, threshold, outcome.min_tp, outcome.max_fp)
 
     def roc_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the ROC curve.
@@ -321,9 +321,9 @@ class Curve(Result):
         Returns
         -------
         fpr, tpr, thresholds : float64 arrays, shape (m + 1,)
-            At falling thresholds, from infinity on. Each point is exact; while the curve is,
-            they are all its points, and equal to scikit-learn's with
-            ``drop_intermediate=False``. A rate of an absent class is nan.
+            At falling thresholds, from infinity on. Each point is exact. If the curve is exact,
+            these are all its points, equal to scikit-learn's with ``drop_intermediate=False``.
+            A rate of an absent class is nan.
         """
         return curves.roc_curve(self._table.estimate)
 
@@ -333,17 +333,17 @@ class Curve(Result):
         Returns
         -------
         precision, recall : float64 arrays, shape (m + 1,)
-            At rising thresholds, then 1 and 0. Each point is exact; while the curve is, they
-            are all its points, and equal to scikit-learn's. Recall is 1 without a positive.
+            At rising thresholds, then 1 and 0. Each point is exact. If the curve is exact, these
+            are all its points, equal to scikit-learn's. Recall is 1 without a positive.
         thresholds : float64 array, shape (m,)
         """
         return curves.precision_recall_curve(self._table.estimate)
 
     def confidence(self, name: str, *args: Any, level: float = 0.95) -> tuple[float, float]:
-        """Give the sampling interval: where the metric of the population may lie.
+        """Compute the sampling interval of a metric: where that of the population may lie.
 
-        It says how far a sample of this size may be off, and `Bounded` what the cells leave
-        open; where they leave something open, it covers the intervals at both ends.
+        It accounts for the size of the sample, whereas `Bounded` accounts for the width of the
+        cells. If the metric is not exact, it covers the sampling intervals at both ends.
 
         Parameters
         ----------
@@ -358,7 +358,7 @@ class Curve(Result):
         Returns
         -------
         (low, high)
-            nan where there is no such interval: an AUC of 0 or 1, fewer than two of a class.
+            nan if there is no such interval: an AUC of 0 or 1, or fewer than two of a class.
 
         Raises
         ------
@@ -404,15 +404,26 @@ class Curve(Result):
         return self.text(level)
 
     def explain(self) -> str:
-        """Say in words what limits these numbers, and what would mend it."""
+        """Explain in words what limits these numbers, and what would improve them."""
         return "\n".join(
             textwrap.fill(line, 80, initial_indent="* ", subsequent_indent="  ")
             for line in self.findings()
         )
 
-    def findings(self) -> Iterator[str]:
-        """Say in sentences what limits these numbers: classes, ties, saturation, the budget."""
-        return _findings(self._table)
+    def findings(self, *, limits_only: bool = False) -> Iterator[str]:
+        """Yield sentences on what limits these numbers: classes, ties, saturation, the budget.
+
+        Parameters
+        ----------
+        limits_only : bool
+            Whether to leave out that every number is exact.
+        """
+        if self.n:
+            yield from _about_classes(self._table)
+            yield from _about_scores(self._table)
+            yield from () if limits_only and self.exact else _about_cells(self._table)
+        else:
+            yield "Nothing has been counted yet."
 
     def plot(
         self,
@@ -432,7 +443,7 @@ class Curve(Result):
             against false positive rate on normal scales ("det"), observed rate against score
             ("reliability"), or the scores of both classes ("score").
         label : str, optional
-            The name of the curve in a legend, where several share the axes.
+            The name of the curve in a legend, if several share the axes.
 
         Returns
         -------
@@ -463,11 +474,11 @@ class Curve(Result):
         return plots.lines(line, ax, label=label, **look)
 
     def draw(self, ax: Axes, kind: Any, label: str | None) -> None:
-        """Draw one kind of curve."""
+        """Draw one of `PICTURES`."""
         self.plot(ax, kind=kind, label=label)
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: curves, metrics, distributions, and what limits them."""
+        """Describe the result to a page: curves, metrics, distributions, and their limits."""
         numbers = self._numbers()
         has_both = bool(self.n_pos and self.n_neg)
         is_probability = self._table.scale == "probability" and bool(self.n)
@@ -537,7 +548,7 @@ class Curve(Result):
         return [*self._names(), *called]
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads a metric, at a threshold or the like if it takes one."""
+        """Find a metric, with its argument if it takes one."""
         row = self.TABLE.get(metric.call[0]) if metric.call else None
         if row is None or metric.call is None or not row.needs_argument:
             return super()._find(metric)
@@ -565,16 +576,6 @@ class Curve(Result):
         return self._table
 
 
-def _findings(table: CellTable) -> Iterator[str]:
-    """Give one sentence after the other."""
-    if not len(table.lo):
-        yield "Nothing has been counted yet."
-        return
-    yield from _about_classes(table)
-    yield from _about_scores(table)
-    yield from _about_cells(table)
-
-
 def _about_classes(table: CellTable) -> Iterator[str]:
     for count, absent, lost in (
         (table.n_pos, "positive", "Every metric but the losses"),
@@ -585,9 +586,9 @@ def _about_classes(table: CellTable) -> Iterator[str]:
 
 
 def _about_scores(table: CellTable) -> Iterator[str]:
-    least, most = float(table.lo[-1]), float(table.hi[0])
-    if least == most:
-        yield f"All scores are {least:.6g}: a constant ranks nothing."
+    low, high = float(table.lo[-1]), float(table.hi[0])
+    if low == high:
+        yield f"All scores are {low:.6g}: a constant ranks nothing."
     pos, neg = table.pos.near_floats(), table.neg.near_floats()
     if table.scale == "probability":
         ends = ~table.is_wide & ((table.lo == 0.0) | (table.lo == 1.0))
@@ -597,9 +598,9 @@ def _about_scores(table: CellTable) -> Iterator[str]:
                 f"{share:.1%} of the scores are exactly 0 or 1: the model is saturated, or its "
                 "scores were rounded, and their order is lost. Scores before the sigmoid keep it."
             )
-    elif least < 0.0 or most > 1.0:
+    elif low < 0.0 or high > 1.0:
         yield (
-            f"Scores reach from {least:.6g} to {most:.6g}: they look like logits or margins. "
+            f"Scores reach from {low:.6g} to {high:.6g}: they look like logits or margins. "
             "Ranking metrics do not mind; log loss, Brier and ECE need probabilities."
         )
     else:
@@ -609,7 +610,7 @@ def _about_scores(table: CellTable) -> Iterator[str]:
         )
     pairs = _pairs(table)
     tied = math.fsum((pos * neg)[~table.is_wide]) / pairs if pairs else 0.0
-    if tied >= _TIES_WORTH_SAYING and least < most:
+    if tied >= _TIES_WORTH_SAYING and low < high:
         yield f"{tied:.1%} of the pairs of a positive and a negative tie: each counts half."
 
 
@@ -625,14 +626,14 @@ def _about_cells(table: CellTable) -> Iterator[str]:
     if _pairs(table):
         auc = envelope.roc_auc(table)
         yield (
-            f"ROC AUC is open by {auc.high - auc.low:.2g}: so many of the pairs of a positive "
-            "and a negative share a cell of several scores."
+            f"ROC AUC is open by {auc.high - auc.low:.2g}: the share of the pairs of a positive "
+            "and a negative that lie in one cell of several scores."
         )
     if table.level:
         finer = table.cells.n_cells_at(table.level - 1)
         yield (
             f"budget={finer:,} would have kept these data one bit finer, which halves the "
-            "intervals where scores are spread evenly."
+            "intervals if scores are spread evenly."
         )
 
 
@@ -645,12 +646,12 @@ def _banded(
     line: Callable[[Points], Line],
     upper: Callable[[Points], Line] | None = None,
 ) -> BandedLine:
-    """Trace the estimate, and what lies between the extreme data sets."""
-    estimate = thinned(*line(table.estimate), _MOST_POINTS)
+    """Trace the estimate, and the band between the extreme data sets."""
+    estimate = thinned(*line(table.estimate), _MAX_POINTS)
     if table.is_exact:
         return BandedLine(estimate, None)
     low, high = (
-        thinned(*trace(points), _MOST_POINTS)
+        thinned(*trace(points), _MAX_POINTS)
         for trace, points in ((line, table.low), (upper or line, table.high))
     )
     x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
@@ -669,10 +670,10 @@ def _pr_line(points: Points) -> Line:
 
 
 def _pr_steps(points: Points) -> Line:
-    """Give each recall the precision at the next point.
+    """Trace precision in steps: at each recall that of the next point.
 
-    As true positives come in, precision rises along a line that is curved upwards: it passes
-    the straight one, but not its own end.
+    Between points precision rises along a concave line: above the straight one, but not above
+    its own end.
     """
     recall, precision = _pr_line(points)
     return np.repeat(recall, 2)[:-1], np.repeat(precision, 2)[1:]
@@ -683,12 +684,12 @@ def _det_line(points: Points) -> Line:
     fpr, tpr, _ = curves.roc_curve(points)
     inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
     quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
-    x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MOST_POINTS)
+    x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MAX_POINTS)
     return quantile(x), quantile(y)
 
 
 def _score_shares(table: CellTable) -> ScoreShares:
-    """Share out the scores of each class among bins; a cell is filled evenly."""
+    """Distribute the scores of each class over bins, assuming evenly filled cells."""
     ends = np.concatenate([table.lo, table.hi])
     finite = ends[np.isfinite(ends)]
     low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
@@ -704,7 +705,7 @@ def _score_shares(table: CellTable) -> ScoreShares:
 
 
 def _reliability(table: CellTable) -> Reliability:
-    """Compare scores that are probabilities, a cell as its middle, with what happened."""
+    """Compare probabilities, the middles of their cells, with observed rates."""
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
     weight = pos + table.neg.near_floats()
@@ -712,11 +713,11 @@ def _reliability(table: CellTable) -> Reliability:
     total, positive, score = (
         np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
     )
-    held = total > 0
+    occupied = total > 0
     return Reliability(
-        predicted=score[held] / total[held],
-        observed=positive[held] / total[held],
-        weight=total[held],
+        predicted=score[occupied] / total[occupied],
+        observed=positive[occupied] / total[occupied],
+        weight=total[occupied],
         share=total / (total.sum() or 1.0),
     )
 
@@ -737,7 +738,7 @@ def _plot_det(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
 
 
 _PLOTTED = {"pr": _plot_pr, "roc": _plot_roc, "det": _plot_det}
-"""The line of a curve, and how it is drawn."""
+"""The line of a picture, and how it is drawn."""
 
 
 def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoint) -> Confusion:
@@ -808,7 +809,7 @@ def _rate(value: Any, *, name: str) -> float:
 
 
 def _false_positive_rate(value: Any) -> float:
-    """Check a rate above 0; of smaller ones than 2**-1000 the areas are no floats."""
+    """Check a rate above 0; for those below 2**-1000 the areas would underflow."""
     number = finite_number(value, name="max_fpr")
     if not 2.0**-1000 <= number <= 1.0:
         raise InvalidInputError(f"must lie in [2**-1000, 1], got {number!r}", argument="max_fpr")
@@ -816,7 +817,7 @@ def _false_positive_rate(value: Any) -> float:
 
 
 def _beta_value(value: Any) -> float:
-    """Check a beta; from 2**100 on F is recall to the last bit, and its square stays finite."""
+    """Check a beta; from 2**100 on, where F is recall to the last bit, it is clipped."""
     number = real_number(value, name="beta")
     if not number >= 0:
         raise InvalidInputError(f"must be at least 0, got {number!r}", argument="beta")
@@ -892,7 +893,7 @@ Curve.TABLE = Table(
         "ks",
         aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",
-        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the greatest |tpr - fpr|.",
+        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the max of |tpr - fpr|.",
         formula=r"\max_i |TPR_i - FPR_i|",
         oracle="the definition, over all thresholds",
     ),

@@ -16,7 +16,6 @@ from streameval.metrics.grouped import GroupAreas, coverage, gauc
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
-from streameval.render.sheets import Sheet
 from streameval.render.text import plural
 from streameval.results.result import Number, Result
 from streameval.states.grouped import GroupTables
@@ -113,13 +112,6 @@ class GroupedCurves(Result):
         """Lay the numbers out as a text table."""
         return self.text(0.95)
 
-    def sheet(self, level: float) -> Sheet:
-        """Give what a text shows."""
-        sizes, table = super().sheet(level)
-        weight = self._config.group_weight
-        said = f"gauc is weighted by {weight}; coverage is of the examples"
-        return [sizes, attrs.evolve(table, caption=said)]
-
     def plot(self, ax: Axes | None = None, *, label: str | None = None) -> Axes:
         """Draw how the AUCs of the groups are spread; needs ``pip install streameval[plot]``.
 
@@ -172,6 +164,11 @@ class GroupedCurves(Result):
             ),
             beside=[Spread(defined, self.gauc)],
         )
+
+    @property
+    def _remark(self) -> str:
+        weight = self._config.group_weight
+        return f"gauc is weighted by {weight}; coverage is of the examples"
 
     @property
     def _sizes(self) -> str:

@@ -7,8 +7,9 @@ import re
 import attrs
 
 from streameval.errors import UnknownMetricError
+from streameval.inputs.labels import Label
 
-__all__ = ["METRIC", "MetricName", "parse_metric"]
+__all__ = ["METRIC", "MetricName", "class_position", "parse_metric"]
 
 METRIC = r"(?:[^\[\]<>=]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
 """Of a metric, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``curve/roc_auc``."""
@@ -61,3 +62,15 @@ def parse_metric(text: str) -> MetricName:
             f"{text!r} is no metric; write one like 'accuracy' or 'recall[macro]'."
         )
     return MetricName(*match.groups())
+
+
+def class_position(of: Label, names: tuple[Label, ...], labels: tuple[Label, ...]) -> int | None:
+    """Find a class by what it is shown by, by its label, or by the text of that; None if none.
+
+    >>> class_position("pos", ("neg", "pos"), (0, 1)), class_position("1", ("neg", "pos"), (0, 1))
+    (1, 1)
+    """
+    for known in (names, labels, tuple(map(str, labels))):
+        if of in known:
+            return known.index(of)
+    return None

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import math
 from collections.abc import Callable, Iterator, Mapping
 from fractions import Fraction
@@ -16,16 +15,15 @@ import numpy.typing as npt
 from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
-from streameval.exact.exact_sum import ExactSum
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
-from streameval.metrics.ranking import LEAST_LOG
+from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import plural
 from streameval.results.names import MetricName
-from streameval.results.result import Result, refuse_brackets
+from streameval.results.result import Result
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -40,7 +38,7 @@ _WHY_NONE = "it takes two queries"
 
 @attrs.frozen
 class _Tally:
-    """The queries that enter a mean, and the values that stand for them all."""
+    """The queries that enter a mean, and the sums of their values."""
 
     n: int
     total: Fraction
@@ -50,7 +48,7 @@ class _Tally:
     is_undefined: bool
 
     def mean(self, total: Fraction) -> float:
-        """Divide a total by the number of queries; nan of none, or where the mean is undefined."""
+        """Divide a total by the number of queries; nan without any, or if the mean is undefined."""
         return float(total / self.n) if self.n and not self.is_undefined else math.nan
 
     @property
@@ -66,8 +64,8 @@ class Ranking(Result, Mapping[str, Bounded]):
     """Means of rank measures over queries, by name of the measure.
 
     Made by `RankingAccumulator.compute`. A measure is looked up by any of its names:
-    ``result["ndcg@10"]`` is ``result["nDCG@10"]``. Values are `Bounded`: exact, but for measures
-    without a cutoff of queries that went on past `rows_per_query` rows.
+    ``result["ndcg@10"]`` is ``result["nDCG@10"]``. Values are `Bounded`: exact, except for measures
+    without a cutoff if open queries had more than `rows_per_query` rows.
 
     Notes
     -----
@@ -95,7 +93,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @classmethod
     def of(cls, state: RankingState, config: RankingConfig, *, empty: Any, missing: Any) -> Self:
-        """Choose what empty and missing queries count as."""
+        """Choose how empty and missing queries count."""
         names = config.measures
         chosen = config.empty if empty is None else empty
         absent = config.missing if missing is None else missing
@@ -107,15 +105,15 @@ class Ranking(Result, Mapping[str, Bounded]):
         )
 
     def __getitem__(self, name: str) -> Bounded:
-        """Give the mean of a measure."""
-        return self._values[self._place(name)]
+        """Look up the mean of a measure."""
+        return self._values[self._index(name)]
 
     def __iter__(self) -> Iterator[str]:
         """List the names of the measures."""
         return iter(self._config.measures)
 
     def __len__(self) -> int:
-        """Give the number of measures."""
+        """Return the number of measures."""
         return len(self._config.measures)
 
     @property
@@ -150,7 +148,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @property
     def n_queries(self) -> int:
-        """The number of queries that have been counted, missing and open ones apart."""
+        """The number of complete queries, without missing and open ones."""
         return int(self._state.n.whole)
 
     @property
@@ -165,7 +163,7 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     @property
     def n_open(self) -> int:
-        """The number of queries that go on, and do not count yet."""
+        """The number of open queries, which do not count yet."""
         return len(self._state.ids)
 
     @property
@@ -193,12 +191,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         return errors
 
     def confidence(self, name: str, level: float = 0.95) -> Interval:
-        """Compute the interval in which the mean over all such queries lies.
+        """Compute the sampling interval of a mean over queries.
 
-        How far the mean of these queries may be from that of the population they are drawn
-        from; another thing than the bounds of a value, which are about these queries. Wilson's
-        interval for as many draws of 0 and 1 as would have this variance; of "dcg" and
-        "gm_map" the normal one.
+        It says how far the mean of these queries may be from that of the population they are
+        drawn from, whereas the bounds of a value are about these queries alone. It is Wilson's
+        interval for the number of draws of 0 and 1 with this variance; for "dcg" and "gm_map"
+        the normal interval.
 
         Parameters
         ----------
@@ -210,13 +208,13 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan of fewer than two queries. While the value has bounds, the hull over both.
+            nan of fewer than two queries. If the value has bounds, the hull over both.
         """
-        z, place = normal_quantile(level), self._place(name)
-        tally = self._tallies[place]
+        z, index = normal_quantile(level), self._index(name)
+        tally = self._tallies[index]
         if not tally.n > 1 or tally.is_undefined:
             return math.nan, math.nan
-        ends = [self._interval(place, total, z) for total in (tally.low, tally.total, tally.high)]
+        ends = [self._interval(index, total, z) for total in (tally.low, tally.total, tally.high)]
         return min(low for low, _ in ends), max(high for _, high in ends)
 
     @property
@@ -230,9 +228,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         dict of arrays, shape (n,)
-            ``query`` and each measure. A query in which a measure has nothing to find is what
-            `empty` says: 0, 1, or nan where it is left out. Missing queries are listed where
-            `missing` counts them.
+            ``query`` and each measure. A query in which a measure has nothing to find counts as
+            `empty` says: 0, 1, or nan if it is left out. Missing queries are listed if `missing`
+            counts them.
 
         Raises
         ------
@@ -249,21 +247,23 @@ class Ranking(Result, Mapping[str, Bounded]):
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
             ids, bits = ids[listed], bits[listed]
         columns = {"query": ids.copy()}
-        for place, name in enumerate(self):
-            column, is_absent = bits[:, place].view(np.float64), bits[:, place] == ABSENT
+        for index, name in enumerate(self):
+            column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
             if measure(name).kind == "gm_map":
                 column = np.array([math.exp(value) for value in column.tolist()])
-            empty, missing = (_CREDIT.get(words[place], math.nan) for words in self._policies)
+            empty, missing = (
+                _CREDIT.get(policy[index], math.nan) for policy in (self._empty, self._missing)
+            )
             column = np.where(np.isnan(column), empty, column)
             columns[name] = np.where(is_absent, missing, column)
         return columns
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:  # noqa: ARG002 - as all have them
-        """Give the mean of a measure, or a count, by name."""
+        """Look up the mean of a measure, or a count."""
         return self._number(name)
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` where there are bounds."""
+        """Flatten to numbers for a logger, with ``_low`` and ``_high`` if a value has bounds."""
         flat: dict[str, int | float] = {name: self._number(name) for name in self._count_names()}
         for name, value in self.items():
             flat[name] = float(value)
@@ -277,7 +277,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         Parameters
         ----------
         level : float
-            That of the sampling intervals, in [0, 1); 0 leaves them out.
+            The level of the sampling intervals, in [0, 1); 0 leaves them out.
         """
         return self.text(level)
 
@@ -293,9 +293,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         ax : matplotlib Axes, optional
             Where to draw; a new figure by default.
         level : float
-            That of the sampling intervals, in [0, 1).
+            The level of the sampling intervals, in [0, 1).
         label : str, optional
-            The name in a legend, where several share the axes.
+            The name in a legend, if several results share the axes.
         """
         if all(map(math.isnan, self.values())):
             raise InvalidInputError("needs a query that was counted", argument="plot")
@@ -309,11 +309,11 @@ class Ranking(Result, Mapping[str, Bounded]):
         )
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: measures, and those that are shares in a picture too."""
-        measured = self._measured(level)
+        """Describe the result to a page: all measures, and a picture of those that are shares."""
+        readings, measured = self.readings(level), self._measured(level)
         counts = {
-            name: Row(row.heading, Reading(self._number(name), is_count=True), is_rare=row.is_rare)
-            for name, row in self.TABLE.items()
+            row.name: Row(row.heading, readings[row.name], is_rare=row.is_rare)
+            for row in self.TABLE.values()
             if row.is_count
         }
         return Description(
@@ -336,13 +336,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return f"Ranking(n_queries={self.n_queries}, {values})"
 
     def _measured(self, level: float) -> dict[str, Reading]:
-        return {name: self._read_measure(name, level) for name in self}
-
-    def _read_measure(self, name: str, level: float) -> Reading:
-        if level == 0:
-            return Reading(self[name])
-        low, high = self.confidence(name, level)
-        return Reading(self[name], None if math.isnan(low) else (low, high), _WHY_NONE)
+        return {name: self._reading(self._row(name), self[name], level) for name in self}
 
     def _count_names(self) -> list[str]:
         return [row.name for row in self.TABLE.values() if row.is_count]
@@ -354,16 +348,20 @@ class Ranking(Result, Mapping[str, Bounded]):
         return getattr(self, name) if name in self._count_names() else self[name]
 
     def _row(self, name: str) -> Metric:
-        return self.TABLE[name if name in self.TABLE else measure(name).kind]
+        """Return the row of a measure, under its own name, or of a count."""
+        if name in self._count_names():
+            return self.TABLE[name]
+        return attrs.evolve(self.TABLE[measure(name).kind], name=name)
+
+    def _sampling(self, row: Metric, level: float, *_: Any, **__: Any) -> Interval | None:
+        low, high = self.confidence(row.name, level)
+        return None if math.isnan(low) else (low, high)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find what reads a measure by any of its names, or a count."""
-        refuse_brackets(metric)
-        name = metric.name
-        if name not in self:
-            self._check_name(metric)
-            return lambda _: Reading(self._number(name), is_count=True)
-        return functools.partial(self._read_measure, name)
+        """Find a measure by any of its names, or a count."""
+        if metric.name in self:
+            metric = attrs.evolve(metric, name=measure(metric.name).name)
+        return super()._find(metric)
 
     @property
     def _sizes(self) -> str:
@@ -376,22 +374,13 @@ class Ranking(Result, Mapping[str, Bounded]):
             counts += [f"{count:,} {what}"] if count else []
         return ", ".join(counts)
 
-    def readings(self, level: float = 0.95) -> dict[str, Reading]:
-        """Read every measure, and the counts."""
-        counts = {name: Reading(self._number(name), is_count=True) for name in self._count_names()}
-        return self._measured(level) | counts
-
-    def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result: the counts first."""
-        entries = super().entries(level)
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
+        """List the entries of the JSON object, with the counts first."""
+        entries = super().entries(level, bounds=bounds)
         counts = {name: entries["metrics"][name] for name in self._count_names()}
         return entries | {"metrics": counts | entries["metrics"]}
 
-    @property
-    def _policies(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        return self._empty, self._missing
-
-    def _place(self, name: str) -> int:
+    def _index(self, name: str) -> int:
         try:
             return self._config.measures.index(measure(name).name)
         except ValueError:  # no such measure, or not among these
@@ -401,7 +390,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]
 
     def _attribute(self, name: str) -> Any:
-        """Give a measure by name, those that need a cutoff by cutoff."""
+        """Look up a measure by name; those with a required cutoff are mappings by cutoff."""
         row = MEASURES.get(name)
         if row is not None and row.cutoff == "required":
             return self._by_cutoff(name)
@@ -420,14 +409,14 @@ class Ranking(Result, Mapping[str, Bounded]):
             if item.kind == kind and item.cutoff is not None and item.level is None
         }
 
-    def _interval(self, place: int, total: Fraction, z: float) -> Interval:
-        tally, item = self._tallies[place], self._config.parsed[place]
+    def _interval(self, index: int, total: Fraction, z: float) -> Interval:
+        tally, item = self._tallies[index], self._config.parsed[index]
         mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
         if item.kind in ("dcg", "gm_map"):
             reach = z * math.sqrt(variance)
             if item.kind == "dcg":
                 return max(mean - reach, 0.0), mean + reach
-            return math.exp(max(mean - reach, LEAST_LOG)), math.exp(min(mean + reach, 0.0))
+            return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
         draws = effective_draws(mean, variance, float(tally.n))
         return wilson(mean, draws, z)
 
@@ -443,34 +432,27 @@ class Ranking(Result, Mapping[str, Bounded]):
             low, value, high = math.exp(low), math.exp(value), math.exp(high)
         if tally.low == tally.high or math.isnan(value):
             return Bounded(value)
-        return outward(low, value, high, most=item.most)
+        return outward(low, value, high, max_value=item.most)
 
     @cached_property
     def _tallies(self) -> list[_Tally]:
-        return [self._tally(place) for place in range(len(self))]
+        return [self._tally(index) for index in range(len(self))]
 
-    def _tally(self, place: int) -> _Tally:
-        """Add what empty and missing queries count as to the sums."""
-        state, empty, missing = self._state, self._empty[place], self._missing[place]
-        is_log = measure(self._config.measures[place]).kind == "gm_map"
-        n_empty = int(state.empty.whole[place])
-        worths = []
-        if empty in _CREDIT:
-            worths.append((n_empty, _CREDIT[empty]))
-        if missing in _CREDIT:
-            worths.append((int(state.missing.whole), _CREDIT[missing]))
+    def _tally(self, index: int) -> _Tally:
+        """Add the credit of empty and missing queries to the sums."""
+        state, empty, missing = self._state, self._empty[index], self._missing[index]
+        is_log = self._config.parsed[index].kind == "gm_map"
+        n_empty = int(state.empty.whole[index])
         n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
-        for count, credit in worths:
-            worth = Fraction(LEAST_LOG * (1 - credit)) if is_log else Fraction(credit)
-            n, total, squares = n + count, total + count * worth, squares + count * worth**2
-        sums = (state.sums[place], state.lows[place], state.highs[place])
+        for count, policy in ((n_empty, empty), (int(state.missing.whole), missing)):
+            if policy in _CREDIT:
+                credit = _CREDIT[policy]
+                worth = Fraction(MIN_LOG * (1 - credit)) if is_log else Fraction(credit)
+                n, total, squares = n + count, total + count * worth, squares + count * worth**2
+        sums = (state.sums[index], state.lows[index], state.highs[index])
         own, low, high = (total + part.to_fraction() for part in sums)
-        squares += _fraction(state.squares[place])
+        squares += state.squares[index].to_fraction()
         return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
-
-
-def _fraction(part: ExactSum) -> Fraction:
-    return part.to_fraction()
 
 
 def _is_share(name: str) -> bool:
@@ -499,7 +481,7 @@ Ranking.TABLE = Table(
     count_row(
         "n_queries",
         "Queries",
-        "The number of queries that have been counted, missing and open ones apart.",
+        "The number of complete queries, without missing and open ones.",
     ),
     count_row(
         "n_empty",
@@ -516,7 +498,7 @@ Ranking.TABLE = Table(
     count_row(
         "n_open",
         "Still open",
-        "The number of queries that go on, and do not count yet.",
+        "The number of open queries, which do not count yet.",
         is_rare=True,
     ),
     *map(_of, MEASURES.values()),

@@ -6,8 +6,9 @@ import math
 from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from streameval.configs.names import listed, nearest
+from streameval.configs.names import closest, listed, nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
@@ -100,17 +101,17 @@ class Result:
                 flat |= {f"{name}_low": number.low, f"{name}_high": number.high}
         return flat
 
-    def entries(self, level: float) -> dict[str, Any]:
-        """Give what the JSON object says of the result."""
+    def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
+        """Give what the JSON object says of the result, with certified intervals if asked for."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
             "n": getattr(self, self.SIZE),
             "metrics": {name: reading.value for name, reading in readings.items()},
-            **self._bounds(readings),
+            **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
-            **self._details(level),
+            **self._details(level, bounds=bounds),
         }
 
     def headline(self) -> tuple[str, ...]:
@@ -127,7 +128,7 @@ class Result:
         """Give what a text shows: how much was counted, and the metrics with their intervals."""
         readings = self.readings(level).items()
         shown = {name: reading for name, reading in readings if not reading.is_count}
-        return [self._sizes, reading_grid(shown, level)]
+        return [self._sizes, reading_grid(shown, level, caption=self._remark)]
 
     def text(self, level: float) -> str:
         """Lay the result out as text, with intervals of a level if it has some."""
@@ -155,10 +156,13 @@ class Result:
 
         def __getattr__(self, name: str) -> Any:
             """Compute a metric that has a row and no attribute."""
-            if name.startswith("_") or name not in type(self).TABLE:
-                kind = type(self).__name__
-                raise AttributeError(f"{kind!r} object has no attribute {name!r}")
-            return self._attribute(name)
+            table = type(self).TABLE
+            if name in table:
+                return self._attribute(name)
+            message = f"{type(self).__name__!r} object has no attribute {name!r}"
+            called = [] if name.startswith("_") else [row.name for row in table.called(name)]
+            meant = " or ".join(map(repr, called or closest(name, table)))
+            raise AttributeError(f"{message}. Did you mean {meant}?" if meant else message)
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.TABLE})
@@ -174,6 +178,11 @@ class Result:
 
         method.__name__, method.__doc__ = name, row.meaning
         return method
+
+    @property
+    def _remark(self) -> str:
+        """What is said below the metrics."""
+        return ""
 
     @property
     def _sizes(self) -> str:
@@ -200,16 +209,19 @@ class Result:
         """Give the row of one of these."""
         return self.TABLE[name]
 
-    def _bounds(self, readings: dict[str, Reading]) -> dict[str, Any]:
-        """Give the certified intervals in JSON, if results of this kind have some."""
-        bounds = {
+    def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
+        """Say in JSON whether the metrics are exact, and between what they lie if asked to."""
+        certified = {
             name: reading.certified
             for name, reading in readings.items()
             if isinstance(reading.value, Bounded)
         }
-        return {"bounds": bounds, "exact": getattr(self, "exact", True)} if bounds else {}
+        if not certified:
+            return {}
+        is_exact = getattr(self, "exact", True)
+        return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
-    def _details(self, level: float) -> dict[str, Any]:  # noqa: ARG002 - of classes
+    def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
         """Give what else is in JSON."""
         return {}
 
@@ -263,6 +275,11 @@ class Result:
         except InvalidInputError:  # weights had fractions
             return None
         return None if math.isnan(low) else (low, high)
+
+
+def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
+    """Give the labels in JSON, where classes are shown by names of their own."""
+    return {} if names == labels else {"labels": list(labels)}
 
 
 def refuse_brackets(metric: MetricName) -> None:

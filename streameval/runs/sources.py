@@ -125,9 +125,8 @@ class RowFiles(Source):
                 else:
                     yield block
         except CutShortError as error:
-            raise BadDataError(
-                f"{str(error).removesuffix('.')}{MAYBE_PARTIAL}{self._advice}."
-            ) from None
+            said = f"{error.source}: {error.what}{MAYBE_PARTIAL}{self._advice}."
+            raise BadDataError(said) from None
 
     def left(self) -> list[str]:
         """Name the files whose last lines were left."""

@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
 from streameval.exact.cell_sums import cell_sums, single_sum
-from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log1p
 from streameval.states.state import State, check_numbers
@@ -153,8 +153,8 @@ class CalibrationSums(State):
             class_weight=self.class_weight + other.class_weight,
             log_loss=self.log_loss + other.log_loss,
             brier=self.brier + other.brier,
-            prediction=_add(self.prediction, other.prediction),
-            class_prediction=_add(self.class_prediction, other.class_prediction),
+            prediction=added_sums(self.prediction, other.prediction),
+            class_prediction=added_sums(self.class_prediction, other.class_prediction),
         )
 
     def check(self, config: CalibrationConfig) -> None:
@@ -236,10 +236,6 @@ def _tally_where(
     chosen: Mask, places: npt.NDArray[np.intp], size: int, weights: FixedPoint | None
 ) -> FixedPoint:
     return _tally(places[chosen], size, None if weights is None else weights.select(chosen))
-
-
-def _add(a: tuple[ExactSum, ...], b: tuple[ExactSum, ...]) -> tuple[ExactSum, ...]:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
 
 
 def _in_units(number: FixedPoint) -> int:

@@ -51,6 +51,7 @@ __all__ = [
     "Nested",
     "Parts",
     "Prefix",
+    "canonical_json",
     "decode_block",
     "decode_fields",
     "decode_named",
@@ -118,7 +119,9 @@ class Parts:
         Descriptions of what stands in the payload were checked when that was read.
         """
         described = {
-            name: self.header["state"][name] if isinstance(value, _IN_THE_PAYLOAD) else value
+            name: self.header["state"][name]
+            if isinstance(value, _IN_THE_PAYLOAD)
+            else to_json(value)
             for name, value in fields.items()
         }
         expected = encode_header(self.type_id, self.type_name, config, described)
@@ -176,10 +179,11 @@ def encode_header(
     type_id: int, name: str, config: Mapping[str, Any], described: Mapping[str, Any]
 ) -> bytes:
     """Write the header: equal configurations and descriptions give equal bytes."""
-    header: dict[str, Any] = {"config": config, "state": described}
+    settings = {name: to_json(value) for name, value in config.items()}
+    header: dict[str, Any] = {"config": settings, "state": described}
     if type_id >= FIRST_OPEN_ID:
         header["type"] = name
-    return to_json(header).encode("ascii")
+    return canonical_json(header).encode("ascii")
 
 
 def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
@@ -267,7 +271,8 @@ def decode_fields(
         source.name = name
         if isinstance(description, dict) and "column" in description:
             base = above.get(name) if version > 1 else None
-            fields[name] = source.take_column(description, base, fields.get(base))
+            start = None if base is None else fields[base]
+            fields[name] = source.take_column(description, base, start)
         elif isinstance(description, dict) and not description.keys() & _IN_THE_HEADER:
             fields[name] = source.take_numbers(description)
         else:
@@ -287,7 +292,8 @@ def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
 def encode_block(fields: Mapping[str, Any]) -> bytes:
     """Write fields that stand within a state: the length of a header, it, and their payload."""
     laid_out = {name: _lay_out(value) for name, value in fields.items()}
-    header = to_json({name: described for name, (described, _) in laid_out.items()}).encode("ascii")
+    described = {name: description for name, (description, _) in laid_out.items()}
+    header = canonical_json(described).encode("ascii")
     payload = (part for _, parts in laid_out.values() for part in parts)
     return b"".join((struct.pack("<Q", len(header)), header, *payload))
 
@@ -303,17 +309,25 @@ def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, An
     require(isinstance(described, dict) and described.keys() == {*names}, "the parts of a block")
     ordered = {name: described[name] for name in names}
     fields = decode_fields(ordered, view[_WORD + size :], widen=False)
-    again = {
-        name: described[name] if isinstance(value, _IN_THE_PAYLOAD) else value
-        for name, value in fields.items()
-    }
-    require(to_json(again).encode("ascii") == header, "a block is not in canonical form")
+    is_own = canonical_json(described).encode("ascii") == header
+    require(is_own, "a block is not in canonical form")
     return fields
 
 
-def to_json(value: Any) -> str:
-    """Write configurations, descriptions and what stands in headers: one text for one value."""
-    return _CANONICAL_JSON.encode(_to_json(value))
+def canonical_json(value: Any) -> str:
+    """Write a value of JSON: one text for one value."""
+    return _CANONICAL_JSON.encode(value)
+
+
+def to_json(value: Any) -> Any:
+    """Give an option, or a value that stands in the header, as a value of JSON."""
+    if isinstance(value, tuple):
+        return [to_json(item) for item in value]
+    if isinstance(value, float):
+        return {"float64": struct.pack(">d", value).hex()}
+    if isinstance(value, ExactSum):
+        return {"exact_sum": f"{value.units:x}"}
+    return value
 
 
 def from_json(value: Any) -> Any:
@@ -344,18 +358,6 @@ def from_state_dict(state_dict: Any) -> bytes:
         return base64.b64decode(text, validate=True)
     except ValueError as error:
         raise CorruptStateError(f"state is corrupt: 'state' is no base64: {error}.") from error
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [_to_json(item) for item in value]
-    if isinstance(value, float):
-        return {"float64": struct.pack(">d", value).hex()}
-    if isinstance(value, ExactSum):
-        return {"exact_sum": f"{value.units:x}"}
-    if isinstance(value, dict):
-        return {name: _to_json(item) for name, item in value.items()}
-    return value
 
 
 def _to_float(value: dict[str, Any]) -> float:
@@ -393,7 +395,7 @@ def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
         return {"column": kind, "length": len(array), "width": array.itemsize}, [_raw(array)]
     if isinstance(value, Nested):
         return _lay_out_pieces("bytes", value.items)
-    return value, ()
+    return to_json(value), ()
 
 
 def _lay_out_pieces(
@@ -423,10 +425,9 @@ class _Source:
         self, description: dict[str, Any], above: str | None, base: Any
     ) -> Column | Nested:
         """Read a column that is described; one above another is added to that."""
-        keys, width = {"column", "length"}, _WORD
-        if self.version > 1:
-            keys, width = keys | {"width"}, description.get("width", 0)
-        kind, length = description["column"], description.get("length")
+        keys = {"column", "length", "width"} if self.version > 1 else {"column", "length"}
+        width: Any = description.get("width", _WORD)
+        kind, length = description["column"], description.get("length", -1)
         is_text = kind in ("text", "bytes")
         well_formed = (
             description.keys() == (keys if above is None else keys | {"above"})
@@ -449,9 +450,9 @@ class _Source:
         """Read numbers that are described."""
         keys, widths = {"shape", "widths"}, description.get("widths")
         if self.version == 1:
-            fraction = description.get("fraction")
+            has_fraction = description.get("fraction")
             keys = {"shape", "fraction"}
-            widths = [_WORD] * (1 + fraction) if type(fraction) is bool else None
+            widths = [_WORD] * (1 + has_fraction) if type(has_fraction) is bool else None
         shape = description.get("shape")
         well_formed = (
             description.keys() == keys
@@ -462,6 +463,8 @@ class _Source:
             and all(type(size) is int for size in (*shape, *widths))
         )
         require(well_formed, self.name)
+        assert isinstance(shape, list)  # noqa: S101 - tells the type checker
+        assert isinstance(widths, list)  # noqa: S101
         items = 1
         for size in shape:
             self._require_there(size)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Self, TypeAlias, final
 
 import attrs
@@ -19,6 +19,7 @@ from streameval.inputs.labels import (
     canonical_label,
     check_lengths,
 )
+from streameval.states.stack import Stack, StackableState, are_same
 from streameval.states.state import State, check_numbers
 
 __all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
@@ -61,7 +62,7 @@ class TopKCredit:
 
 @final
 @attrs.frozen
-class MatrixCounts(State):
+class MatrixCounts(StackableState):
     """Weights by (truth, prediction) over a fixed set of classes.
 
     Parameters
@@ -146,37 +147,44 @@ class MatrixCounts(State):
         matrix = FixedPoint.sum_of([state.matrix for state in counted])
         return cls(n, matrix, FixedPoint.sum_of([state.credit for state in counted]))
 
-    def check(self, config: ConfusionConfig) -> None:
+    @classmethod
+    def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes, ranges and that the cells add up to the total."""
         k, top_k = config.n_classes, config.top_k
-        check_numbers(self.n, (), "n")
-        check_numbers(self.matrix, (k, k), "matrix")
-        check_numbers(self.credit, (top_k, k), "credit")
-        require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
-        credited = self.credit.reshape(-1).total()
-        hits = self.matrix.reshape(-1)[:: k + 1].sum()
-        require((self.n - credited).whole >= 0, "credit passes n")
-        require((credited - hits).whole >= 0, "credit is less than the hits")
-        require(credited.is_whole or not self.n.is_whole, "credit has fractions that n has not")
-        has_ties = (credited - self.credit[0, 0]).is_positive()
+        n = fields["n"].numbers((), "n")
+        matrix = fields["matrix"].numbers((k, k), "matrix").reshape(len(n.whole), k * k)
+        credit = fields["credit"].numbers((top_k, k), "credit")
+        require(
+            are_same(matrix.totals(), n)
+            and np.array_equal(fields["matrix"].has_fraction, fields["n"].has_fraction),
+            "matrix does not add up to n",
+        )
+        credited = credit.reshape(len(n.whole), top_k * k).totals()
+        hits = matrix[:, :: k + 1].sum(axis=1)
+        require(((n - credited).whole >= 0).all(), "credit passes n")
+        require(((credited - hits).whole >= 0).all(), "credit is less than the hits")
+        is_split = fields["credit"].has_fraction & ~fields["n"].has_fraction
+        require(not is_split.any(), "credit has fractions that n has not")
+        has_ties = (credited - credit[:, 0, 0]).is_positive().any()
         if config.is_binary or config.from_scores is False:
-            is_full = not (has_ties or (credited - hits).is_positive())
+            is_full = not (has_ties or (credited - hits).is_positive().any())
             require(is_full, "credit without a hit")
         if has_ties:
-            self._check_ties(config)
+            _check_ties(credit, config)
 
-    def _check_ties(self, config: ConfusionConfig) -> None:
-        """Check that classes that tie share fewer places than they are.
 
-        A tie of m classes of which w have a place has m - w behind it, so that with the other
-        k - w places there are k + m - w classes at most K.
-        """
-        within = np.arange(1, config.top_k + 1)[:, None]
-        tied = np.arange(1, config.n_classes + 1)
-        possible = (within < tied) & (config.top_k - within + tied <= config.n_classes)
-        possible[0, 0] = True  # full credit
-        impossible = self.credit.is_positive() & ~possible
-        require(not impossible.any(), "credit has impossible ties")
+def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:
+    """Check that classes that tie share fewer places than they are.
+
+    A tie of m classes of which w have a place has m - w behind it, so that with the other
+    k - w places there are k + m - w classes at most K.
+    """
+    within = np.arange(1, config.top_k + 1)[:, None]
+    tied = np.arange(1, config.n_classes + 1)
+    possible = (within < tied) & (config.top_k - within + tied <= config.n_classes)
+    possible[0, 0] = True  # full credit
+    impossible = credit.is_positive() & ~possible
+    require(not impossible.any(), "credit has impossible ties")
 
 
 @final
@@ -260,7 +268,7 @@ class MetCounts(State):
 
 @final
 @attrs.frozen
-class MultilabelCounts(State):
+class MultilabelCounts(StackableState):
     """Weights by (truth, prediction) of each of K labels that are each present or not.
 
     Parameters
@@ -344,21 +352,20 @@ class MultilabelCounts(State):
             self.exact_match + other.exact_match,
         )
 
-    def check(self, config: ConfusionConfig) -> None:
+    @classmethod
+    def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
         """Check shapes, ranges and that no label counts more than the total."""
         size = config.n_classes
-        check_numbers(self.n, (), "n")
-        check_numbers(self.outcomes, (size, 2, 2), "outcomes")
-        check_numbers(self.exact_match, (), "exact_match")
-        require((self.n - self.exact_match).whole >= 0, "exact_match passes n")
-        for row in range(size):
-            table = self.outcomes[row]
-            spare = self.n - table.reshape(-1).total()
-            complete = config.ignore_label is not None or not spare.is_positive()
-            require(spare.whole >= 0 and complete, "outcomes do not add up to n")
-            wrong = table[0, 1] + table[1, 0]
-            exact = (self.n - wrong - self.exact_match).whole >= 0
-            require(exact, "exact_match passes the examples without an error")
+        n = fields["n"].numbers((), "n")
+        outcomes = fields["outcomes"].numbers((size, 2, 2), "outcomes")
+        exact = fields["exact_match"].numbers((), "exact_match")
+        require(((n - exact).whole >= 0).all(), "exact_match passes n")
+        spare = n[:, None] - outcomes.reshape(len(n.whole), size, 4).totals()
+        complete = config.ignore_label is not None or not spare.is_positive().any()
+        require((spare.whole >= 0).all() and complete, "outcomes do not add up to n")
+        wrong = outcomes[:, :, 0, 1] + outcomes[:, :, 1, 0]
+        within = ((n - exact)[:, None] - wrong).whole >= 0
+        require(within.all(), "exact_match passes the examples without an error")
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:

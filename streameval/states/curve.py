@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
-from fractions import Fraction
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, final
 
 import attrs
@@ -13,16 +13,20 @@ import numpy.typing as npt
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Scale, are_keys, prefixes, scores_of
+from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_of
 from streameval.inputs.labels import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.state import State, check_numbers
+from streameval.states.stack import Stack, StackableState, are_same
+from streameval.states.state import check_numbers
 
 __all__ = ["ScoreTables", "ScoredRows", "check_cells", "check_settled"]
 
 Floats = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
+
+_MAX_LEVEL = 64
+_MANY = 2.0**62
 
 
 @attrs.frozen(eq=False)
@@ -60,7 +64,7 @@ class ScoredRows:
 
 @final
 @attrs.frozen
-class ScoreTables(State):
+class ScoreTables(StackableState):
     """The cells of K curves, one after the other.
 
     Parameters
@@ -182,70 +186,129 @@ class ScoreTables(State):
         tables = (cells.fitted(budget, level) for level, cells in self.tables())
         return self._of(self.n, self.skipped, self.negative_label, tables)
 
-    def check(self, config: CurveConfig) -> None:
+    @classmethod
+    def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
         """Check the cells, and that each curve holds every row."""
-        check_numbers(self.n, (), "n")
-        check_numbers(self.skipped, (), "skipped")
-        is_counted = self.skipped.is_whole or self.skipped.is_positive()
-        require(is_counted, "skipped has fractions of nothing")
-        require(config.nan == "skip" or self.skipped == FixedPoint.zeros(()), "skipped rows")
-        self._check_negative_label(config)
-        for column, name in ((self.levels, "levels"), (self.sizes, "sizes")):
-            require(column.kind == "int64" and len(column) == config.n_curves, name)
-        sizes = self.sizes.values
-        require((sizes >= 0).all() and sizes.max() <= len(self.lo), "sizes outside the cells")
-        require(sum(sizes.tolist()) == len(self.lo), "sizes of other cells")
-        check_cells(self.lo, self.hi, self.pos, self.neg, config.scores)
-        has_fraction = not (self.pos.is_whole and self.neg.is_whole)
-        require(has_fraction != self.n.is_whole, "n differs from the cells in its fraction")
-        positives = Fraction(0)
-        for level, cells in self.tables():
-            check_settled(level, cells, config.budget)
-            pos, neg = (part.total().to_fraction() for part in (cells.pos, cells.neg))
-            require(pos + neg == self.n.to_fraction(), "n differs from the sum of the cells")
-            positives += pos
+        n = fields["n"].numbers((), "n")
+        skipped = fields["skipped"].numbers((), "skipped")
+        is_counted = skipped.is_positive() | ~fields["skipped"].has_fraction
+        require(is_counted.all(), "skipped has fractions of nothing")
+        require(config.nan == "skip" or not skipped.is_positive().any(), "skipped rows")
+        levels, sizes = (
+            fields[name].column(config.n_curves, "int64", name) for name in ("levels", "sizes")
+        )
+        lo, hi, pos, neg = (fields[name] for name in ("lo", "hi", "pos", "neg"))
+        cells = lo.lengths
+        within = (sizes >= 0).all() and (sizes <= cells[:, None]).all()
+        require(within and sizes.sum(dtype=np.float64) < _MANY, "sizes outside the cells")
+        require(np.array_equal(sizes.sum(axis=1), cells), "sizes of other cells")
+        check_cells(lo, hi, pos, neg, config.scores)
+        _check_negative_labels(fields["negative_label"], neg, config)
+        has_fraction = pos.has_fraction | neg.has_fraction
+        same = np.array_equal(has_fraction, fields["n"].has_fraction)
+        require(same, "n differs from the cells in its fraction")
+        check_settled(levels.ravel(), sizes.ravel(), lo.items, hi.items, config.budget)
+        positives, negatives = (part.items.run_totals(sizes.ravel()) for part in (pos, neg))
+        of_curves = (positives + negatives).reshape(*sizes.shape)
+        require(are_same(of_curves, n[:, None]), "n differs from the sum of the cells")
         one_class_a_row = config.classes is not None and not config.multilabel
-        require(not one_class_a_row or positives == self.n.to_fraction(), "positives of a row")
-
-    def _check_negative_label(self, config: CurveConfig) -> None:
-        positive, has_negatives = config.pos_label, bool(self.neg.is_positive().any())
-        is_named = positive is not None and has_negatives
-        require(len(self.negative_label) == is_named, "negative_label")
-        for label in self.negative_label:
-            require(type(label) is type(positive) and label != positive, "negative_label")
-            canonical_label(label, name="negative_label")  # refuses what no batch could hold
+        rows = positives.reshape(*sizes.shape).totals() if one_class_a_row else n
+        require(are_same(rows, n), "positives of a row")
 
 
-def check_cells(lo: Column, hi: Column, pos: FixedPoint, neg: FixedPoint, scale: Scale) -> None:
+def _check_negative_labels(labels: Stack, neg: Stack, config: CurveConfig) -> None:
+    positive = config.pos_label
+    if positive is None:
+        require(not any(labels.forms), "negative_label")
+        return
+    is_negative = neg.items.is_positive().astype(np.int64)
+    is_named = FixedPoint(is_negative).run_totals(neg.lengths).is_positive()
+    counts = np.array([len(form) for form in labels.forms])[labels.codes]
+    require(np.array_equal(counts, is_named), "negative_label")
+    for label in itertools.chain.from_iterable(labels.forms):
+        require(type(label) is type(positive) and label != positive, "negative_label")
+        canonical_label(label, name="negative_label")  # refuses what no batch could hold
+
+
+def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> None:
     """Check cells one by one: keys of scores, ends in order, something in each."""
-    shape = (len(lo),)
-    require(lo.kind == hi.kind == "uint64" and len(hi) == len(lo), "the ends of the cells")
+    lengths = lo.lengths
+    is_key = all(form[0] == "uint64" for form in (*lo.forms, *hi.forms))
+    require(is_key and np.array_equal(hi.lengths, lengths), "the ends of the cells")
     for part, name in ((pos, "pos"), (neg, "neg")):
-        check_numbers(part, shape, name)
-        require(part.is_whole or part.is_positive().any(), f"{name} has fractions of nothing")
-    require(are_keys(lo.values, scale), "lo holds no keys")
-    require(are_keys(hi.values, scale), "hi holds no keys")
-    require((lo.values <= hi.values).all(), "lo passes hi")
-    require((pos.is_positive() | neg.is_positive()).all(), "an empty cell")
-    several = pos.whole + neg.whole >= 2  # an example at either end weighs 1, or 2**-62
-    if not (pos.is_whole and neg.is_whole):
-        fractions = [part.fraction for part in (pos, neg) if part.fraction is not None]
-        several = (pos.whole + neg.whole >= 1) | (np.add.reduce(fractions) >= 2)
-    require(several[lo.values < hi.values].all(), "one example at two scores")
+        fits = all(len(form[1]) == 1 for form in part.forms)
+        fits = fits and np.array_equal(part.lengths, lengths)
+        require(fits, f"{name} has shape other than that of the cells")
+        check_numbers(part.items, part.items.shape, name)
+        is_split = part.has_fraction
+        if is_split.any():
+            held = FixedPoint(part.items.is_positive().astype(np.int64)).run_totals(lengths)
+            require(held.is_positive()[is_split].all(), f"{name} has fractions of nothing")
+    require(are_keys(lo.items, scale), "lo holds no keys")
+    require(are_keys(hi.items, scale), "hi holds no keys")
+    require((lo.items <= hi.items).all(), "lo passes hi")
+    pos_items, neg_items = pos.items, neg.items
+    require((pos_items.is_positive() | neg_items.is_positive()).all(), "an empty cell")
+    several = pos_items.whole + neg_items.whole >= 2  # an example at either end weighs 1, or 2**-62
+    is_split = pos.has_fraction | neg.has_fraction
+    if is_split.any():
+        parts = [part.fraction for part in (pos_items, neg_items) if part.fraction is not None]
+        fine = (pos_items.whole + neg_items.whole >= 1) | (np.add.reduce(parts) >= 2)
+        several = np.where(np.repeat(is_split, lengths), fine, several)
+    require(several[lo.items < hi.items].all(), "one example at two scores")
 
 
-def check_settled(level: int, cells: Cells, budget: int | None) -> None:
-    """Check that cells are those of a level, in order, and that the level is the least."""
-    require(0 <= level <= 64, f"level {level}")
-    lo, hi = prefixes(cells.lo, level), prefixes(cells.hi, level)
-    require((lo == hi).all(), "a cell is wider than its level")
-    in_order = lo[1:] > lo[:-1]
-    if cells.group is not None:
-        in_order |= cells.group[1:] != cells.group[:-1]
-    require(in_order.all(), "cells are out of order")
-    require(budget is None or len(cells) <= budget, "cells over budget")
-    is_least = budget is not None and cells.n_cells_at(level - 1) > budget if level else True
-    require(is_least, "level above the least that fits")
+def check_settled(
+    levels: npt.NDArray[np.int64],
+    sizes: npt.NDArray[np.int64],
+    lo: Keys,
+    hi: Keys,
+    budget: int | None,
+    group: npt.NDArray[np.int64] | None = None,
+) -> None:
+    """Check that cells are those of a level, in order, and that the level is the least.
+
+    Parameters
+    ----------
+    levels, sizes : int64 arrays, shape (T,)
+        The level and the number of cells of each table.
+    lo, hi : uint64 arrays, shape (m,)
+        The ends of the cells, table after table.
+    budget : int or None
+        How many cells a table may have.
+    group : int64 array, shape (m,), optional
+        The group of each cell; cells are in order within each.
+    """
+    outside = levels[(levels < 0) | (levels > _MAX_LEVEL)]
+    require(not len(outside), f"level {outside[:1].sum()}")
+    starts = np.cumsum(sizes) - sizes
+    is_first = np.zeros(len(lo) + 1, dtype=bool)
+    is_first[starts] = True  # that of an empty table is the start of the next one
+    if group is not None:
+        is_first[1:-1] |= group[1:] != group[:-1]
+    low, high = _prefixes(lo, levels, sizes), _prefixes(hi, levels, sizes)
+    require(np.array_equal(low, high), "a cell is wider than its level")
+    require(((low[1:] > low[:-1]) | is_first[1:-1]).all(), "cells are out of order")
+    if budget is None:
+        require(not levels.any(), "level above the least that fits")
+        return
+    require((sizes <= budget).all(), "cells over budget")
+    raised = np.flatnonzero(levels)
+    if len(raised):
+        below = np.maximum(levels - 1, 0)
+        is_split = _prefixes(lo, below, sizes) != _prefixes(hi, below, sizes)
+        n_cells = sizes + FixedPoint(is_split.astype(np.int64)).run_totals(sizes).whole
+        require((n_cells[raised] > budget).all(), "level above the least that fits")
+
+
+def _prefixes(keys: Keys, levels: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Keys:
+    """Drop the lowest bits of keys, as many as the level of the table of each."""
+    if not len(levels) or (levels == levels[0]).all():
+        return prefixes(keys, int(levels[0])) if len(levels) and levels[0] else keys
+    shift = np.repeat(levels.astype(np.uint64), sizes)
+    shifted = keys >> np.minimum(shift, np.uint64(_MAX_LEVEL - 1))
+    shifted[shift == _MAX_LEVEL] = 0  # a shift by 64 is not a shift
+    return shifted
 
 
 def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Label, ...]:

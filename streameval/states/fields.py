@@ -13,7 +13,7 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.state import check_numbers
 
-__all__ = ["bases", "check_values", "field_types", "fields_of", "written_fields"]
+__all__ = ["bases", "check_values", "field_types", "fields_of", "make_state", "written_fields"]
 
 _COLUMN_TYPES = ("int64", "uint64", "text")
 
@@ -46,6 +46,15 @@ def bases(state_type: type[Any]) -> dict[str, str]:
     """Name the column above which each column stands that is declared so."""
     fields = attrs.fields(state_type)
     return {field.name: field.metadata["above"] for field in fields if "above" in field.metadata}
+
+
+def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
+    """Make a state of fields that were read; a class that changes them does not keep its bytes."""
+    state = state_type(**fields)
+    for name, value in fields.items():
+        kept = getattr(state, name)
+        require(kept is value or kept == value, f"{name} is not what its class makes of it")
+    return state
 
 
 def check_values(fields: dict[str, Any]) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import math
+import operator
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Self
 
@@ -16,15 +17,17 @@ from streameval.errors import CorruptStateError, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.fields import bases, check_values, field_types, fields_of
+from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
 from streameval.states.narrow import narrowed
-from streameval.states.state import State
+from streameval.states.stack import Stack, StackableState, form_of
+from streameval.states.state import READ_ERRORS, State, as_corrupt
 
 __all__ = ["FlatStates"]
 
 Integers = npt.NDArray[np.integer[Any]]
 
 _ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
+_CHUNK = 2**16  # items checked at once: more would take memory, and leave the cache
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
 
 
@@ -51,39 +54,68 @@ class _Field:
     forms: tuple[Any, ...]
     codes: Integers
     arrays: Mapping[str, npt.NDArray[Any]]
-    ends: Mapping[str, npt.NDArray[np.int64]] = attrs.field(init=False)
+    _ends: dict[str, Integers] = attrs.field(factory=dict, init=False)
 
-    def __attrs_post_init__(self) -> None:
-        sizes = self.sizes_of_forms()
-        ends = {array: np.append(0, np.cumsum(sizes[array][self.codes])) for array in self.arrays}
-        object.__setattr__(self, "ends", ends)
+    @property
+    def nbytes(self) -> int:
+        """The memory of the arrays."""
+        arrays = (self.codes, *self.arrays.values(), *self._ends.values())
+        return sum(array.nbytes for array in arrays)
 
-    def sizes_of_forms(self) -> dict[str, npt.NDArray[np.int64]]:
-        """Count the items that a state of each form has in each array."""
-        sizes = [_sizes(self.type_name, form) for form in self.forms]
-        return {
-            array: np.array([one.get(array, 0) for one in sizes], dtype=np.int64)
-            for array in self.arrays
-        }
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """Count the items of the column of each state."""
+        return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
 
     def value(self, index: int, base: Any) -> Any:
         """Make the field of one state; `base` is the column that it stands above."""
         form = self.forms[self.codes[index]]
         if not self.arrays:
             return form
-        items = {name: self.arrays[name][self._slice(name, index)] for name in _names(form)}
-        if self.type_name == "FixedPoint":
-            wide = (array.astype(np.int64).reshape(form[1]) for array in items.values())
-            return FixedPoint(*wide)
-        (values,) = items.values()
-        if form[0] == "text":
-            return Column(values)
-        wide = values.astype(form[0])
-        return Column(wide if base is None else wide + base.values)
+        items = self._items(form, index, index + 1, base)
+        return items.reshape(*form[1]) if self.type_name == "FixedPoint" else Column(items)
 
-    def _slice(self, array: str, index: int) -> slice:
-        ends = self.ends[array]
-        return slice(int(ends[index]), int(ends[index + 1]))
+    def stack(self, first: int, last: int, base: Stack | None) -> Stack:
+        """Take the field of some states; a column has to be of one type in all of them."""
+        used, codes = np.unique(self.codes[first:last], return_inverse=True)
+        forms = tuple(self.forms[code] for code in used)
+        if not self.arrays:
+            return Stack(forms, codes, None)
+        start = None if base is None else Column(base.items)
+        if self.type_name == "Column":
+            return Stack(forms, codes, self._items(forms[0], first, last, start))
+        widest = max(forms, key=operator.itemgetter(0))
+        numbers = self._items(widest, first, last, None)
+        stack = Stack(forms, codes, numbers)
+        if not widest[0] or all(form[0] for form in forms):
+            return stack
+        sizes = np.array([math.prod(form[1]) for form in forms])[codes]
+        has_fraction = np.repeat(stack.has_fraction, sizes)
+        fraction = np.zeros(len(has_fraction), dtype=np.int64)
+        fraction[has_fraction] = numbers.fraction
+        return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
+
+    def _items(self, form: Any, first: int, last: int, base: Column | None) -> Any:
+        """Take what some states hold, in the arrays of a form."""
+        arrays = [self.arrays[name][self._slice(name, first, last)] for name in _names(form)]
+        if self.type_name == "FixedPoint":
+            return FixedPoint(*(array.astype(np.int64) for array in arrays))
+        (values,) = arrays
+        if form[0] == "text":
+            return values
+        wide = values.astype(form[0])
+        return wide if base is None else wide + base.values
+
+    def _slice(self, array: str, first: int, last: int) -> slice:
+        """Find the items of some states."""
+        if len(self.forms) == 1:
+            size = _sizes(self.type_name, self.forms[0]).get(array, 0)
+            return slice(first * size, last * size)
+        if array not in self._ends:
+            sizes = [_sizes(self.type_name, form).get(array, 0) for form in self.forms]
+            ends = np.cumsum(np.array(sizes, dtype=np.int64)[self.codes])
+            self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
+        edges = self._ends[array]
+        return slice(int(edges[first]), int(edges[last]))
 
 
 @attrs.frozen(eq=False)
@@ -133,34 +165,26 @@ class FlatStates:
         for field in self._fields:
             start = values[base[field.name]] if field.name in base else None
             values[field.name] = field.value(index, start)
-        return self.state_type(**values)
+        made: State = make_state(self.state_type, values)
+        return made
 
     def totals(self) -> FixedPoint:
         """Give `n` of each state: a vector."""
-        field = self._fields[0]
-        whole = field.arrays["whole"].astype(np.int64)
-        has_fraction = np.array([form[0] for form in field.forms], dtype=bool)[field.codes]
-        if not has_fraction.any():
-            return FixedPoint(whole)
-        fraction = np.zeros(len(self), dtype=np.int64)
-        fraction[has_fraction] = field.arrays["fraction"]
-        return FixedPoint(whole, fraction)
+        if not len(self):
+            return FixedPoint.zeros(0)
+        totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
+        return totals
 
     @property
     def nbytes(self) -> int:
         """The memory that the columns take, but for what texts take beside."""
-        return sum(
-            field.codes.nbytes
-            + sum(array.nbytes for array in field.arrays.values())
-            + sum(ends.nbytes for ends in field.ends.values())
-            for field in self._fields
-        )
+        return sum(field.nbytes for field in self._fields)
 
     def fields(self) -> dict[str, Any]:
         """Give what `codec.encode` writes: the columns of each field, by names of their own."""
         written: dict[str, Any] = {}
         for field in self._fields:
-            texts = np.array([*map(codec.to_json, field.forms), None], dtype=object)[:-1]
+            texts = np.array([*map(_text, field.forms), None], dtype=object)[:-1]
             several = len(field.forms) > 1
             written[f"{field.name}.forms"] = Column(texts)
             written[f"{field.name}.codes"] = Column(field.codes if several else field.codes[:0])
@@ -173,9 +197,16 @@ class FlatStates:
         return codec.encode_block(self.fields())
 
     @classmethod
-    def decode(cls, state_type: type[State], config: Any, data: bytes | memoryview) -> Self:
-        """Read what `encode` wrote, and check every state."""
-        return cls.read(state_type, config, codec.decode_block(cls.names(state_type), data))
+    def decode(
+        cls,
+        state_type: type[State],
+        config: Any,
+        data: bytes | memoryview,
+        errors: tuple[type[Exception], ...] = READ_ERRORS,
+    ) -> Self:
+        """Read what `encode` wrote, and check every state, as `read` does."""
+        written = codec.decode_block(cls.names(state_type), data)
+        return cls.read(state_type, config, written, errors)
 
     @classmethod
     def names(cls, state_type: type[State]) -> list[str]:
@@ -187,8 +218,23 @@ class FlatStates:
         ]
 
     @classmethod
-    def read(cls, state_type: type[State], config: Any, written: Mapping[str, Any]) -> Self:
+    def read(
+        cls,
+        state_type: type[State],
+        config: Any,
+        written: Mapping[str, Any],
+        errors: tuple[type[Exception], ...] = READ_ERRORS,
+    ) -> Self:
         """Make states of `fields` that were read from bytes, and check each of them.
+
+        Parameters
+        ----------
+        state_type, config : type and object
+            The class of the states, and their configuration.
+        written : mapping
+            Their `fields`.
+        errors : tuple of exceptions
+            What the check of a state may raise of what is in it; of a class of others, anything.
 
         Raises
         ------
@@ -196,34 +242,62 @@ class FlatStates:
             When examples could not have built a state; the message says which.
         """
         size: int | None = None
-        made = []
+        made: dict[str, _Field] = {}
+        base = bases(state_type)
         for name, type_name in field_types(state_type).items():
-            parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
-            arrays = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
-            made.append(_read_field(name, type_name, parts, arrays, size))
-            size = len(made[0].codes)
-        read = cls(state_type, config, tuple(made))
-        for index in range(len(read)):
-            try:
-                state = read.state(index)
-                check_values(fields_of(state))
-                state.check(config)
-            except CorruptStateError as error:
-                raise error.within(f"state {index}") from None
+            field = _read_field(name, type_name, written, size)
+            size = len(field.codes)
+            if name in base:
+                start = made[base[name]]
+                is_key = all(form[0] == "uint64" for form in (*field.forms, *start.forms))
+                fits = is_key and np.array_equal(field.lengths(), start.lengths())
+                require(fits, f"{name} stands above a column of another length")
+            made[name] = field
+        read = cls(state_type, config, tuple(made.values()))
+        read._check(errors)
         return read
+
+    def _check(self, errors: tuple[type[Exception], ...]) -> None:
+        """Check every state, many at once where their class can."""
+        items = sum(len(array) for field in self._fields for array in field.arrays.values())
+        step = max(1, _CHUNK * len(self) // max(1, items))
+        for first in range(0, len(self), step):
+            chunk = range(first, min(first + step, len(self)))
+            if not issubclass(self.state_type, StackableState):
+                self._check_each(chunk, errors)
+                continue
+            try:
+                self.state_type.check_all(self.config, self._stacks(chunk))
+            except errors:
+                self._check_each(chunk, errors)  # which says where
+                raise
+
+    def _check_each(self, chunk: range, errors: tuple[type[Exception], ...]) -> None:
+        for index in chunk:
+            try:
+                state = self.state(index)
+                check_values(fields_of(state))
+                state.check(self.config)
+            except errors as error:
+                raise as_corrupt(error).within(f"state {index}") from error
+
+    def _stacks(self, chunk: range) -> dict[str, Stack]:
+        base = bases(self.state_type)
+        stacks: dict[str, Stack] = {}
+        for field in self._fields:
+            start = stacks[base[field.name]] if field.name in base else None
+            stacks[field.name] = field.stack(chunk.start, chunk.stop, start)
+        return stacks
 
 
 def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) -> _Field:
-    forms = [_form(value) for value in values]
+    forms = [form_of(value) for value in values]
     # the text tells 1 from True, and 0.0 from -0.0
-    keys = forms if type_name in _ARRAYS else [codec.to_json(form) for form in forms]
-    by_text = {
-        codec.to_json(form): key for key, form in dict(zip(keys, forms, strict=True)).items()
-    }
-    code_of = {by_text[text]: code for code, text in enumerate(sorted(by_text))}
-    codes = np.fromiter((code_of[key] for key in keys), dtype=np.uint64, count=len(keys))
-    form_of = dict(zip(keys, forms, strict=True))
-    ordered = tuple(form_of[key] for key in code_of)
+    keys = forms if type_name in _ARRAYS else [_text(form) for form in forms]
+    form_by_key = dict(zip(keys, forms, strict=True))
+    ordered = sorted(form_by_key, key=lambda key: _text(form_by_key[key]))
+    code_by_key = {key: code for code, key in enumerate(ordered)}
+    codes = np.fromiter((code_by_key[key] for key in keys), dtype=np.uint64, count=len(keys))
     items: dict[str, list[Any]] = {array: [] for array in _ARRAYS.get(type_name, ())}
     for index, (value, form) in enumerate(zip(values, forms, strict=True)):
         if type_name == "FixedPoint":
@@ -234,7 +308,8 @@ def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) ->
             own = value.values if starts is None else value.values - starts[index].values
             items[form[0]].append(own)
     arrays = {array: _joined(array, parts) for array, parts in items.items()}
-    return _Field(name, type_name, ordered, narrowed(codes), arrays)
+    different = tuple(form_by_key[key] for key in ordered)
+    return _Field(name, type_name, different, narrowed(codes), arrays)
 
 
 def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
@@ -248,19 +323,15 @@ def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
     return narrowed(joined)
 
 
-def _form(value: Any) -> Any:
-    if isinstance(value, FixedPoint):
-        return value.fraction is not None, value.shape
-    if isinstance(value, Column):
-        return value.kind, len(value)
-    return value
-
-
 def _names(form: Any) -> tuple[str, ...]:
     """Name the arrays that a value of a form has items in."""
     if isinstance(form[0], str):
         return (form[0],)
     return ("whole", "fraction") if form[0] else ("whole",)
+
+
+def _text(form: Any) -> str:
+    return codec.canonical_json(codec.to_json(form))
 
 
 def _sizes(type_name: str, form: Any) -> dict[str, int]:
@@ -271,14 +342,10 @@ def _sizes(type_name: str, form: Any) -> dict[str, int]:
     return dict.fromkeys(_names(form), size)
 
 
-def _read_field(
-    name: str,
-    type_name: str,
-    parts: Mapping[str, Any],
-    columns: Mapping[str, Any],
-    size: int | None,
-) -> _Field:
+def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
     """Check that columns hold what forms and codes say, and no more."""
+    parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
+    columns = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
     is_column = all(isinstance(part, Column) for part in (*parts.values(), *columns.values()))
     require(is_column and parts["forms"].kind == "text", name)
     texts, codes = parts["forms"].values.tolist(), parts["codes"].values
@@ -313,7 +380,7 @@ def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) 
         form = codec.from_json(json.loads(text))
     except (ValueError, RecursionError):
         raise CorruptStateError(f"state is corrupt: {name} is not JSON.") from None
-    require(codec.to_json(form) == text, f"{name} is not in canonical form")
+    require(_text(form) == text, f"{name} is not in canonical form")
     if type_name not in _ARRAYS:
         require(type(form).__name__ == type_name, f"field {name}")
         return form

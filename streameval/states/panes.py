@@ -154,9 +154,7 @@ class Panes:
         tiers: list[dict[int, Pane]] = []
         coming: dict[int, list[Pane]] = {}
         rules = config.tiers
-        for tier, rule, following in zip(
-            self.tiers, rules, [*rules[1:], None], strict=True
-        ):
+        for tier, rule, following in zip(self.tiers, rules, [*rules[1:], None], strict=True):
             held = _joined(tier, coming, merge) if coming else tier
             edge = rule.edge(end)
             coming = {}
@@ -205,9 +203,7 @@ def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
     return listed
 
 
-def _joined(
-    tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge
-) -> dict[int, Pane]:
+def _joined(tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge) -> dict[int, Pane]:
     joined = dict(tier)
     for index, panes in coming.items():
         held = joined.get(index)

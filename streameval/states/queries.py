@@ -1,8 +1,8 @@
-"""What is known of queries whose documents have been counted: tie levels, totals, gains."""
+"""Queries whose documents have been counted: tie levels, totals, gains."""
 
 from __future__ import annotations
 
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 import numpy as np
@@ -20,142 +20,170 @@ from streameval.exact.row_order import (
     run_bounds,
     turned,
 )
+from streameval.exact.score_keys import keys_of, scores_of
 from streameval.inputs.labels import canonical_label, distinct
 
-__all__ = ["MOST_ROWS", "Gained", "Queries", "Ranked", "check_documents", "runs_above"]
+__all__ = ["MAX_ROWS", "Gained", "Queries", "Ranked", "check_documents", "counts_of", "runs_above"]
 
+Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
-MOST_ROWS = 2**24
-"""How many rows a query may have: products of two counts stay exact in float64."""
+MAX_ROWS = 2**24
+"""The max number of rows of a query: products of two counts stay exact in float64."""
 
 
 @attrs.frozen(eq=False)
-class Ranked:
-    """Retrieved documents, those of one query, score and grade counted together.
-
-    In the order of the ranking: by query, then by falling score, then by falling document where
-    documents break ties, then by falling grade.
+class _Cells:
+    """Documents of queries, equal ones counted together, in sorted order.
 
     Parameters
     ----------
-    place : int64 array, shape (m,)
-        The place of the query.
+    query, count : int64 array, shape (m,)
+        The index of the query, and the number of documents.
+    """
+
+    query: Ints
+    count: Ints
+
+    _KEYS: ClassVar[tuple[str, ...]]
+    """The columns that tell cells apart, in the order in which they are sorted."""
+    _COUNTS: ClassVar[tuple[str, ...]]
+    """The columns that add up when equal cells are joined."""
+
+    def __len__(self) -> int:
+        """Return the number of cells."""
+        return len(self.query)
+
+    @property
+    def columns(self) -> list[npt.NDArray[Any]]:
+        """The columns that tell cells apart."""
+        columns = (getattr(self, name) for name in self._KEYS)
+        return [column for column in columns if column is not None]
+
+    def select(self, kept: Any, query: Ints | None = None) -> Self:
+        """Keep some cells, with new indices of their queries if `query` gives them."""
+        columns: dict[str, Any] = {"query": query}
+        for field in attrs.fields(type(self)):
+            if columns.get(field.name) is None:
+                column = getattr(self, field.name)
+                columns[field.name] = None if column is None else column[kept]
+        return type(self)(**columns)
+
+    def joined(self, other: Self) -> Self:
+        """Join the cells of the same queries."""
+        if not len(self) or not len(other):
+            return self if len(self) else other
+        order, starts = merged_rows(self.columns, other.columns)
+        found: dict[str, Any] = {}
+        for name in (*self._KEYS, *self._COUNTS):
+            mine, theirs = getattr(self, name), getattr(other, name)
+            column = None if mine is None else np.concatenate([mine, theirs])[order]
+            if column is not None:
+                is_count = name in self._COUNTS
+                column = np.add.reduceat(column, starts) if is_count else column[starts]
+            found[name] = column
+        return type(self)(**found)
+
+    def per_query(self, n_queries: int, counts: Ints | None = None) -> Ints:
+        """Add up by query the counts of the cells, or others."""
+        return counts_of(self.query, self.count if counts is None else counts, n_queries)
+
+
+@attrs.frozen(eq=False)
+class Ranked(_Cells):
+    """Retrieved documents, those of one query, score and grade counted together.
+
+    In ranking order: by query, then by falling score, then by falling document where documents
+    break ties, then by falling grade.
+
+    Parameters
+    ----------
+    query, count : int64 array, shape (m,)
+        The index of the query, and the number of documents.
     key : uint64 array, shape (m,)
-        The key of the score, 0 for NaN, which comes last; or what orders scores as it does.
+        The key of the score, 0 for NaN, which ranks last; or any key of the same order.
     document : int64 or object array, shape (m,), optional
         The id of the document where documents break ties.
     grade : uint64 array, shape (m,)
-        The key of the relevance, 0 for a document that no measure asks for.
-    count : int64 array, shape (m,)
-        How many documents.
+        The key of the relevance, 0 for a document that no measure uses.
     above, size : int64 array, shape (m,), optional
-        How many documents stand above the tie level of each cell, and how many in it, where
-        the cells of grade 0 have been left out.
+        The numbers of documents above the tie level of each cell and in it, where the cells of
+        grade 0 have been dropped.
     """
 
-    place: Ints
     key: Keys
     document: npt.NDArray[Any] | None
     grade: Keys
-    count: Ints
     above: Ints | None = None
     size: Ints | None = None
+
+    _KEYS = ("query", "key", "document", "grade")
+    _COUNTS = ("count",)
 
     @classmethod
     def of(
         cls,
-        place: Ints,
+        query: Ints,
         key: Keys,
         document: npt.NDArray[Any] | None,
         grade: Keys,
     ) -> Self:
-        """Sort documents, and count the equal ones together."""
+        """Sort documents, and count equal ones together."""
         _, minor = coded(grade)
-        if document is not None:  # no query has one twice, so that grades need no order
+        if document is not None:  # distinct within a query, so grades break no ties
             known, codes = distinct(document, name="doc")
             minor = codes, len(known).bit_length()
-        rows = cls(place, key, document, grade, np.ones_like(place))
-        cells = rows.select(order_in_groups(place, key, minor))
+        rows = cls(query, np.ones_like(query), key, document, grade)
+        cells = rows.select(order_in_groups(query, key, minor))
         begins = cells.begins_level(by_document=True)
         begins[1:] |= cells.grade[1:] != cells.grade[:-1]
         if begins.all():
             return cells
         starts = np.flatnonzero(begins)
-        return attrs.evolve(cells.select(starts), count=np.diff(starts, append=len(place)))
+        return attrs.evolve(cells.select(starts), count=np.diff(starts, append=len(query)))
 
     @classmethod
-    def of_complete(cls, place: Ints, above: Ints, size: Ints, grades: Keys, code: Ints) -> Self:
-        """Count the documents of complete queries that stand alike.
+    def of_complete(cls, query: Ints, above: Ints, size: Ints, grades: Keys, code: Ints) -> Self:
+        """Count together the documents of complete queries with equal grades and tie levels.
 
-        Nobody asks for those of grade 0 once the others know how many stand above, and that
-        orders the levels as their scores would.
+        Once each document knows how many stand above it, those of grade 0 are not needed, and
+        tie levels sort by that number as they would by score.
 
         Parameters
         ----------
-        place, above, size : int64 array, shape (n,)
-            The query of each document that is asked for, and its tie level.
+        query, above, size : int64 array, shape (n,)
+            The query of each document in use, and its tie level.
         grades : uint64 array, shape (d,)
-            Grades, of which some may be the same.
+            Grades, perhaps with repeats.
         code : int64 array, shape (n,)
-            The place among these of the grade of each document.
+            The index in `grades` of the grade of each document.
         """
         known, codes = distinct_values(grades)
         minor = turned((codes[code], len(known).bit_length()))
-        columns = [_column(place), _column(above), _column(size), minor]
-        (place, above, size, code), count = distinct_rows(columns)
+        columns = [_column(query), _column(above), _column(size), minor]
+        (query, above, size, code), count = distinct_rows(columns)
         key, grade = ~above.astype(np.uint64), known[turned((code, minor[1]))[0]]
-        return cls(place, key, None, grade, count, above, size)
-
-    def __len__(self) -> int:
-        """Give the number of cells."""
-        return len(self.place)
-
-    def select(self, kept: Any, place: Ints | None = None) -> Self:
-        """Keep some cells, with other places of their queries if `place` gives them."""
-        optional = (self.document, self.above, self.size)
-        document, above, size = (None if part is None else part[kept] for part in optional)
-        place = self.place[kept] if place is None else place
-        key, grade, count = self.key[kept], self.grade[kept], self.count[kept]
-        return type(self)(place, key, document, grade, count, above, size)
-
-    def joined(self, other: Self) -> Self:
-        """Count the documents of both, whose places are of the same queries."""
-        if not len(self) or not len(other):
-            return self if len(self) else other
-        order, starts = merged_rows(self.columns, other.columns)
-        counts = np.concatenate([self.count, other.count])[order]
-        kept = order[starts]
-        document = None
-        if self.document is not None and other.document is not None:
-            document = np.concatenate([self.document, other.document])[kept]
-        return type(self)(
-            np.concatenate([self.place, other.place])[kept],
-            np.concatenate([self.key, other.key])[kept],
-            document,
-            np.concatenate([self.grade, other.grade])[kept],
-            np.add.reduceat(counts, starts),
-        )
+        return cls(query, count, key, None, grade, above, size)
 
     @property
-    def columns(self) -> list[npt.NDArray[Any]]:
-        """What tells cells apart, in the order by which they are sorted."""
-        document = [] if self.document is None else [self.document]
-        return [self.place, self.key, *document, self.grade]
+    def relevance(self) -> Floats:
+        """The relevance of each cell; -inf for grade 0, which no measure uses."""
+        known = scores_of(np.maximum(self.grade, np.uint64(1)), "real")
+        return np.where(self.grade == 0, -np.inf, known)
 
     def begins_level(self, *, by_document: bool) -> Mask:
-        """Tell where another tie level begins: another query, score, or document if asked."""
+        """Find the cells that begin a tie level: a new query or score, or document if asked."""
         begins = np.ones(len(self), dtype=bool)
-        begins[1:] = (self.place[1:] != self.place[:-1]) | (self.key[1:] != self.key[:-1])
+        begins[1:] = (self.query[1:] != self.query[:-1]) | (self.key[1:] != self.key[:-1])
         if by_document and self.document is not None:
             begins[1:] |= self.document[1:] != self.document[:-1]
         return begins
 
     def trimmed(self, config: RankingConfig) -> Self:
-        """Keep the tie levels with fewer rows above them than measures ask for."""
-        above = runs_above(self.count, self.place)
+        """Keep the tie levels with fewer rows above them than measures need."""
+        above = runs_above(self.count, self.query)
         begins = self.begins_level(by_document=not config.keeps_whole_ties)
         level = np.cumsum(begins) - 1
         kept = above[begins][level] < config.kept_rows
@@ -163,78 +191,62 @@ class Ranked:
 
 
 @attrs.frozen(eq=False)
-class Gained:
+class Gained(_Cells):
     """Judged documents with a gain, those of one query and gain counted together.
 
     By query, then by falling gain.
 
     Parameters
     ----------
-    place : int64 array, shape (m,)
-        The place of the query.
+    query, count : int64 array, shape (m,)
+        The index of the query, and the number of documents.
     gain : uint64 array, shape (m,)
         The key of the gain.
-    count, found : int64 array, shape (m,)
-        How many documents, and how many of them were retrieved.
+    found : int64 array, shape (m,)
+        The number of documents that were retrieved.
     """
 
-    place: Ints
     gain: Keys
-    count: Ints
     found: Ints
 
-    @classmethod
-    def of(cls, place: Ints, gain: Keys, count: Ints, found: Ints) -> Self:
-        """Sort documents, and count the equal ones together."""
-        gains, gained = coded(gain)
-        columns = [_column(place), turned(gained)]
-        (places, codes), counts = distinct_rows(columns, count)
-        _, founds = distinct_rows(columns, found)
-        return cls(places, gains[turned((codes, gained[1]))[0]], counts, founds)
+    _KEYS = ("query", "gain")
+    _COUNTS = ("count", "found")
 
     @classmethod
-    def of_documents(cls, place: Ints, gains: Keys, code: Ints, is_found: Mask | None) -> Self:
-        """Count documents with gains, of which there is a sorted list; None if all are found."""
+    def of(
+        cls,
+        query: Ints,
+        gains: Keys,
+        code: Ints,
+        *,
+        count: Ints | None = None,
+        found: Ints | None = None,
+    ) -> Self:
+        """Sort documents, and count equal ones together.
+
+        Parameters
+        ----------
+        query : int64 array, shape (n,)
+            The index of the query.
+        gains : uint64 array, shape (d,)
+            The keys of the distinct gains, sorted.
+        code : int64 array, shape (n,)
+            The index in `gains` of the gain of each document.
+        count, found : int64 array, shape (n,), optional
+            The number of documents, 1 by default, and how many of them were retrieved, all by
+            default.
+        """
         gained = code, len(gains).bit_length()
-        columns = [_column(place), turned(gained)]
-        (places, codes), counts = distinct_rows(columns)
-        founds = counts
-        if is_found is not None:
-            _, founds = distinct_rows(columns, is_found.astype(np.int64))
-        return cls(places, gains[turned((codes, gained[1]))[0]], counts, founds)
-
-    def __len__(self) -> int:
-        """Give the number of cells."""
-        return len(self.place)
-
-    def select(self, kept: Any, place: Ints | None = None) -> Self:
-        """Keep some cells, with other places of their queries if `place` gives them."""
-        place = self.place[kept] if place is None else place
-        return type(self)(place, self.gain[kept], self.count[kept], self.found[kept])
-
-    def joined(self, other: Self) -> Self:
-        """Count the documents of both, whose places are of the same queries."""
-        if not len(self) or not len(other):
-            return self if len(self) else other
-        order, starts = merged_rows(self.columns, other.columns)
-        kept = order[starts]
-        return type(self)(
-            np.concatenate([self.place, other.place])[kept],
-            np.concatenate([self.gain, other.gain])[kept],
-            np.add.reduceat(np.concatenate([self.count, other.count])[order], starts),
-            np.add.reduceat(np.concatenate([self.found, other.found])[order], starts),
-        )
-
-    @property
-    def columns(self) -> list[npt.NDArray[Any]]:
-        """What tells cells apart, in the order by which they are sorted."""
-        return [self.place, self.gain]
+        columns = [_column(query), turned(gained)]
+        (queries, codes), counts = distinct_rows(columns, count)
+        founds = counts if found is None else distinct_rows(columns, found)[1]
+        return cls(queries, counts, gains[turned((codes, gained[1]))[0]], founds)
 
     def trimmed(self, config: RankingConfig) -> Self:
-        """Keep the highest gains, as many as an ideal ranking asks for."""
+        """Keep the highest gains, as many as an ideal ranking needs."""
         if config.kept_gains is None:
             return self
-        kept = runs_above(self.count, self.place) < config.kept_gains
+        kept = runs_above(self.count, self.query) < config.kept_gains
         return self if kept.all() else self.select(kept)
 
 
@@ -245,18 +257,18 @@ class Queries:
     Parameters
     ----------
     ids : int64 or object array, shape (Q,), optional
-        Sorted; None where queries have no names.
+        Sorted; None where queries have no ids.
     rows : int64 array, shape (Q,)
-        How many documents were retrieved.
+        The number of retrieved documents.
     relevant, found : int64 array, shape (Q, L)
-        How many judged documents reach each relevance level, and how many of them were
-        retrieved.
+        The number of judged documents that reach each relevance level, and how many of them
+        were retrieved.
     declared : int64 array, shape (Q,)
-        How many relevant documents there are if that was given, else -1.
+        The declared number of relevant documents, -1 if there is none.
     ranked : Ranked
         The retrieved documents.
     gained : Gained
-        The judged documents with a gain, while measures ask for gains.
+        The judged documents with a gain, if a measure uses gains.
     """
 
     ids: npt.NDArray[Any] | None
@@ -269,96 +281,126 @@ class Queries:
 
     @classmethod
     def none(cls, config: RankingConfig) -> Self:
-        """Hold no query."""
+        """Make no query."""
         nothing, keys = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.uint64)
         levels = np.zeros((0, len(config.levels)), dtype=np.int64)
         document = nothing if config.keeps_documents else None
-        ranked = Ranked(nothing, keys, document, keys, nothing)
-        gained = Gained(nothing, keys, nothing, nothing)
+        ranked = Ranked(nothing, nothing, keys, document, keys)
+        gained = Gained(nothing, nothing, keys, nothing)
         return cls(nothing, nothing, levels, levels, nothing, ranked, gained)
 
     def __len__(self) -> int:
-        """Give the number of queries."""
+        """Return the number of queries."""
         return len(self.rows)
 
     def joined(self, other: Self, ids: npt.NDArray[Any], mine: Ints, theirs: Ints) -> Self:
-        """Join the rows of each query, given all ids and the places of each side's."""
+        """Join the rows of each query, given all ids and the index among them of each side's."""
         size, levels = len(ids), self.relevant.shape[1]
         rows = np.zeros(size, dtype=np.int64)
         relevant, found = np.zeros((2, size, levels), dtype=np.int64)
         declared = np.full(size, -1, dtype=np.int64)
-        for side, place in ((self, mine), (other, theirs)):
-            rows[place] += side.rows
-            relevant[place] += side.relevant
-            found[place] += side.found
-            _declare(declared, side, place, ids)
-        ranked = self.ranked.select(slice(None), mine[self.ranked.place])
-        gained = self.gained.select(slice(None), mine[self.gained.place])
-        ranked = ranked.joined(other.ranked.select(slice(None), theirs[other.ranked.place]))
-        gained = gained.joined(other.gained.select(slice(None), theirs[other.gained.place]))
+        for side, index in ((self, mine), (other, theirs)):
+            rows[index] += side.rows
+            relevant[index] += side.relevant
+            found[index] += side.found
+            _declare(declared, side, index, ids)
+        ranked = self.ranked.select(slice(None), mine[self.ranked.query])
+        gained = self.gained.select(slice(None), mine[self.gained.query])
+        ranked = ranked.joined(other.ranked.select(slice(None), theirs[other.ranked.query]))
+        gained = gained.joined(other.gained.select(slice(None), theirs[other.gained.query]))
         return type(self)(ids, rows, relevant, found, declared, ranked, gained)
 
     def select(self, kept: Ints) -> Self:
-        """Keep the queries at some places, which are sorted."""
+        """Keep some queries, given their sorted indices."""
         new = np.full(len(self), -1, dtype=np.int64)
         new[kept] = np.arange(len(kept))
-        ranked, gained = new[self.ranked.place], new[self.gained.place]
-        return type(self)(
-            None if self.ids is None else self.ids[kept],
-            self.rows[kept],
-            self.relevant[kept],
-            self.found[kept],
-            self.declared[kept],
+        ranked, gained = new[self.ranked.query], new[self.gained.query]
+        return self._part(
+            kept,
             self.ranked.select(ranked >= 0, ranked[ranked >= 0]),
             self.gained.select(gained >= 0, gained[gained >= 0]),
         )
 
+    def between(self, first: int, last: int) -> Self:
+        """Keep the queries from `first` to before `last`; only indices of queries are copied."""
+        ranked = slice(*np.searchsorted(self.ranked.query, (first, last)))
+        gained = slice(*np.searchsorted(self.gained.query, (first, last)))
+        return self._part(
+            slice(first, last),
+            self.ranked.select(ranked, self.ranked.query[ranked] - first),
+            self.gained.select(gained, self.gained.query[gained] - first),
+        )
+
+    def _part(self, kept: Any, ranked: Ranked, gained: Gained) -> Self:
+        ids = None if self.ids is None else self.ids[kept]
+        return type(self)(
+            ids,
+            self.rows[kept],
+            self.relevant[kept],
+            self.found[kept],
+            self.declared[kept],
+            ranked,
+            gained,
+        )
+
+    @property
+    def n_kept(self) -> Ints:
+        """The number of rows of each query that `ranked` holds."""
+        return self.ranked.per_query(len(self))
+
     @property
     def largest(self) -> int:
-        """The most rows that a query has, retrieved, relevant, or with a gain."""
-        gained = np.bincount(self.gained.place, weights=self.gained.count)
-        counts = self.rows, self.relevant, gained.astype(np.int64)
-        return max(int(column.max(initial=0)) for column in counts)
+        """The max number of rows of a query: retrieved, relevant, or with a gain."""
+        gained = self.gained.per_query(len(self))
+        return max(int(column.max(initial=0)) for column in (self.rows, self.relevant, gained))
+
+    def outside(self, gains: Floats) -> Gained:
+        """Count the gains of the rows that `ranked` does not hold, given those of its cells."""
+        inside = np.flatnonzero(gains > 0.0)
+        query = np.concatenate([self.gained.query, self.ranked.query[inside]])
+        known = np.concatenate([self.gained.gain, keys_of(gains[inside], "real")])
+        left = np.concatenate([self.gained.found, -self.ranked.count[inside]])
+        return Gained.of(query, *distinct_values(known), count=left)
 
     def check_limits(self) -> None:
-        """Refuse queries with too many rows, or with more relevant ones than were declared.
+        """Refuse queries with too many rows, or with more relevant ones than declared.
 
         Raises
         ------
         CountOverflowError
-            When a query has more than `MOST_ROWS` rows.
+            When a query has more than `MAX_ROWS` rows.
         InvalidInputError
-            When more rows of one are relevant than there should be, or a document is there twice.
+            When more rows of a query are relevant than declared, or it has a document twice.
         """
         largest = self.largest
-        known = self.relevant[:, -1]  # a number is declared at the one level there is
-        if largest > MOST_ROWS:
+        known = self.relevant[:, -1]  # a declared number implies a single level
+        if largest > MAX_ROWS:
             raise CountOverflowError(
-                f"would give a query {largest} rows, past {MOST_ROWS}", argument="query"
+                f"would give a query {largest} rows, past {MAX_ROWS}", argument="query"
             )
         passed = (self.declared >= 0) & (self.declared < known)
         if passed.any():
-            place = int(passed.argmax())
+            query = int(passed.argmax())
             raise InvalidInputError(
-                f"must not be less than the relevant rows given, got {self.declared[place]} for "
-                f"{known[place]}",
+                f"must not be less than the relevant rows given, got {self.declared[query]} for "
+                f"{known[query]}",
                 argument="num_relevant",
             )
         if self.ranked.document is not None:
             each = self.ranked.count  # equal rows have become one cell
             known, codes = distinct(self.ranked.document.repeat(each), name="doc")
-            check_documents(np.repeat(self.ranked.place, each), codes, known)
+            check_documents(np.repeat(self.ranked.query, each), codes, known)
 
     def trimmed(self, config: RankingConfig) -> Self:
-        """Forget what no measure asks for."""
+        """Drop what no measure needs."""
         return attrs.evolve(
             self, ranked=self.ranked.trimmed(config), gained=self.gained.trimmed(config)
         )
 
 
-def check_documents(place: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
-    """Refuse a document that a query has twice, given the place of each among those known."""
-    (_, code), counts = distinct_rows([_column(place), (codes, len(known).bit_length())])
+def check_documents(query: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
+    """Refuse a document that a query has twice, given the index of each in `known`."""
+    (_, code), counts = distinct_rows([_column(query), (codes, len(known).bit_length())])
     if len(counts) < len(codes):
         twice = canonical_label(known[code[int((counts > 1).argmax())]], name="doc")
         raise InvalidInputError(
@@ -366,27 +408,33 @@ def check_documents(place: Ints, codes: Ints, known: npt.NDArray[Any]) -> None:
         )
 
 
-def _declare(declared: Ints, side: Queries, place: Ints, ids: npt.NDArray[Any]) -> None:
-    """Enter the declared numbers of one side; two for one query must be the same."""
-    before, given = declared[place], side.declared
+def _declare(declared: Ints, side: Queries, index: Ints, ids: npt.NDArray[Any]) -> None:
+    """Enter the declared numbers of one side; two for one query must be equal."""
+    before, given = declared[index], side.declared
     differ = (before >= 0) & (given >= 0) & (before != given)
     if differ.any():
         first = int(differ.argmax())
         raise InvalidInputError(
-            f"must be the same whenever a query goes on, got {before[first]} and {given[first]} "
-            "for query "
-            f"{canonical_label(ids[place[first]], name='query')!r}",
+            f"must be the same in all batches of a query, got {before[first]} and {given[first]} "
+            f"for query {canonical_label(ids[index[first]], name='query')!r}",
             argument="num_relevant",
         )
-    declared[place] = np.maximum(before, given)
+    declared[index] = np.maximum(before, given)
 
 
-def runs_above(count: Ints, place: Ints) -> Ints:
-    """Count the rows of the same query that stand before each cell."""
+def runs_above(count: Ints, query: Ints) -> Ints:
+    """Count the rows of the same query before each cell."""
     before = np.cumsum(count) - count
-    bounds = run_bounds(place)
+    bounds = run_bounds(query)
     return before - before[bounds[:-1]].repeat(np.diff(bounds))
 
 
-def _column(place: Ints) -> Coded:
-    return place, int(place.max(initial=0)).bit_length()
+def counts_of(index: Ints, counts: Ints, size: int) -> Ints:
+    """Add up counts by index."""
+    totals = np.zeros(size, dtype=np.int64)
+    np.add.at(totals, index, counts)
+    return totals
+
+
+def _column(codes: Ints) -> Coded:
+    return codes, int(codes.max(initial=0)).bit_length()

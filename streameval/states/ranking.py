@@ -1,7 +1,9 @@
-"""Sums over the queries that are complete, and what is known of those that are open."""
+"""Sums over complete queries, and the rows of open ones."""
 
 from __future__ import annotations
 
+import functools
+import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
 from typing import Any, Self, final
@@ -15,29 +17,32 @@ from streameval.configs.measures import Measure
 from streameval.configs.ranking import RankingConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.cell_sums import cell_sums, single_sum
-from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.row_order import are_in_order
 from streameval.exact.score_keys import are_keys, keys_of, scores_of
 from streameval.inputs.labels import union
 from streameval.states.column import Column
-from streameval.states.queries import MOST_ROWS, Gained, Queries, Ranked
+from streameval.states.queries import MAX_ROWS, Gained, Queries, Ranked
 from streameval.states.state import State, check_numbers
 
-__all__ = ["ABSENT", "QueryValues", "RankingState"]
+__all__ = ["ABSENT", "QueryValues", "RankingParts", "RankingState", "added"]
 
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Sums = tuple[ExactSum, ...]
 
 ABSENT = np.uint64(2**64 - 1)
-"""Stands for the value of a query that is missing: the bits of a NaN that nothing computes."""
+"""The value of a missing query: the bits of a NaN that nothing computes."""
 
 _FEW = 2**11  # values
-_LEAST_LOG = Fraction(-1152, 100)  # below the logarithm of 1e-5
-_UNDERFLOW = Fraction(1, 2**1000)  # what the square of a tiny value may be off
-_MOST_GAIN = Fraction(2**430)
+_MIN_LOG = Fraction(-1152, 100)  # below the logarithm of 1e-5
+_UNDERFLOW = Fraction(1, 2**1000)  # the error of the square of a tiny value
+_MAX_GAIN = Fraction(2**430)
 _NONE = np.zeros(0, dtype=np.int64)
+_NO_VALUES = np.zeros(0, dtype=np.uint64)
+_COUNTS = ("n", "missing", "nothing", "empty")
+_SUMS = ("sums", "squares", "lows", "highs")
 
 
 @attrs.frozen(eq=False)
@@ -49,9 +54,9 @@ class QueryValues:
     low, value, high : float64 array, shape (M, Q)
         The value of each measure and its bounds.
     is_empty : bool array, shape (M, Q)
-        Where there was nothing to find, so that the value does not count.
+        Where a measure has nothing to find, so its value does not count.
     has_nothing : bool array, shape (Q,)
-        Where nothing was relevant at the level of the configuration.
+        Where nothing is relevant at the level of the configuration.
     """
 
     low: Floats
@@ -127,40 +132,33 @@ class RankingState(State):
 
     @classmethod
     def zero(cls, config: RankingConfig) -> Self:
-        """Hold no query."""
-        one, nothing = FixedPoint.zeros(()), (ExactSum(),) * len(config.measures)
+        """Make a state of no query."""
+        size = len(config.measures)
         return cls._of_open(
             Queries.none(config),
-            n=one,
-            missing=one,
-            nothing=one,
-            empty=FixedPoint.zeros(len(config.measures)),
-            sums=nothing,
-            squares=nothing,
-            lows=nothing,
-            highs=nothing,
-            closed=_column([]),
-            values=_column([], np.uint64),
+            **dict.fromkeys(_COUNTS, FixedPoint.zeros(())) | {"empty": FixedPoint.zeros(size)},
+            **dict.fromkeys(_SUMS, (ExactSum(),) * size),
+            closed=Column(_NONE),
+            values=Column(_NO_VALUES),
         )
 
     @classmethod
     def of_open(cls, queries: Queries, config: RankingConfig) -> Self:
-        """Hold queries that go on."""
-        zero = cls.zero(config)
-        return cls._of_open(queries, **zero._closed_fields())
+        """Make a state of open queries."""
+        return cls._of_open(queries, **cls.zero(config)._closed_fields())
 
     @classmethod
     def of_complete(
         cls, values: QueryValues, ids: npt.NDArray[Any] | None, config: RankingConfig
     ) -> Self:
-        """Sum the values of complete queries; their sorted ids are kept where asked for."""
+        """Sum the values of complete queries; keep their sorted ids if the options say so."""
         counts = ~values.is_empty
         sums, squares = _moments(values.value, counts)
         lows = highs = sums
         if values.low is not values.value:
             lows = _sums(map(np.compress, counts, values.low))
             highs = _sums(map(np.compress, counts, values.high))
-        kept = ids if config.keeps_ids and ids is not None else np.zeros(0, dtype=np.int64)
+        kept = ids if config.keeps_ids and ids is not None else _NONE
         return attrs.evolve(
             cls.zero(config),
             n=_count(len(values.has_nothing)),
@@ -169,7 +167,7 @@ class RankingState(State):
             sums=sums,
             squares=squares,
             closed=Column(kept),
-            values=Column(_bits(values) if config.per_query else np.zeros(0, dtype=np.uint64)),
+            values=Column(_bits(values) if config.per_query else _NO_VALUES),
             lows=lows,
             highs=highs,
         )
@@ -177,7 +175,7 @@ class RankingState(State):
     @classmethod
     def of_missing(cls, ids: npt.NDArray[Any], config: RankingConfig) -> Self:
         """Count judged queries that are absent; `ids` are sorted."""
-        kept = ids if config.keeps_ids else np.zeros(0, dtype=np.int64)
+        kept = ids if config.keeps_ids else _NONE
         size = len(ids) * len(config.measures) if config.per_query else 0
         return attrs.evolve(
             cls.zero(config),
@@ -188,7 +186,7 @@ class RankingState(State):
 
     @property
     def open(self) -> Queries:
-        """The queries that go on."""
+        """The open queries."""
         size = len(self.ids)
         shape = size, len(self.relevant) // max(size, 1)
         own = np.arange(size)
@@ -201,34 +199,26 @@ class RankingState(State):
             self.declared.values,
             Ranked(
                 np.repeat(own, self.ranked_sizes.values),
+                self.ranked_count.values,
                 self.ranked_key.values,
                 document,
                 self.ranked_grade.values,
-                self.ranked_count.values,
             ),
             Gained(
                 np.repeat(own, self.gained_sizes.values),
-                self.gained_gain.values,
                 self.gained_count.values,
+                self.gained_gain.values,
                 self.gained_found.values,
             ),
         )
 
     def __add__(self, other: Self) -> Self:
-        """Add sums, and join the rows of open queries; `fitted` forgets what nobody asks for."""
+        """Add sums, and join the rows of open queries; `fitted` drops what no measure needs."""
         closed, values = _joined_ids(self, other)
-        sums: dict[str, Any] = {
-            "n": self.n + other.n,
-            "missing": self.missing + other.missing,
-            "nothing": self.nothing + other.nothing,
-            "empty": self.empty + other.empty,
-            "sums": _added(self.sums, other.sums),
-            "squares": _added(self.squares, other.squares),
-            "lows": _added(self.lows, other.lows),
-            "highs": _added(self.highs, other.highs),
-            "closed": closed,
-            "values": values,
-        }
+        sums: dict[str, Any] = {"closed": closed, "values": values}
+        for names, add in ((_COUNTS, operator.add), (_SUMS, added_sums)):
+            for name in names:
+                sums[name] = add(getattr(self, name), getattr(other, name))
         if not len(self.ids) or not len(other.ids):
             return attrs.evolve(self if len(self.ids) else other, **sums)
         _check_types(self.ids, other.ids)
@@ -237,28 +227,28 @@ class RankingState(State):
 
     @property
     def size(self) -> int:
-        """How many ids and cells there are: what it takes to add to them."""
+        """The number of ids and cells, to which the cost of an addition is proportional."""
         return len(self.closed) + len(self.ids) + len(self.ranked_key) + len(self.gained_gain)
 
     @property
     def largest(self) -> int:
-        """No less than the rows of any open query."""
+        """An upper bound of the number of rows of an open query."""
         columns = self.rows, self.relevant
         own = (int(column.values.max(initial=0)) for column in columns)
         cells, count = self.gained_sizes.values, self.gained_count.values
         return max(*own, int(cells.max(initial=0)) * int(count.max(initial=0)))
 
     def without_open(self, kept: Ints) -> Self:
-        """Forget the open queries but those at some places, which are sorted."""
+        """Drop all open queries but some, given their sorted indices."""
         return self._of_open(self.open.select(kept), **self._closed_fields())
 
     def fitted(self, config: RankingConfig) -> Self:
-        """Keep of open queries what measures ask for; too many of them raise."""
-        most = config.max_open_queries
-        if most is not None and len(self.ids) > most:
+        """Drop the rows of open queries that no measure needs; too many queries raise."""
+        limit = config.max_open_queries
+        if limit is not None and len(self.ids) > limit:
             raise InvalidInputError(
                 f"would bring the number of open queries to {len(self.ids)}, past ",
-                Named("max_open_queries", f"{most}"),
+                Named("max_open_queries", f"{limit}"),
                 argument="query",
                 remedy="Close those that are complete.",
             )
@@ -266,8 +256,7 @@ class RankingState(State):
         return self._of_open(self.open.trimmed(config), **self._closed_fields())
 
     def _closed_fields(self) -> dict[str, Any]:
-        names = ("n", "missing", "nothing", "empty", "sums", "squares", "lows", "highs")
-        return {name: getattr(self, name) for name in (*names, "closed", "values")}
+        return {name: getattr(self, name) for name in (*_COUNTS, *_SUMS, "closed", "values")}
 
     @classmethod
     def _of_open(cls, queries: Queries, **closed: Any) -> Self:
@@ -280,33 +269,78 @@ class RankingState(State):
             declared=Column(queries.declared),
             relevant=Column(queries.relevant.ravel()),
             found=Column(queries.found.ravel()),
-            ranked_sizes=Column(np.bincount(ranked.place, minlength=size)),
+            ranked_sizes=Column(np.bincount(ranked.query, minlength=size)),
             ranked_key=Column(ranked.key),
             ranked_document=Column(document),
             ranked_grade=Column(ranked.grade),
             ranked_count=Column(ranked.count),
-            gained_sizes=Column(np.bincount(gained.place, minlength=size)),
+            gained_sizes=Column(np.bincount(gained.query, minlength=size)),
             gained_gain=Column(gained.gain),
             gained_count=Column(gained.count),
             gained_found=Column(gained.found),
         )
 
     def check(self, config: RankingConfig) -> None:
-        """Check every number, and that the parts belong together."""
+        """Check every number, and that the parts are consistent."""
         _check(self, config)
+
+
+def added(a: RankingState, b: RankingState, config: RankingConfig) -> RankingState:
+    """Add two states, and drop the rows of open queries that no measure needs."""
+    total = a + b
+    return total.fitted(config) if len(a.ids) and len(b.ids) else total
+
+
+@attrs.frozen(eq=False)
+class RankingParts:
+    """One or more states of falling size that add up to a ranking state.
+
+    A small batch is not added to the whole state, so a row is added about log2(n) times, and only
+    the few updates that close a gap take time proportional to all rows.
+    """
+
+    states: tuple[RankingState, ...]
+
+    @property
+    def n(self) -> FixedPoint:
+        """The number of complete queries."""
+        return sum((part.n for part in self.states), start=FixedPoint(np.array(0)))
+
+    def summed(self, config: RankingConfig) -> RankingState:
+        """Add up all parts."""
+        return functools.reduce(lambda a, b: added(a, b, config), reversed(self.states))
+
+    def with_batch(self, batch: RankingState, config: RankingConfig) -> Self:
+        """Add a batch to the parts that are not much larger than it.
+
+        The caller has checked the ids: an addition is only deferred if it cannot fail.
+        """
+        total = [*self.states, batch]
+        may_defer = batch.size > 0 and _cannot_fail(total, config)
+        while len(total) > 1 and (not may_defer or total[-2].size <= 2 * total[-1].size):
+            last = total.pop()
+            total[-1] = added(total[-1], last, config)
+        return type(self)(tuple(total))
+
+
+def _cannot_fail(parts: list[RankingState], config: RankingConfig) -> bool:
+    if config.keeps_documents or config.max_open_queries is not None:
+        return False
+    is_declared = any((part.declared.values >= 0).any() for part in parts)
+    return not is_declared and sum(part.largest for part in parts) <= MAX_ROWS
 
 
 def _joined_ids(a: RankingState, b: RankingState) -> tuple[Column, Column]:
     """Join the ids that are kept; none may be on both sides, closed or open."""
     if not len(a.closed) or not len(b.closed):
-        held = b if len(b.closed) else a
-        closed, values = held.closed, held.values
+        only = b if len(b.closed) else a
+        closed, values = only.closed, only.values
     else:
         _check_types(a.closed, b.closed)
         ids, mine, theirs = union(a.closed.values, b.closed.values)
         if len(ids) < len(a.closed) + len(b.closed):
-            twice = ids[np.intersect1d(mine, theirs)[0]]
-            raise IncompatibleStateError(f"cannot merge: query {_plain(twice)!r} is in both.")
+            twice = ids[np.intersect1d(mine, theirs)[:1]].tolist()[0]
+            raise IncompatibleStateError(f"cannot merge: query {twice!r} is in both.")
         size = len(a.values) // len(a.closed)
         rows = np.empty((len(ids), size), dtype=np.uint64)
         rows[mine] = a.values.values.reshape(len(mine), size)
@@ -329,20 +363,16 @@ def _check_types(a: Column, b: Column) -> None:
         )
 
 
-def _plain(value: Any) -> Any:
-    return value.item() if isinstance(value, np.generic) else value
-
-
 def _bits(values: QueryValues) -> npt.NDArray[np.uint64]:
-    """Lay out the bits of the values, query after query; nan where there was nothing to find."""
+    """Lay out the bits of the values, query by query; nan where there is nothing to find."""
     return np.where(values.is_empty, np.nan, values.value).T.copy().view(np.uint64).ravel()
 
 
 def _moments(values: Floats, counts: npt.NDArray[np.bool_]) -> tuple[Sums, Sums]:
     """Sum the values of each measure that count, and their squares.
 
-    All sums of 32 queries at once take a third of the time of one after the other; those of
-    3000 would take twice as long.
+    For 32 queries, taking all sums at once takes a third of the time of one by one; for 3000 it
+    would take twice as long.
     """
     if values.size > _FEW:
         terms = list(map(np.compress, counts, values))
@@ -350,8 +380,8 @@ def _moments(values: Floats, counts: npt.NDArray[np.bool_]) -> tuple[Sums, Sums]
     measure, size = np.nonzero(counts)[0], len(values)
     term = values[counts]
     parts = np.concatenate([term, *exact_product(term, term)])
-    places = np.concatenate([measure, measure + size, measure + size])
-    sums = cell_sums(parts, None, places, 2 * size)
+    cells = np.concatenate([measure, measure + size, measure + size])
+    sums = cell_sums(parts, None, cells, 2 * size)
     return sums[:size], sums[size:]
 
 
@@ -359,16 +389,8 @@ def _sums(parts: Iterable[Floats]) -> Sums:
     return tuple(single_sum([part], None) for part in parts)
 
 
-def _added(a: Sums, b: Sums) -> Sums:
-    return tuple(x + y for x, y in zip(a, b, strict=True))
-
-
 def _count(number: int | np.integer[Any]) -> FixedPoint:
     return FixedPoint(np.array(number, dtype=np.int64))
-
-
-def _column(values: list[int], dtype: type[np.generic] = np.int64) -> Column:
-    return Column(np.array(values, dtype=dtype))
 
 
 def _check(state: RankingState, config: RankingConfig) -> None:
@@ -381,32 +403,33 @@ def _check(state: RankingState, config: RankingConfig) -> None:
     require(state.empty.is_whole, "empty has a fraction")
     n = int(state.n.whole)
     require(int(state.nothing.whole) <= n and (state.empty.whole <= n).all(), "more empty than n")
-    for name in ("sums", "squares", "lows", "highs"):
+    for name in _SUMS:
         sums = getattr(state, name)
         require(len(sums) == measures and all(type(part) is ExactSum for part in sums), name)
-    for place, item in enumerate(config.parsed):
-        _check_sums(state, place, item)
+    for index, item in enumerate(config.parsed):
+        _check_sums(state, index, item)
     _check_closed(state, config)
     _check_shapes(state, config)
     _check_open(state.open, config)
 
 
-def _check_sums(state: RankingState, place: int, item: Measure) -> None:
+def _check_sums(state: RankingState, index: int, item: Measure) -> None:
     name = item.name
-    counted = int(state.n.whole) - int(state.empty.whole[place])
+    counted = int(state.n.whole) - int(state.empty.whole[index])
     low, value, high, squares = (
-        sums[place].to_fraction() for sums in (state.lows, state.sums, state.highs, state.squares)
+        sums[index].to_fraction() for sums in (state.lows, state.sums, state.highs, state.squares)
     )
     require(low <= value <= high, f"{name} passes its bounds")
-    least, most = Fraction(0), Fraction(1)
+    lowest, highest = Fraction(0), Fraction(1)
     if item.kind == "gm_map":
-        least, most = _LEAST_LOG, Fraction(0)
+        lowest, highest = _MIN_LOG, Fraction(0)
     elif item.kind == "dcg":
-        most = _MOST_GAIN
-    require(least * counted <= low and high <= most * counted, f"{name} is out of range")
+        highest = _MAX_GAIN
+    require(lowest * counted <= low and high <= highest * counted, f"{name} is out of range")
     spare = _UNDERFLOW * counted
     require(value * value <= counted * (squares + spare), f"{name} passes its squares")
-    require(squares <= max(most, -least) * abs(value) + spare, f"{name} has too large squares")
+    limit = max(highest, -lowest) * abs(value) + spare
+    require(squares <= limit, f"{name} has too large squares")
 
 
 def _check_closed(state: RankingState, config: RankingConfig) -> None:
@@ -426,12 +449,12 @@ def _check_closed(state: RankingState, config: RankingConfig) -> None:
     require((kept[unknown] == np.float64(np.nan).view(np.uint64)).all(), "values")
     require(not np.isinf(values).any(), "values are infinite")
     require(np.array_equal(unknown.sum(axis=0), state.empty.whole), "values of empty queries")
-    for place, column in enumerate(values.T):
+    for index, column in enumerate(values.T):
         terms = column[~np.isnan(column)]
         require(np.abs(terms).max(initial=0.0) <= 2.0**430, "values are too large")
-        require(single_sum([terms], None) == state.sums[place], "values of other sums")
+        require(single_sum([terms], None) == state.sums[index], "values of other sums")
         squares = single_sum(exact_product(terms, terms), None)
-        require(squares == state.squares[place], "values of other squares")
+        require(squares == state.squares[index], "values of other squares")
 
 
 def _check_ids(ids: Column, name: str) -> None:
@@ -441,11 +464,11 @@ def _check_ids(ids: Column, name: str) -> None:
 
 
 def _check_shapes(state: RankingState, config: RankingConfig) -> None:
-    """Check the kind and the length of each column of open queries."""
+    """Check the type and the length of each column of open queries."""
     _check_ids(state.ids, "ids")
     size, levels = len(state.ids), len(config.levels)
-    most = config.max_open_queries
-    require(most is None or size <= most, "more open queries than there may be")
+    limit = config.max_open_queries
+    require(limit is None or size <= limit, "more open queries than there may be")
     if config.keeps_ids and size and len(state.closed):
         require(state.ids.kind == state.closed.kind, "ids of two types")
         both = set(state.ids.values.tolist()) & set(state.closed.values.tolist())
@@ -457,8 +480,8 @@ def _check_shapes(state: RankingState, config: RankingConfig) -> None:
     for name, length in lengths.items():
         column = getattr(state, name)
         require(column.kind == "int64" and len(column) == length, name)
-        least = -1 if name == "declared" else 0
-        within = (column.values >= least) & (column.values <= MOST_ROWS)
+        lowest = -1 if name == "declared" else 0
+        within = (column.values >= lowest) & (column.values <= MAX_ROWS)
         require(within.all(), f"{name} is out of range")
     for name, length in (
         ("ranked_key", len(state.ranked_count)),
@@ -502,14 +525,14 @@ def _check_ranked(queries: Queries, config: RankingConfig) -> None:
     require(len(ranked.trimmed(config)) == len(ranked), "rows that no measure asks for")
     if ranked.document is not None:
         require((ranked.count == 1).all(), "documents that are there twice")
-    kept = _totals(ranked.place, ranked.count, len(queries))
+    kept = queries.n_kept
     is_whole = kept == queries.rows
     enough = is_whole | ((kept >= config.kept_rows) & (kept < queries.rows))
     require(enough.all(), "rows are not those of the cells")
     outside: list[Ints] = []
     for number, level in enumerate(config.levels):
-        least = keys_of(np.array([level]), "real")[0]
-        inside = _totals(ranked.place, ranked.count * (ranked.grade >= least), len(queries))
+        threshold = keys_of(np.array([level]), "real")[0]
+        inside = ranked.per_query(len(queries), ranked.count * (ranked.grade >= threshold))
         left = queries.found[:, number] - inside
         require((left >= 0).all() and (left <= queries.rows - kept).all(), "found in other cells")
         require(not outside or (left <= outside[-1]).all(), "levels outside are out of order")
@@ -517,7 +540,7 @@ def _check_ranked(queries: Queries, config: RankingConfig) -> None:
 
 
 def _check_grades(ranked: Ranked, config: RankingConfig) -> None:
-    """Check that each grade is one that the reader gives."""
+    """Check that each grade is one that batches can have."""
     grades = np.unique(ranked.grade[ranked.grade != 0])
     require(are_keys(grades, "real"), "grades")
     relevance = scores_of(grades, "real")
@@ -548,33 +571,16 @@ def _check_gained(queries: Queries, config: RankingConfig) -> None:
     elif config.gain == "exp2":
         power = np.frexp(gain + 1.0)
         require((power[0] == 0.5).all() and (power[1] <= 63).all(), "gains are no powers of two")
-    is_declared = (queries.declared >= 0)[gained.place]
+    is_declared = (queries.declared >= 0)[gained.query]
     require((gain[is_declared] == 1.0).all(), "gains other than 1 of a declared number")
     require(((gained.count > 0) & (gained.found <= gained.count)).all(), "gains of nothing")
     require(are_in_order(gained.columns), "gains are out of order")
     require(len(gained.trimmed(config)) == len(gained), "gains that no measure asks for")
-    own = gains_of(np.where(ranked.grade == 0, 0.0, _finite(ranked)), config)
-    inside = np.flatnonzero(own > 0.0)
     if config.kept_gains is not None:
         return
-    left = Gained.of(
-        np.concatenate([gained.place, ranked.place[inside]]),
-        np.concatenate([gained.gain, keys_of(own[inside], "real")]),
-        np.concatenate([gained.found, -ranked.count[inside]]),
-        np.concatenate([gained.found, -ranked.count[inside]]),
-    )
-    require((left.count >= 0).all(), "gains are not those of the cells")
-    kept = _totals(ranked.place, ranked.count, len(queries))
-    outside = _totals(left.place, left.count, len(queries))
-    require((outside <= queries.rows - kept).all(), "more gains than rows")
-
-
-def _finite(ranked: Ranked) -> npt.NDArray[np.float64]:
-    relevance = scores_of(np.maximum(ranked.grade, np.uint64(1)), "real")
-    return np.where(np.isfinite(relevance), relevance, 0.0)
-
-
-def _totals(place: Ints, counts: Any, size: int) -> Ints:
-    totals = np.zeros(size, dtype=np.int64)
-    np.add.at(totals, place, counts)
-    return totals
+    relevance = ranked.relevance
+    own = gains_of(np.where(np.isfinite(relevance), relevance, 0.0), config)
+    outside = queries.outside(own)
+    require((outside.count >= 0).all(), "gains are not those of the cells")
+    left = queries.rows - queries.n_kept
+    require((outside.per_query(len(queries)) <= left).all(), "more gains than rows")

@@ -1,11 +1,10 @@
-"""From rows of documents, those of a query together, to what is known of each query."""
+"""Documents grouped by query, and how they are counted into queries."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterator
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, Self
 
 import attrs
@@ -14,7 +13,7 @@ import numpy.typing as npt
 
 from streameval.configs.gains import gains_of
 from streameval.configs.ranking import RankingConfig
-from streameval.exact.row_order import distinct_values, standings
+from streameval.exact.row_order import blocks, distinct_values, standings
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import distinct
 from streameval.states.queries import Gained, Queries, Ranked
@@ -27,27 +26,27 @@ Ints = npt.NDArray[np.int64]
 Keys = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
 
-_BLOCK = 2**17  # rows that are asked for: what is made of so many mostly stays in the cache
-_MOST_ROWS = 2**20
+_BLOCK = 2**17  # rows in use: temporaries of this size mostly stay in the cache
+_MAX_ROWS = 2**20
 
 
 @attrs.frozen(eq=False)
 class Documents:
-    """Documents that have been checked, those of each query together.
+    """Documents that have been checked, grouped by query.
 
     Parameters
     ----------
     ids : int64 or object array, shape (Q,), optional
-        Sorted; None where queries have no names.
+        Sorted; None where queries have no ids.
     sizes, declared : int64 array, shape (Q,)
-        How many documents each query has, and how many relevant ones there are, -1 where that is
-        not given.
+        The number of documents of each query, and the declared number of relevant ones, -1 if
+        there is none.
     relevance : float64 array, shape (n,), or integers
-        NaN for what has not been judged; integers are not negative.
+        NaN for a document that has not been judged; integers are not negative.
     score : float32 or float64 array, shape (n,)
         NaN ranks last.
     is_retrieved : bool array, shape (n,), optional
-        None where all are.
+        None if all are.
     document : int64 or object array, shape (n,), optional
         The id of each.
     """
@@ -62,17 +61,17 @@ class Documents:
 
     @classmethod
     def of_queries(cls, query: Ints, relevance: Array, score: Array) -> Self:
-        """Take documents of queries that have no names, but numbers that rise."""
+        """Take documents of queries without ids, whose numbers rise."""
         sizes = np.bincount(query - query[0])
         return cls(None, sizes, np.full_like(sizes, -1), relevance, score, None, None)
 
     def __len__(self) -> int:
-        """Give the number of queries."""
+        """Return the number of queries."""
         return len(self.sizes)
 
     @property
-    def is_plain(self) -> bool:
-        """Whether there is nothing but relevances and scores, some for each query."""
+    def is_minimal(self) -> bool:
+        """Whether there are only relevances and scores, and at least one document per query."""
         optional = self.ids, self.is_retrieved, self.document
         if any(column is not None for column in optional) or (self.declared >= 0).any():
             return False
@@ -84,15 +83,16 @@ class Documents:
         return self._part(slice(None), rows, self.counts(rows))
 
     def blocks(self, size: int) -> Iterator[Self]:
-        """Cut into blocks of queries that have about so many documents."""
+        """Cut into blocks of queries with about `size` documents in total."""
         if len(self.score) <= size:
             yield self
             return
-        ends = np.cumsum(self.sizes)
-        starts = np.flatnonzero(np.diff((ends - self.sizes) // size, prepend=-1))
-        for first, last in pairwise([*starts.tolist(), len(self)]):
-            begin, queries = int(ends[first] - self.sizes[first]), slice(first, last)
-            yield self._part(queries, slice(begin, int(ends[last - 1])), self.sizes[queries])
+        start = 0
+        for queries in blocks(self.sizes, size):
+            sizes = self.sizes[queries]
+            rows = slice(start, start + int(sizes.sum()))
+            yield self._part(queries, rows, sizes)
+            start = rows.stop
 
     def _part(self, queries: slice, rows: Any, sizes: Ints) -> Self:
         return type(self)(
@@ -106,39 +106,39 @@ class Documents:
         )
 
     def counts(self, rows: Ints) -> Ints:
-        """Count by query some rows, which are in order."""
+        """Count some rows, given in order, by query."""
         counts = np.searchsorted(rows, np.cumsum(self.sizes))
         counts[1:] -= counts[:-1].copy()
         return counts
 
-    def places(self, rows: Ints | None = None) -> Ints:
-        """Give the place of the query of each row, or of some, which are in order."""
+    def queries(self, rows: Ints | None = None) -> Ints:
+        """Index the query of each row, or of some rows, given in order."""
         sizes = self.sizes if rows is None else self.counts(rows)
         return np.repeat(np.arange(len(sizes)), sizes)
 
 
 @attrs.frozen(eq=False, slots=False)
 class _Asked:
-    """The rows that a measure asks for, mostly few of all, with their relevances as codes.
+    """The rows that measures use, usually few, with their relevances as codes.
 
-    What follows from a relevance is found once for each that there is.
+    Gains and grades are computed once for each distinct relevance.
 
     Parameters
     ----------
-    rows, place : int64 array, shape (m,)
-        The rows in order, and the places of their queries.
+    rows, query : int64 array, shape (m,)
+        The rows in order, and the indices of their queries.
     is_retrieved : bool array, shape (m,), optional
-        None where all rows are.
+        None if all rows are.
     relevances : float64 array, shape (d,)
-        The distinct ones, rising.
+        The distinct relevances, rising.
     code : int64 array, shape (m,)
-        The place of the relevance of each row among them.
+        The index of the relevance of each row among them.
     config : RankingConfig
-        What is asked.
+        The options.
     """
 
     rows: Ints
-    place: Ints
+    query: Ints
     is_retrieved: Mask | None
     relevances: Floats
     code: Ints
@@ -146,10 +146,10 @@ class _Asked:
 
     @classmethod
     def of(cls, rows: Documents, config: RankingConfig) -> Self:
-        """Find the rows that reach a relevance level, or have a gain."""
+        """Find the rows that reach a relevance level or have a gain."""
         asked = np.flatnonzero(_is_asked(rows.relevance, config))
         retrieved = None if rows.is_retrieved is None else rows.is_retrieved[asked]
-        return cls(asked, rows.places(asked), retrieved, *_distinct(rows.relevance[asked]), config)
+        return cls(asked, rows.queries(asked), retrieved, *_distinct(rows.relevance[asked]), config)
 
     @cached_property
     def gains(self) -> Floats:
@@ -158,15 +158,15 @@ class _Asked:
 
     @cached_property
     def grades(self) -> Keys:
-        """The grade of each relevance: itself, or the level that stands for it in all measures."""
+        """The grade of each relevance: its key, or that of an equivalent relevance level."""
         own, levels = self.relevances, np.array(self.config.levels)
         reached = np.searchsorted(levels, own, side="right") - 1
-        stands = np.where(reached >= 0, levels[reached], own)
+        grade = np.where(reached >= 0, levels[reached], own)
         if self.config.uses_gains:
-            stands = np.where(self.gains > 0.0, own, stands)
+            grade = np.where(self.gains > 0.0, own, grade)
         if self.config.most_grade < np.inf:
-            stands = np.where(own >= 1.0, own, stands)
-        return keys_of(stands, "real")
+            grade = np.where(own >= 1.0, own, grade)
+        return keys_of(grade, "real")
 
     def counted(self, n_queries: int) -> tuple[Ints, Ints]:
         """Count by query the rows that reach each level, all and those retrieved."""
@@ -175,50 +175,47 @@ class _Asked:
         found = relevant if self.is_retrieved is None else np.empty_like(relevant)
         for number, level in enumerate(levels):
             reaching = self._having(self.relevances >= level)
-            place = self.place[reaching]
-            relevant[:, number] = np.bincount(place, minlength=n_queries)
+            query = self.query[reaching]
+            relevant[:, number] = np.bincount(query, minlength=n_queries)
             if self.is_retrieved is not None:
-                place = place[self.is_retrieved[reaching]]
-                found[:, number] = np.bincount(place, minlength=n_queries)
+                query = query[self.is_retrieved[reaching]]
+                found[:, number] = np.bincount(query, minlength=n_queries)
         return relevant, found
 
     def _having(self, kept: Mask) -> Any:
-        """Find the rows that have one of some relevances; no copy is made where all have."""
+        """Find the rows that have one of some relevances; no copy is made if all have."""
         return slice(None) if kept.all() else np.flatnonzero(kept[self.code])
 
     def gained(self) -> Gained:
         """Count the rows of each query and gain."""
         some = self._having(self.gains > 0.0)
         gains, of_relevance = distinct_values(self.gains)
-        found = None if self.is_retrieved is None else self.is_retrieved[some]
-        place, code = self.place[some], of_relevance[self.code[some]]
-        return Gained.of_documents(place, keys_of(gains, "real"), code, found)
+        found = None if self.is_retrieved is None else self.is_retrieved[some].astype(np.int64)
+        query, code = self.query[some], of_relevance[self.code[some]]
+        return Gained.of(query, keys_of(gains, "real"), code, found=found)
 
 
 def complete_queries(rows: Documents, config: RankingConfig) -> Iterator[Queries]:
-    """Count documents of queries that are complete, block by block.
-
-    Only what is asked for is kept.
-    """
+    """Count documents of complete queries, block by block; only rows in use are kept."""
     for block in rows.blocks(_block_size(rows, config)):
         yield queries_of(block, config, goes_on=False)
 
 
 def _block_size(rows: Documents, config: RankingConfig) -> int:
-    """Tell how many rows to take at a time, by the share of a sample that is asked for.
+    """Choose the number of rows of a block by the share of a sample that is in use.
 
-    Smaller blocks take more calls, and larger ones leave the cache. Where a tenth is asked for,
-    blocks of 2**20 rows take 0.8 of the time of 2**18; where all are, those of 2**17 do.
+    Smaller blocks take more calls, and larger ones leave the cache. If a tenth is in use,
+    blocks of 2**20 rows take 0.8 of the time of 2**18; if all are, blocks of 2**17 do.
     """
     if len(rows.score) <= _BLOCK:
         return _BLOCK
     sample = rows.relevance[:: len(rows.score) // _BLOCK | 1]
     n_asked = int(np.count_nonzero(_is_asked(sample, config)))
-    return min(_BLOCK * len(sample) // max(n_asked, 1), _MOST_ROWS)
+    return min(_BLOCK * len(sample) // max(n_asked, 1), _MAX_ROWS)
 
 
 def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) -> Queries:
-    """Count documents by score and grade, and check what a query may hold.
+    """Count documents by score and grade, and check the limits of queries.
 
     Parameters
     ----------
@@ -227,7 +224,7 @@ def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) 
     config : RankingConfig
         What is counted.
     goes_on : bool
-        Whether more rows of these queries may come; if not, only what is asked for is kept.
+        Whether more rows of these queries may follow; if not, only rows in use are kept.
     """
     asked = _Asked.of(rows, config)
     gained = asked.gained() if config.uses_gains else Queries.none(config).gained
@@ -242,49 +239,49 @@ def queries_of(rows: Documents, config: RankingConfig, *, goes_on: bool = True) 
 
 
 def _ranked(rows: Documents, asked: _Asked, config: RankingConfig) -> tuple[Ints, Ranked]:
-    """Rank all that was retrieved."""
+    """Rank all retrieved documents."""
     grade = np.zeros(len(rows.score), dtype=np.uint64)
     grade[asked.rows] = asked.grades[asked.code]
     if rows.is_retrieved is not None:
         grade, rows = grade[rows.is_retrieved], rows.select(rows.is_retrieved)
     document = rows.document if config.keeps_documents else None
-    return rows.sizes, Ranked.of(rows.places(), _keys(rows.score), document, grade)
+    return rows.sizes, Ranked.of(rows.queries(), _keys(rows.score), document, grade)
 
 
 def _ranked_complete(rows: Documents, asked: _Asked, *, is_nan_last: bool) -> tuple[Ints, Ranked]:
-    """Rank what was retrieved and is asked for, given how many rows stand above."""
-    asked_rows, place, code = asked.rows, asked.place, asked.code
+    """Rank the retrieved documents in use by the number of rows above them."""
+    asked_rows, query, code = asked.rows, asked.query, asked.code
     if rows.is_retrieved is not None and asked.is_retrieved is not None:
         own = np.cumsum(rows.is_retrieved) - 1
         kept, rows = np.flatnonzero(asked.is_retrieved), rows.select(rows.is_retrieved)
-        asked_rows, place, code = own[asked_rows[kept]], place[kept], code[kept]
+        asked_rows, query, code = own[asked_rows[kept]], query[kept], code[kept]
     score = rows.score
     if is_nan_last and np.isnan(score).any():
         score = _keys(score)
-    above, size = standings(score, rows.sizes, asked_rows, place)
-    return rows.sizes, Ranked.of_complete(place, above, size, asked.grades, code)
+    above, size = standings(score, rows.sizes, asked_rows, query)
+    return rows.sizes, Ranked.of_complete(query, above, size, asked.grades, code)
 
 
 def _keys(score: Array) -> Keys:
-    """Give the keys of scores, 0 for NaN, which ranks last."""
+    """Compute the keys of scores, 0 for NaN, which ranks last."""
     wide = score.astype(np.float64, copy=False)
     return np.where(np.isnan(wide), np.uint64(0), keys_of(wide, "real"))
 
 
 def _is_asked(relevance: Array, config: RankingConfig) -> Mask:
-    """Tell which relevances reach a level or have a gain; NaN does neither."""
-    least = config.levels[0]
+    """Check which relevances reach a level or have a gain; NaN does neither."""
+    lowest = config.levels[0]
     if config.uses_gains and isinstance(config.gain, tuple):
-        return (relevance >= least) | (gains_of(relevance, config) > 0.0)
-    if config.uses_gains and least > 0.0:
+        return (relevance >= lowest) | (gains_of(relevance, config) > 0.0)
+    if config.uses_gains and lowest > 0.0:
         return relevance > 0
     if relevance.dtype.kind != "f":
-        least = math.ceil(max(least, 0.0))  # a comparison of integers needs no cast
-    return relevance >= least
+        lowest = math.ceil(max(lowest, 0.0))  # a comparison of integers needs no cast
+    return relevance >= lowest
 
 
 def _distinct(relevance: Array) -> tuple[Floats, Ints]:
-    """Give the distinct relevances, rising, and the place of each row's among them."""
+    """Find the distinct relevances, rising, and the index of each row's."""
     if relevance.dtype.kind == "f":
         known, code = np.unique(relevance, return_inverse=True)
         return known, code

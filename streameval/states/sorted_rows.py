@@ -1,4 +1,4 @@
-"""Rows of one curve in the order of their scores: what cells are made of."""
+"""Rows of one curve, sorted by score, from which cells are made."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 Packed = npt.NDArray[np.signedinteger[Any]] | npt.NDArray[np.unsignedinteger[Any]]
 
-_CHUNK = 2**15  # its temporaries stay in the cache
+_CHUNK = 2**15  # temporaries stay in the cache
 _SIGN = np.uint64(1 << 63)
 
 
 @attrs.frozen(eq=False)
 class SortedRows:
-    """Rows that count once each, packed into one integer a row: its score, then its class.
+    """Rows without weights, each packed into one integer: its score, then its class.
 
-    Values are sorted several times as fast as their places, and a row that most scores have
-    to themselves takes 4 or 8 bytes, where a cell takes 24 or 32.
+    Sorting values is several times faster than an argsort, and if most scores are distinct, a
+    row takes 4 or 8 bytes, where a cell takes 24 or 32.
 
     Parameters
     ----------
     parts : tuple of integer arrays
-        Twice the number of each score, and 1 if it is positive; sorted. The numbers of
-        probabilities are their bits; those of real scores are their keys, of which the ones
-        below 2**63 come first, in an array of their own, so that no bit is lost.
+        Twice the code of each score, plus 1 if the row is positive; sorted. The codes of
+        probabilities are their bits; those of real scores are their keys, and the ones below
+        2**63 are in a separate array before the others, so that no bit is lost.
     scale : {"probability", "real"}
         What the scores are.
     n_pos : int
-        How many rows are positive.
+        The number of positive rows.
     """
 
     parts: tuple[Packed, ...]
@@ -70,27 +70,24 @@ class SortedRows:
         return cls(parts, scale, int(np.count_nonzero(positive)))
 
     def __len__(self) -> int:
-        """Give the number of rows."""
+        """Return the number of rows."""
         return sum(map(len, self.parts))
 
     @property
     def n_neg(self) -> int:
-        """How many rows are negative."""
+        """The number of negative rows."""
         return len(self) - self.n_pos
 
     def distinct(self) -> Iterator[tuple[Keys, Counts, Counts]]:
-        """Give the keys of the distinct scores, their positives and negatives, part by part."""
-        for place, part in enumerate(self.parts):
+        """Yield the keys of the distinct scores, their positives and negatives, part by part."""
+        for index, part in enumerate(self.parts):
             for piece in _pieces(part):
                 starts, n_pos = _runs(piece)
                 pos, n = np.diff(n_pos), np.diff(starts, append=len(piece))
-                yield self._keys(piece[starts] >> 1, place), pos, n - pos
+                yield self._keys(piece[starts] >> 1, is_high=bool(index)), pos, n - pos
 
     def outcomes(self) -> Iterator[tuple[Floats, Floats]]:
-        """Count positives and negatives that reach falling thresholds, part by part.
-
-        Thresholds are the distinct scores.
-        """
+        """Count the positives and negatives that reach each distinct score, from the highest."""
         tp = fp = 0
         for part in reversed(self.parts):
             for piece in reversed([*_pieces(part)]):
@@ -103,15 +100,15 @@ class SortedRows:
                 )
                 tp, fp = tp + int(more_tp[0]), fp + int(more_fp[0])
 
-    def _keys(self, numbers: Packed, place: int) -> Keys:
-        """Give the keys of scores by their numbers in one of the parts."""
+    def _keys(self, codes: Packed, *, is_high: bool) -> Keys:
+        """Compute the keys of scores by their codes in one of the parts."""
         if self.scale == "probability":
-            return keys_of(numbers.view(f"f{numbers.itemsize}"), self.scale)
-        return numbers.view(np.uint64) | (_SIGN if place else np.uint64(0))
+            return keys_of(codes.view(f"f{codes.itemsize}"), self.scale)
+        return codes.view(np.uint64) | (_SIGN if is_high else np.uint64(0))
 
 
 def _packed_bits(scores: npt.NDArray[np.floating[Any]], positive: Mask) -> Packed:
-    """Pack the bits of probabilities, which are in their order and leave two bits free."""
+    """Pack the bits of probabilities, which sort as they do and leave two bits free."""
     width = max(scores.itemsize, 4)
     packed = np.empty(len(scores), dtype=f"i{width}")
     for start in range(0, len(scores), _CHUNK):
@@ -123,14 +120,14 @@ def _packed_bits(scores: npt.NDArray[np.floating[Any]], positive: Mask) -> Packe
 
 
 def _pieces(part: Packed) -> Iterator[Packed]:
-    """Cut sorted rows between scores; work done piece by piece stays in the cache."""
+    """Cut sorted rows between scores into pieces that stay in the cache."""
     inner = part[_CHUNK::_CHUNK] >> 1 << 1
     edges = dict.fromkeys([0, *np.searchsorted(part, inner).tolist(), len(part)])
     return (part[start:end] for start, end in itertools.pairwise(edges))
 
 
 def _runs(piece: Packed) -> tuple[npt.NDArray[np.intp], npt.NDArray[np.int64]]:
-    """Find where each score begins, and how many positives come before it, and before the end."""
+    """Find where each score begins, and the number of positives before it and before the end."""
     numbers = piece >> 1
     is_start = np.ones(len(piece), dtype=bool)
     np.not_equal(numbers[1:], numbers[:-1], out=is_start[1:])

@@ -7,10 +7,13 @@ from typing import Any, Self
 
 import attrs
 
-from streameval.errors import require
+from streameval.errors import CorruptStateError, StreamevalError, require
 from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 
-__all__ = ["State", "check_numbers"]
+__all__ = ["READ_ERRORS", "State", "as_corrupt", "check_numbers"]
+
+READ_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
+"""What reading bytes may raise of what is in them, where the code is all ours."""
 
 
 @attrs.frozen
@@ -61,3 +64,11 @@ def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> Non
     if numbers.fraction is not None:
         within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
         require(within.all(), f"{name} holds fractions outside [0, 1)")
+
+
+def as_corrupt(error: Exception) -> CorruptStateError:
+    """Say of bytes that they are corrupt, for the reason of an error."""
+    if isinstance(error, CorruptStateError):
+        return error
+    reason = str(error).rstrip(".") or type(error).__name__
+    return CorruptStateError(f"state is corrupt: {reason}.")

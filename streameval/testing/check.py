@@ -27,7 +27,7 @@ __all__ = ["LAWS", "check_accumulator"]
 Law = Callable[[Trial], None]
 
 LAWS: dict[str, Law] = {}
-"""Every law by name, in the order in which they are tried: what others rest on comes first."""
+"""Every law by name, in the order of the checks: the ones that others depend on come first."""
 
 _PARTS = 4
 
@@ -41,35 +41,35 @@ def check_accumulator(
     incompatible: Sequence[Make] = (),
     skip: Collection[str] = (),
 ) -> None:
-    """Check that an accumulator keeps every law.
+    """Check that an accumulator obeys every law.
 
     Bytes and numbers do not depend on how the examples are cut, spread and merged; a failed
-    update leaves no trace; no argument is kept or written to; what is read from bytes, copied
-    or pickled is equal and independent. The laws and what they say are in
-    `streameval.testing.LAWS`. Each finds nothing that the batches do not show: give several, of
-    the sizes and values that matter, with weights if the class takes them.
+    update leaves no trace; no argument is kept or written to; accumulators that are decoded,
+    copied or unpickled are equal and independent. `streameval.testing.LAWS` lists the laws. They
+    only find what the batches can show, so pass several, with the sizes and values that matter,
+    and with weights if the class takes them.
 
     Parameters
     ----------
     make : callable
-        Gives an accumulator that has counted nothing, a new one each time.
+        Makes a new accumulator that has counted nothing.
     batches : iterable
-        What `update` takes: mappings or tuples of arrays.
+        Batches for `update`: mappings or tuples of arrays.
     cut : callable or None, optional
-        From a batch and a number: so many batches that hold the same examples together. By
-        default rows are dealt out in turn; None if batches cannot be cut.
+        From a batch and a number n to n batches that together hold the same examples. By default
+        rows are dealt out in turn; None if batches cannot be cut.
     refused : sequence, optional
-        Batches that `update` must refuse. Others, with an array missing, short or of nonsense,
-        are tried in any case: they may be refused, and then leave no trace.
+        Batches that `update` must refuse. Batches with an array missing, too short or invalid
+        are tried in any case: `update` may refuse them, and must then leave no trace.
     incompatible : sequence of callables, optional
-        Each gives an accumulator of other options, with which one of `make` must not merge.
+        Each makes an accumulator with other options, which must not merge with one of `make`.
     skip : collection of str, optional
-        The names of laws that are not tried.
+        The names of laws to skip.
 
     Raises
     ------
     AssertionError
-        When a law does not hold; it names the law, and says what differs.
+        When a law does not hold; the message names the law and the difference.
     InvalidInputError
         When there is nothing to check: no accumulator, or no batch that counts.
 
@@ -92,7 +92,7 @@ def check_accumulator(
 
 
 def _law(check: Law) -> Law:
-    """List a law, and let it say its name when it does not hold, or when anything is raised."""
+    """Register a law, and name it in the error if it does not hold or anything is raised."""
 
     @functools.wraps(check)
     def law(trial: Trial) -> None:
@@ -104,8 +104,8 @@ def _law(check: Law) -> Law:
             said, cause = f"{type(error).__name__} was raised: {error}", error
         else:
             return
-        kind = type(trial.make()).__name__
-        raise AssertionError(f"{kind} breaks the law {check.__name__}: {said}") from cause
+        name = type(trial.make()).__name__
+        raise AssertionError(f"{name} breaks the law {check.__name__}: {said}") from cause
 
     LAWS[check.__name__] = law
     return law
@@ -134,7 +134,7 @@ def arguments_are_not_kept(trial: Trial) -> None:
 
 @_law
 def arguments_are_not_written_to(trial: Trial) -> None:
-    """`update` leaves the arrays that it is given as they are."""
+    """`update` does not change the arrays that it receives."""
     for batch in trial.batches:
         given = copied(batch)
         trial.update(trial.make(), given)
@@ -170,7 +170,7 @@ def a_failed_update_leaves_no_trace(trial: Trial) -> None:
 
 @_law
 def copies_are_independent(trial: Trial) -> None:
-    """Neither a copy nor what was copied sees an update, merge or reset of the other."""
+    """Updates, merges and resets of a copy do not reach the original, nor the reverse."""
     first, second = trial.dealt(2)
     for is_original in (True, False):
         original = trial.count(first)
@@ -182,7 +182,7 @@ def copies_are_independent(trial: Trial) -> None:
 
 @_law
 def compute_changes_nothing(trial: Trial) -> None:
-    """`compute` gives the same again and leaves the state alone; updates leave its result alone."""
+    """`compute` is repeatable and keeps the state; later updates do not change its result."""
     first, second = trial.dealt(2)
     accumulator = trial.count(first)
     with unchanged(accumulator, "the accumulator", "compute"):
@@ -196,7 +196,7 @@ def compute_changes_nothing(trial: Trial) -> None:
 
 @_law
 def reset_forgets_everything(trial: Trial) -> None:
-    """After `reset` an accumulator is as a new one, and counts as one."""
+    """After `reset` an accumulator equals a new one, and counts like one."""
     accumulator = trial.whole()
     claim(accumulator.reset() is accumulator, "reset must return the accumulator itself")
     same("after reset", accumulator, "a new one", trial.make())
@@ -206,7 +206,7 @@ def reset_forgets_everything(trial: Trial) -> None:
 
 @_law
 def bytes_are_read_back(trial: Trial) -> None:
-    """What is read from bytes is equal to what was written, and has the same bytes and numbers."""
+    """A decoded accumulator equals the encoded one, and has the same bytes and numbers."""
     for accumulator in (trial.make(), trial.whole()):
         data = accumulator.to_bytes()
         claim(accumulator.to_bytes() == data, "to_bytes gave other bytes again")
@@ -221,22 +221,22 @@ def bytes_are_read_back(trial: Trial) -> None:
 
 @_law
 def damaged_bytes_are_refused(trial: Trial) -> None:
-    """Bytes that are cut short or changed raise CorruptStateError."""
+    """Truncated or changed bytes raise CorruptStateError."""
     data = trial.whole().to_bytes()
-    for place in range(0, len(data), max(len(data) // 32, 1)):
+    for position in range(0, len(data), max(len(data) // 32, 1)):
         flipped = bytearray(data)
-        flipped[place] ^= 1
-        for damaged in (data[:place], bytes(flipped)):
+        flipped[position] ^= 1
+        for damaged in (data[:position], bytes(flipped)):
             try:
                 se.from_bytes(damaged)
             except se.CorruptStateError:
                 continue
-            raise Broken(f"bytes with damage at {place} were read.")
+            raise Broken(f"bytes with damage at {position} were read.")
 
 
 @_law
 def equality_is_that_of_the_bytes(trial: Trial) -> None:
-    """Accumulators are equal if their bytes are, however they came about."""
+    """Accumulators are equal if and only if their bytes are."""
     whole, a, b = trial.whole(), *trial.parts(2)
     claim(whole == trial.whole(), "two that have counted the same are not equal")
     for one, other in [(whole, a), (whole, b), (a, b), (whole, trial.make()), (whole, a + b)]:
@@ -247,7 +247,7 @@ def equality_is_that_of_the_bytes(trial: Trial) -> None:
 
 @_law
 def stopping_and_going_on_equals_never_stopping(trial: Trial) -> None:
-    """What is copied, pickled, or written and read between batches goes on as if it were not."""
+    """Copying, pickling, or encoding and decoding between batches makes no difference."""
     ways: list[Callable[[Any], Any]] = [
         lambda one: one.copy(),
         lambda one: se.from_bytes(one.to_bytes()),
@@ -342,7 +342,7 @@ def others_are_refused(trial: Trial) -> None:
 
 
 def _takes(trial: Trial, accumulator: Any, batch: Any) -> bool:
-    """Tell whether an update takes a batch; any error is a refusal."""
+    """Check whether an update accepts a batch; any error is a refusal."""
     try:
         trial.update(accumulator, batch)
     except Exception:

@@ -1,4 +1,4 @@
-"""Claims about accumulators: what does not hold is said with what differs."""
+"""Claims about accumulators, with messages that name the difference."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Broken(Exception):  # noqa: N818 - what leaves this package is an Assertio
 
 
 def claim(holds: object, otherwise: str) -> None:
-    """Claim something, or say what is there otherwise."""
+    """Raise Broken with a message, unless a claim holds."""
     if not holds:
         raise Broken(f"{otherwise}.")
 
@@ -40,7 +40,7 @@ def same_numbers(trial: Trial, what: str, one: Any, other_what: str, other: Any)
 
 @contextmanager
 def unchanged(accumulator: Any, what: str, by: str) -> Iterator[None]:
-    """Claim that what happens within changes nothing of an accumulator."""
+    """Claim that the block does not change an accumulator."""
     before = accumulator.to_bytes()
     yield
     if accumulator.to_bytes() != before:
@@ -49,7 +49,7 @@ def unchanged(accumulator: Any, what: str, by: str) -> Iterator[None]:
 
 
 def _difference(one: Any, other: Any) -> str:
-    """Say in which options and fields of their states two accumulators differ."""
+    """List the options and state fields in which two accumulators differ."""
     pairs = [(f"option {name}", value, other.options[name]) for name, value in one.options.items()]
     mine, theirs = one._state, other._state
     pairs += [
@@ -61,7 +61,7 @@ def _difference(one: Any, other: Any) -> str:
 
 
 def _values(a: Any, b: Any) -> str:
-    """Show two values that differ, as numbers where these tell them apart."""
+    """Show two different values, as numbers if these differ."""
     numbers = _numbers(a), _numbers(b)
     one, other = numbers if numbers[0] != numbers[1] else (a, b)
     return f"{shown(one)} and {shown(other)}"
@@ -74,7 +74,7 @@ def _numbers(value: Any) -> Any:
 
 
 def shown(value: Any) -> str:
-    """Write a value on one line, not too long."""
+    """Show a value on one line, truncated."""
     return _cut(" ".join(repr(value).split()))
 
 

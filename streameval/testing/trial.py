@@ -1,4 +1,4 @@
-"""What laws are tried on: a way to make an accumulator, batches for it, and how these are cut."""
+"""The subject of the laws: how to make an accumulator, its batches, and how to cut them."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ Make = Callable[[], Any]
 
 
 def by_rows(batch: Any, n_parts: int) -> list[Any]:
-    """Deal the rows of a batch out to so many batches, in turn."""
+    """Deal the rows of a batch out to `n_parts` batches, in turn."""
     return [_mapped(batch, _every(n_parts, part)) for part in range(n_parts)]
 
 
 def _numbers_of(accumulator: Any) -> str:
-    """Write the numbers that `compute` gives, to the last bit."""
+    """Write the numbers of `compute` to the last bit."""
     return result_text(accumulator.compute())
 
 
 def result_text(result: Any) -> str:
-    """Write the numbers of a result; one without `as_dict` says them in its repr."""
+    """Write the numbers of a result: of `as_dict`, else its repr."""
     return repr(result.as_dict() if hasattr(result, "as_dict") else result)
 
 
@@ -37,25 +37,25 @@ def _update(accumulator: Any, batch: Any) -> Any:
 
 @attrs.frozen(eq=False)
 class Trial:
-    """What laws are tried on.
+    """The subject of the laws.
 
     Parameters
     ----------
     make : callable
-        Gives an accumulator that has counted nothing, a new one each time.
+        Makes a new accumulator that has counted nothing.
     batches : sequence
-        What `update` takes: mappings or tuples of arrays.
+        Batches for `update`: mappings or tuples of arrays.
     cut : callable or None
-        From a batch and a number: so many batches that hold the same examples together. None if
+        From a batch and a number n to n batches that together hold the same examples. None if
         batches cannot be cut.
     refused : sequence
         Batches that `update` must refuse.
     incompatible : sequence of callables
-        Each gives an accumulator with which one of `make` must not merge.
+        Each makes an accumulator that must not merge with one of `make`.
     update : callable
-        From an accumulator and a batch: counts it, and gives what `update` returned.
+        Counts a batch in an accumulator, and returns what `update` returned.
     numbers : callable
-        From an accumulator: all its numbers, as text.
+        From an accumulator to all its numbers, as text.
     """
 
     make: Make
@@ -68,18 +68,18 @@ class Trial:
 
     @classmethod
     def of(cls, make: Make, batches: Iterable[Any], **how: Any) -> Trial:
-        """Check what is tried: if the batches changed nothing, every law would hold."""
+        """Check the arguments: if the batches changed nothing, every law would hold."""
         if not callable(make):
-            kind = type(make).__name__
+            given = type(make).__name__
             raise InvalidInputError(
-                f"must be callable and give an accumulator, got {kind}", argument="make"
+                f"must be callable and return an accumulator, got {given}", argument="make"
             )
         made = make()
         if not isinstance(made, Accumulator):
-            kind = type(made).__name__
-            raise InvalidInputError(f"must give an accumulator, got {kind}", argument="make")
+            given = type(made).__name__
+            raise InvalidInputError(f"must return an accumulator, got {given}", argument="make")
         if made is make():
-            raise InvalidInputError("must give a new accumulator each time", argument="make")
+            raise InvalidInputError("must return a new accumulator each time", argument="make")
         trial = cls(make, [_as_batch(batch, type(made)._arrays) for batch in batches], **how)
         if not trial.batches or trial.whole().to_bytes() == made.to_bytes():
             raise InvalidInputError(
@@ -102,44 +102,46 @@ class Trial:
         return self.count(self.batches)
 
     def dealt(self, n_parts: int) -> list[list[Any]]:
-        """Deal all examples out: rows in turn, or whole batches if these cannot be cut."""
+        """Deal out all examples: rows in turn, or whole batches if these cannot be cut."""
         if self.cut is None:
             return [list(self.batches[part::n_parts]) for part in range(n_parts)]
         pieces = [self.cut(batch, n_parts) for batch in self.batches]
         return [[piece[part] for piece in pieces] for part in range(n_parts)]
 
     def parts(self, n_parts: int) -> list[Any]:
-        """Count all examples in so many accumulators, some in each."""
+        """Count all examples in `n_parts` accumulators, some in each."""
         return [self.count(batches) for batches in self.dealt(n_parts)]
 
     def empty_batches(self) -> list[Any]:
-        """Give the batches without their rows."""
+        """Make the batches without their rows."""
         return [_mapped(batch, _no_rows) for batch in self.batches]
 
 
 def _as_batch(value: Any, names: tuple[str, ...]) -> Any:
-    """Make arrays of lists, so that a cut keeps their type; an array alone becomes a batch."""
+    """Convert lists to arrays, so that a cut keeps their type; a single array becomes a batch."""
     if isinstance(value, Mapping):
         return {name: _as_array(item) for name, item in value.items()}
     if isinstance(value, tuple) or (isinstance(value, list) and len(names) > 1):
         return tuple(_as_array(item) for item in value)
     if len(names) == 1 and isinstance(value, (list, np.ndarray)):
         return {names[0]: _as_array(value)}
-    kind = type(value).__name__
-    raise InvalidInputError(f"must be mappings or tuples of arrays, got {kind}", argument="batches")
+    given = type(value).__name__
+    raise InvalidInputError(
+        f"must be mappings or tuples of arrays, got {given}", argument="batches"
+    )
 
 
 def _as_array(value: Any) -> Any:
     if isinstance(value, (list, tuple)):
         try:
             return np.array(value)
-        except ValueError:  # rows of different lengths: `update` is to say what it takes
+        except ValueError:  # rows of different lengths are left to the checks of `update`
             return value
     return value
 
 
 def _mapped(batch: Any, change: Callable[[Any], Any]) -> Any:
-    """Change each array of a batch; what has no rows, such as a number, stays."""
+    """Change each array of a batch; values without rows, such as numbers, stay."""
     if isinstance(batch, Mapping):
         return {name: _changed(item, change) for name, item in batch.items()}
     return tuple(_changed(item, change) for item in batch)
@@ -158,7 +160,7 @@ def _no_rows(array: Any) -> Any:
 
 
 def copied(batch: Any) -> Any:
-    """Copy a batch and its arrays, so that what becomes of them reaches no other law."""
+    """Copy a batch and its arrays, so that changes of them reach no other law."""
     return _mapped(batch, _copy)
 
 
@@ -177,19 +179,19 @@ def scribble(array: Any) -> None:
         array[:] = [None] * len(array)
     if not isinstance(array, np.ndarray) or not array.flags.writeable:
         return
-    kind = array.dtype.kind
-    if kind == "b":
+    code = array.dtype.kind
+    if code == "b":
         np.logical_not(array, out=array)
-    elif kind in "iuf":
+    elif code in "iuf":
         array[...] = np.where(array == 0, 1, 0)
     elif kind in "mM":
         array[...] = "NaT"
     else:
-        array[...] = None if kind == "O" else "?"
+        array[...] = None if code == "O" else "?"
 
 
 def broken(batch: Any) -> Iterator[Any]:
-    """Spoil a batch in ways that most classes refuse: an array is missing, short or of nonsense."""
+    """Spoil a batch in ways that most classes refuse: an array is missing, short or invalid."""
     keys = list(batch) if isinstance(batch, Mapping) else list(range(len(batch)))
     for key in keys:
         array = batch[key]

@@ -238,7 +238,7 @@ def test_eval_refuses_a_log_of_lines_that_cannot_be_read(call, folder):
         ("absent.state", "absent.state: no such file or directory."),
         (
             "labels.jsonl",
-            "labels.jsonl: state is corrupt: these are not the bytes of an accumulator.",
+            "labels.jsonl: is a log of JSON lines, not a state; `streameval eval` reads it.",
         ),
         (".", ".: is a directory."),
     ],

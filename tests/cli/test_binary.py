@@ -68,15 +68,24 @@ def test_binary_json_is_that_of_sklearn(evaluate):
     assert (metrics["n_pos"], metrics["n_neg"]) == (212, 357)
 
 
+@pytest.mark.parametrize("options", [[], ["--metrics", "roc_auc"]])
+def test_binary_json_has_values_and_no_bounds_unless_they_are_asked_for(options, evaluate):
+    found = evaluate("--json", *options, "--budget", 50).json
+    assert "bounds" not in found
+    assert isinstance(found["metrics"]["roc_auc"], float)
+    asked = evaluate("--json", *options, "--budget", 50, "--bounds").json
+    assert asked == {**found, "bounds": asked["bounds"]}
+
+
 def test_binary_json_has_bounds_of_no_width_when_exact(evaluate):
-    found = evaluate("--json").json
+    found = evaluate("--json", "--bounds").json
     assert found["bounds"]["roc_auc"] == [found["metrics"]["roc_auc"]] * 2
     assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
 
 
 def test_binary_json_has_bounds_that_hold_the_exact_value(evaluate):
     exact = evaluate("--json").json["metrics"]
-    found = evaluate("--json", "--budget", 50).json
+    found = evaluate("--json", "--bounds", "--budget", 50).json
     assert not found["exact"]
     assert found["bounds"].keys() == found["metrics"].keys() - COUNTS
     for name, (low, high) in found["bounds"].items():

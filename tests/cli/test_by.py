@@ -298,6 +298,7 @@ def test_standard_input_is_read_once(by, call, stdin):
     assert done["other"]["n"] == 10
 
 
+@pytest.mark.slow
 def test_pipe_is_read_once(folder):
     os.mkfifo("pipe")
     data = "".join(json.dumps(row) + "\n" for row in log())
@@ -469,6 +470,7 @@ def test_note_says_that_the_top_values_may_be_others(call, write, monkeypatch):
     assert "`id` has so many values that the most frequent ones may be others" in done.err
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
     """A column of 20,000 different values, 4,096 of which are counted at a time."""

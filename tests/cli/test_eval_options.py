@@ -147,5 +147,28 @@ def test_eval_counts_the_rows_before_the_first_that_can_be_read(call, folder):
 
 def test_eval_reads_infinite_scores(call, write):
     rows = [{"y_true": 1, "y_score": math.inf}, {"y_true": 0, "y_score": -math.inf}]
-    expected = se.ConfusionAccumulator(2).update([1, 0], [math.inf, -math.inf])
-    assert state(call, write("a.jsonl", rows)) == expected
+    expected = se.ConfusionAccumulator(2, scores="real").update([1, 0], [math.inf, -math.inf])
+    assert state(call, write("a.jsonl", rows), "--scores", "real") == expected
+
+
+@pytest.mark.parametrize(
+    ("options", "rows"),
+    [
+        ([], [{"y_true": 1, "y_score": 0.5}, {"y_true": 0, "y_score": 85.0}]),
+        (["--multilabel"], [{"y_true": [1, 0], "y_score": [0.5, 85.0]}]),
+    ],
+    ids=["binary", "multilabel"],
+)
+def test_eval_refuses_scores_outside_0_and_1_with_the_remedy(options, rows, call, write):
+    done = call("eval", write("a.jsonl", rows), "--task", "classification", *options)
+    assert (done.code, done.out) == (3, "")
+    assert done.err.endswith(
+        "must lie in [0, 1], got 85.0. Pass --scores real for logits or margins, and a threshold "
+        "on their scale, such as --threshold 0.\n"
+    )
+
+
+def test_eval_takes_any_score_at_a_threshold_that_no_probability_has(call, write):
+    rows = [{"y_true": 1, "y_score": 3.5}, {"y_true": 0, "y_score": -2.0}]
+    expected = se.ConfusionAccumulator(2, threshold=0).update([1, 0], [3.5, -2.0])
+    assert state(call, write("a.jsonl", rows), "--threshold", "0") == expected

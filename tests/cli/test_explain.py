@@ -179,7 +179,7 @@ def test_explain_says_what_an_option_means_that_is_not_the_default(explained):
         "* threshold       0.7\n"
         "    A score of at least this is a positive prediction, for two classes and\n"
         "    multilabel.\n"
-        "  pos_label       1\n" in text
+        "  scores          None\n" in text
     )
 
 
@@ -446,6 +446,7 @@ def test_limits_of_anything_else_are_none():
     assert list(limits(object(), {})) == []
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("kind", ["collection", "coarse", "ranking"])
 def test_explain_needs_no_docstrings(kind, explained, folder):
     text = explained(KINDS[kind]())

@@ -91,7 +91,7 @@ def test_metrics_shows_certified_and_sampling_intervals_side_by_side(call, write
 
 
 def test_json_holds_the_chosen_metrics_alone(call, labels):
-    done = call("eval", labels, "--json", "--metrics", "accuracy,recall[macro],n").json
+    done = call("eval", labels, "--json", "--bounds", "--metrics", "accuracy,recall[macro],n").json
     result = se.ConfusionAccumulator("auto").update(*truth_and_prediction()).compute()
     assert done["metrics"] == {
         "accuracy": result.accuracy,

@@ -227,3 +227,35 @@ def test_text_that_is_no_integer_is_a_bad_row_of_integer_classes(write, call):
     done = call("eval", write("log.jsonl", rows), "--classes", "2")
     assert done.code == 3
     assert "line 2: `y_true` must be an integer, got 'one'" in done.err
+
+
+UNNAMED = [
+    {"label": n % 12, "prediction": [{"label": f"LABEL_{k}", "score": 0.5 * (k == n % 12)}
+                                     for k in range(12)]}
+    for n in range(24)
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("options", [[], ["--classes", "12"]])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
+def test_classes_without_names_have_the_numbers_that_hugging_face_gives(name, options, call, write):
+    arguments = ("--label", "label", "--score", "prediction", *options, "--json")
+    done = call("eval", write(name, UNNAMED), *arguments, "-o", "all.state")
+    assert (done.code, done.json["metrics"]["accuracy"]) == (0, 1.0), done.err
+    assert done.json["classes"] == list(range(12))
+
+
+@pytest.mark.parametrize("name", ["log.jsonl", "log.csv"])
+def test_predicted_class_without_a_name_is_its_number(name, call, write):
+    rows = [{"y_true": n % 3, "y_pred": f"LABEL_{n % 3}"} for n in range(6)]
+    done = call("eval", write(name, rows), "--classes", "3", "--json")
+    assert (done.code, done.json["metrics"]["accuracy"]) == (0, 1.0), done.err
+
+
+def test_score_of_the_second_of_two_classes_without_names(call, write):
+    rows = [{"y_true": n % 2, "y_score": {"LABEL_1": n / 9, "LABEL_0": 1 - n / 9}}
+            for n in range(9)]  # fmt: skip
+    done = call("eval", write("log.jsonl", rows), "--task", "binary", "--json")
+    expected = se.PRCurveSketch().update([n % 2 for n in range(9)], [n / 9 for n in range(9)])
+    assert done.json["metrics"]["roc_auc"] == float(expected.compute().roc_auc)
+    assert "took the score of class 1 of the two in `y_score`." in done.err

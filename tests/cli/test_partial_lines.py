@@ -11,7 +11,7 @@ ADVICE = "and may still be being written; --partial-last-line skip leaves it for
 NO_NEWLINE = "the last line has no newline"
 SKIP = ("--partial-last-line", "skip")
 
-jobs = pytest.mark.parametrize("jobs", [1, 2])
+jobs = pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 
 
 @pytest.fixture

@@ -54,6 +54,7 @@ def test_script_reports(labels):
     assert done.stdout.startswith("200 rows of 1 file\n\nclass ")
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("gate", "code", "error"),
     [("n>1", 0, ""), ("n<1", 1, "streameval: failed: n<1: 200.\n")],
@@ -153,6 +154,7 @@ def is_gone(pid):
         return True
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
 @pytest.mark.parametrize(
     ("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9)]
@@ -167,6 +169,7 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     assert name == "SIGKILL" or error == b""
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])
 def test_script_ends_with_the_status_of_the_signal(name, code, folder):
@@ -216,6 +219,7 @@ def test_worker_exits_when_its_parent_lets_go(monkeypatch):
     assert codes == [1]
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 @pytest.mark.parametrize("name", ["a.jsonl", "a.csv", "a.jsonl.gz"])
 def test_memory_does_not_grow_with_the_file(name, write, folder):

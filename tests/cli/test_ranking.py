@@ -88,7 +88,7 @@ def scattered(lines):
 
 
 @pytest.mark.parametrize("rows", [1, 40, 10**6])
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_ranking_of_scattered_queries_is_that_of_the_sorted_run(
     jobs, rows, call, run, folder, monkeypatch
 ):
@@ -177,7 +177,7 @@ def test_ranking_options_are_those_of_the_accumulator(options, configuration, ca
 
 
 def test_ranking_json_is_that_of_the_result(call, run):
-    options = ("--qrels", "a.qrels", "--measures", ",".join(MEASURES), "--json")
+    options = ("--qrels", "a.qrels", "--measures", ",".join(MEASURES), "--json", "--bounds")
     found = call("eval", run, *RANKING, *options).json
     expected = of_run(MEASURES).compute()
     assert found["metrics"] == expected.as_dict()

@@ -311,6 +311,7 @@ def test_ranking_states_of_other_measures_are_not_merged(call, lists):
 MANY = ",".join(f"P_{k}" for k in range(1, 61))
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_run(folder):
     peaks = []
@@ -327,6 +328,7 @@ def test_memory_does_not_grow_with_the_run(folder):
     assert peaks[1] - peaks[0] < 400_000
 
 
+@pytest.mark.slow
 @pytest.mark.usefixtures("small_buffers")
 def test_memory_does_not_grow_with_the_values_of_queries(folder, monkeypatch):
     monkeypatch.setattr(spool, "_IN_MEMORY", 2**14)

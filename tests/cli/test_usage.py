@@ -84,12 +84,17 @@ def test_eval_asks_for_predictions(call, write):
         (
             ONE,
             ["--pred", "y_true", "--threshold", "1"],
-            "--threshold decides by scores, and `y_true` holds labels.",
+            "--threshold is for scores, and `y_true` holds labels.",
+        ),
+        (
+            ONE,
+            ["--pred", "y_true", "--scores", "real"],
+            "--scores is for scores, and `y_true` holds labels.",
         ),
         (
             ONE,
             ["--pred", "y_true", "--top-k", "2"],
-            "--top-k decides by scores, and `y_true` holds labels.",
+            "--top-k is for scores, and `y_true` holds labels.",
         ),
         (ONE, ["--pos-label", "x"], "--pos-label must be an integer as the labels are, got 'x'."),
         (
@@ -207,7 +212,7 @@ OPTIONS = {
 TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
-        *("--threshold", "--pos-label", "--top-k", "--ignore-label"),
+        *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label"),
     },
     "regression": {"--label", "--weight", "--pred"},
     "binary": {

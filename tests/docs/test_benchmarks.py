@@ -95,6 +95,7 @@ def test_results_survive_saving(tmp_path: Path) -> None:
     assert results.load(tmp_path / "results.json") == found
 
 
+@pytest.mark.slow
 def test_part_of_the_report_is_printed_and_not_written() -> None:
     saved = results.RESULTS.read_bytes()
     command = [sys.executable, "benchmarks/report.py", "--quick"]

@@ -31,12 +31,14 @@ def test_doc_examples_run(module: str) -> None:
     assert failed == 0
 
 
+@pytest.mark.slow
 def test_readme_promises_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     promises = importlib.import_module("promises")
     assert promises.table() in README
 
 
+@pytest.mark.slow
 def test_tables_of_widths_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     widths = importlib.import_module("curve_widths")

@@ -12,7 +12,7 @@ from typing import Any
 
 import streameval as se
 
-FOLDER = Path(__file__).parent / "version-1"
+FOLDER = Path(__file__).parent / "version-2"
 
 
 def accumulators() -> dict[str, Any]:

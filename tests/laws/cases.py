@@ -423,6 +423,7 @@ LAWS: dict[str, Laws] = {
             "classes": ({"classes": 3}, {"classes": 4}),
             "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),
             "threshold": ({"threshold": 0.5}, {"threshold": 0.7}),
+            "scores": ({"scores": None}, {"scores": "real"}),
             "pos_label": ({"pos_label": 0}, {"pos_label": 1}),
             "from_scores": ({"from_scores": None}, {"from_scores": True}),
             "top_k": ({"classes": 5, "top_k": 2}, {"classes": 5, "top_k": 3}),
@@ -433,6 +434,7 @@ LAWS: dict[str, Laws] = {
             "a label out of range": ({}, {"y_true": [0, 2], "y_pred": [0, 1]}),
             "a prediction out of range": ({}, {"y_true": [0, 1], "y_pred": [0, -1]}),
             "a score that is NaN": ({}, {"y_true": [0, 1], "y_pred": [0.5, float("nan")]}),
+            "a score above 1": ({}, {"y_true": [0, 1], "y_pred": [0.5, 85.0]}),
             "lengths that differ": ({}, {"y_true": [0, 1], "y_pred": [0]}),
             "a negative weight": (
                 {},

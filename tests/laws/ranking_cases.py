@@ -27,15 +27,15 @@ RANKING_BLOCKS = [
     (streameval.accumulators.ranking, "_CAPACITY", 20),
     (streameval.inputs.judged_runs, "_BLOCK", 6),
     (streameval.exact.row_order, "_BLOCK", 8),
-    (streameval.exact.row_order, "_MOST_BITS", 6),
+    (streameval.exact.row_order, "_MAX_BITS", 6),
     (streameval.metrics.cascades, "_BLOCK", 8),
     (streameval.metrics.rank_measures, "_BLOCK", 8),
-    (streameval.metrics.rank_measures, "_LEAST_WIDTH", 2),
+    (streameval.metrics.rank_measures, "_MIN_WIDTH", 2),
     (streameval.metrics.ranks, "_BLOCK", 8),
     (streameval.metrics.ranking, "_BLOCK", 12),
     (streameval.states.ranking, "_FEW", 4),
     (streameval.states.ranking_rows, "_BLOCK", 12),
-    (streameval.states.ranking_rows, "_MOST_ROWS", 20),
+    (streameval.states.ranking_rows, "_MAX_ROWS", 20),
 ]
 """Small sizes of the blocks of rankings."""
 
@@ -110,7 +110,7 @@ def _plan(draw: st.DrawFn) -> Plan:
         "empty": draw(st.sampled_from(["zero", "skip", "one", "nan", {measures[0]: "skip"}])),
         "track_queries": draw(st.booleans()),
         "per_query": draw(st.integers(0, 3)) == 0,
-        "rows_per_query": draw(st.sampled_from([1, 1, 1, 1, 2, 2, 3, 100])),
+        "rows_per_query": draw(st.sampled_from([1, 1, 1, 1, 1, 1, 2, 2, 3, 100])),
     }
     scores = draw(st.sampled_from(["any", "any", "any", "any", "few", "infinite", "one"]))
     return Plan(options, levels, scores, ties == "docid_desc" or draw(st.booleans()), is_declared)

@@ -54,12 +54,14 @@ def without_vector_instructions(function: str) -> str:
     return process.stdout.strip()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DISPATCHED, reason="NumPy has one path only on this CPU")
 @pytest.mark.usefixtures("long_blocks")
 def test_bytes_and_numbers_are_the_same_without_vector_instructions() -> None:
     assert without_vector_instructions("fingerprint") == fingerprint()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(
     not __cpu_features__.get("AVX512F"), reason="only AVX-512 is known to change np.log"
 )

@@ -446,6 +446,7 @@ def test_interval_holds_the_exact_value_to_the_last_digit(name: str) -> None:
     assert not tally.missed, listed(tally.missed)
 
 
+@pytest.mark.slow
 def test_enough_random_intervals_are_coarsened(capsys: pytest.CaptureFixture[str]) -> None:
     tally = sum((campaign(name) for name in GENERATORS), Tally())
 
@@ -505,6 +506,7 @@ def mean_over_classes(tables: list[Table], metric: Callable[[Table], Value], ave
     return sum(v * weight for v, weight in pairs) / whole if whole else math.nan
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("average", ["macro", "weighted"])
 @pytest.mark.parametrize("metric", [roc_auc, average_precision])
 def test_mean_over_classes_holds_that_of_the_exact_values(
@@ -638,6 +640,7 @@ def test_no_data_lies_outside_the_right_bounds(
     assert violations(RIGHT[formula]) == 0
 
 
+@pytest.mark.slow
 @every_search
 @pytest.mark.parametrize("fault", FAULTS)
 def test_fault_in_the_bounds_is_noticed(fault: str, violations: Callable[[Formula], int]) -> None:

@@ -121,6 +121,7 @@ def enumerated() -> list[tuple[str, Any, Range]]:
     return found
 
 
+@pytest.mark.slow
 def test_intervals_hold_the_losses_of_all_data_sets_with_the_same_cells() -> None:
     assert len(enumerated()) > 200
     for name, ours, (least, most) in enumerated():
@@ -222,6 +223,7 @@ def test_interval_of_ece_is_hardly_wider_than_attainable(
     assert is_attained > 0.6
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bins", [3, 15])
 @pytest.mark.parametrize("name", [name for name, (mode, _) in GENERATORS.items() if mode != "real"])
 def test_intervals_hold_the_losses_of_weighted_data_on_few_cells(name: str, bins: int) -> None:

@@ -192,6 +192,7 @@ def test_a_stored_state_goes_on_as_if_never_stopped(ties: Any) -> None:
         assert resumed == acc
 
 
+@pytest.mark.slow
 @both_unjudged
 @every_ties
 def test_cut_measures_of_pieces_equal_those_of_complete_queries(ties: Any, unjudged: str) -> None:
@@ -284,6 +285,7 @@ OF_OPEN_ENDED = {name: MEASURES[name] for name in OPEN_ENDED}
 OF_UNCUT = {name: MEASURES[name] for name in UNCUT}
 
 
+@pytest.mark.slow
 @every_ties
 def test_the_interval_of_a_long_query_holds_the_exact_value(ties: Any) -> None:
     rng = np.random.default_rng([46, EVERY_TIES.index(ties)])

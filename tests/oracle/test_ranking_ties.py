@@ -245,6 +245,7 @@ def test_a_given_number_of_relevant_documents_equals_brute_force(
         assert_equal(columns[name], expected, name)
 
 
+@pytest.mark.slow
 @every_ties
 def test_the_order_of_rows_changes_no_bit(ties: Any) -> None:
     options = replace(GAINS["mapping-R"], ties=ties)
@@ -331,6 +332,7 @@ def chance(n: int, n_relevant: int, n_missed: int, k: int) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("n", [2, 3, 10, 61, 400])
 @pytest.mark.parametrize("score", [0.0, -7.5, math.inf, -math.inf])
 def test_a_constant_scorer_scores_chance(n: int, score: float) -> None:

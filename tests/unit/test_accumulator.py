@@ -141,6 +141,7 @@ def test_merge_refuses_labels_of_two_types_and_changes_nothing() -> None:
     assert numbers.n == 1
 
 
+@pytest.mark.slow
 def test_merge_refuses_more_labels_than_can_be_met() -> None:
     few = se.ConfusionAccumulator("auto").update(range(4096), range(4096))
     with pytest.raises(se.InvalidInputError, match="at most 4096 labels, got 4097"):

@@ -243,7 +243,7 @@ def test_outward_of_nan_is_nan() -> None:
 
 
 def test_outward_keeps_to_the_range_that_is_given() -> None:
-    number = outward(-1.0, 0.0, 36.0, least=-1.0, most=36.0)
+    number = outward(-1.0, 0.0, 36.0, min_value=-1.0, max_value=36.0)
     assert (number.low, number.high) == (-1.0, 36.0)
 
 

@@ -299,6 +299,7 @@ def test_table_is_not_made_for_weights_nor_at_level_0_nor_of_nothing(tables: lis
     assert len(tables) == 1
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("bits", [0, 29])
 def test_groups_are_in_the_same_order_packed_and_sorted_twice(bits: int) -> None:
     random = np.random.default_rng(bits)

@@ -477,12 +477,16 @@ def test_an_array_alone_is_a_batch_of_one() -> None:
 
 
 REFUSED: dict[str, tuple[Any, Any, str]] = {
-    "no make": (WinRate(), [["a"]], "`make` must be callable and give an accumulator, got WinRate"),
-    "a make of something else": (dict, [["a"]], "`make` must give an accumulator, got dict"),
+    "no make": (
+        WinRate(),
+        [["a"]],
+        "`make` must be callable and return an accumulator, got WinRate",
+    ),
+    "a make of something else": (dict, [["a"]], "`make` must return an accumulator, got dict"),
     "a make of one": (
         functools.partial(operator.itemgetter(0), [WinRate()]),
         [["a"]],
-        "`make` must give a new accumulator each time",
+        "`make` must return a new accumulator each time",
     ),
     "no batches": (WinRate, [], "`batches` must hold one that changes an empty accumulator"),
     "empty batches": (WinRate, [([],)], "`batches` must hold one that changes"),

@@ -395,6 +395,7 @@ def test_load_refuses_a_large_file_of_another_length_than_declared_in_64_mib(wro
     assert limited("load", wrong).stderr == f"state is corrupt: length {expected}.\n"
 
 
+@pytest.mark.slow
 @needs_proc
 @pytest.mark.parametrize(
     "command",

@@ -4,21 +4,33 @@ from __future__ import annotations
 
 import io
 import json
+import math
 import struct
 import subprocess
 import sys
 import zlib
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
-from small_states import EVERY, KINDS, SMALL, canonical, parse, seal
+from small_states import (
+    EVERY,
+    KINDS,
+    SMALL,
+    Parsed,
+    canonical,
+    parse,
+    payload_fields,
+    seal,
+    widened,
+)
 
 import streameval as se
 from streameval.accumulators.kinds import SINGLE_KINDS
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
+from streameval.states.column import Column
 from streameval.states.type_ids import OWN_TYPES
 
 every_state = pytest.mark.parametrize("name", EVERY)
@@ -34,15 +46,14 @@ def test_bytes_are_those_of_the_format_when_one_example_was_counted() -> None:
     header = (
         b'{"config":{"classes":2,"from_scores":null,"ignore_label":null,"include_unseen":false,'
         b'"multilabel":false,"pos_label":1,"threshold":{"float64":"3fe0000000000000"},"top_k":1},'
-        b'"state":{"credit":{"fraction":false,"shape":[1,2]},'
-        b'"matrix":{"fraction":false,"shape":[2,2]},"n":{"fraction":false,"shape":[]}}}'
+        b'"state":{"credit":{"shape":[1,2],"widths":[1]},'
+        b'"matrix":{"shape":[2,2],"widths":[1]},"n":{"shape":[],"widths":[1]}}}'
     )
-    words = [1, *(0, 0, 0, 1), *(1, 0)]  # n; matrix by rows; credit, full credit first
-    payload = b"".join(word.to_bytes(8, "little") for word in words)
+    payload = bytes([1, *(0, 0, 0, 1), *(1, 0)])  # n; matrix by rows; credit, full credit first
     prefix = b"".join(
         [
             bytes.fromhex("89 53 45 56 4C 0D 0A 1A"),
-            (1).to_bytes(2, "little"),  # version
+            (2).to_bytes(2, "little"),  # version
             (1).to_bytes(2, "little"),  # kind
             len(header).to_bytes(4, "little"),
             len(payload).to_bytes(8, "little"),
@@ -59,7 +70,7 @@ def test_prefix_declares_what_follows(name: str) -> None:
     data = accumulator.to_bytes()
     parsed = parse(data)
     kind = KINDS[type(accumulator)]
-    assert (parsed.magic, parsed.version, parsed.kind) == (b"\x89SEVL\r\n\x1a", 1, kind)
+    assert (parsed.magic, parsed.version, parsed.kind) == (b"\x89SEVL\r\n\x1a", 2, kind)
     assert (parsed.header_size, parsed.payload_size) == (len(parsed.header), len(parsed.payload))
     assert parsed.checksum == zlib.crc32(data[:24] + data[28:])
 
@@ -84,7 +95,7 @@ def test_payload_is_little_endian_whole_before_fraction_field_after_field() -> N
     acc.update([3, 5], [3, 3], sample_weight=[2**53 + 1, 0])
     acc.update([5], [3], sample_weight=[1.25])
     n, matrix = (2**53 + 2, 2**60), [(2**53 + 1, 0, 1, 0), (0, 0, 2**60, 0)]
-    assert parse(acc.to_bytes()).payload == struct.pack("<10q", *n, *matrix[0], *matrix[1])
+    assert parse(acc.to_bytes()).payload == struct.pack("<10Q", *n, *matrix[0], *matrix[1])
 
 
 @every_state
@@ -139,10 +150,10 @@ def test_extension_is_refused(name: str, more: bytes) -> None:
         se.from_bytes(EVERY[name]().to_bytes() + more)
 
 
-@pytest.mark.parametrize("version", [0, 2, 65_535])
+@pytest.mark.parametrize("version", [0, 3, 65_535])
 def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
-    with pytest.raises(se.UnsupportedVersionError, match=f"version {version}, .* version 1"):
+    with pytest.raises(se.UnsupportedVersionError, match=f"version {version}, .* versions 1 to 2"):
         se.from_bytes(seal(parsed.header, parsed.payload, version=version))
 
 
@@ -192,7 +203,7 @@ def test_bytes_are_read_by_a_process_that_has_imported_no_accumulator(name: str)
 
 
 def test_accumulators_of_two_kinds_do_not_merge() -> None:
-    with pytest.raises(se.IncompatibleStateError, match="the kind differs"):
+    with pytest.raises(se.IncompatibleStateError, match="the class differs"):
         se.ConfusionAccumulator().merge(se.RegressionAccumulator())
 
 
@@ -262,15 +273,18 @@ def test_reading_keeps_no_hold_on_the_bytes() -> None:
     assert accumulator == SMALL["met"]()
 
 
+LARGE = np.arange(2**40, 2**40 + 12)
+
+
 @pytest.mark.parametrize(
     "array",
     [
-        np.arange(12).reshape(3, 4).T,
-        np.arange(12)[::-3],
-        np.arange(4).astype(">i8"),
-        np.array(7),
+        LARGE.reshape(3, 4).T,
+        LARGE[::-3],
+        LARGE.astype(">i8"),
+        np.array(2**62),
         np.zeros((0, 0), np.int64),
-        np.broadcast_to(np.array(5), (2, 3)),
+        np.broadcast_to(np.array(2**40), (2, 3)),
     ],
     ids=["transposed", "reversed", "big-endian", "single", "empty", "broadcast"],
 )
@@ -283,3 +297,178 @@ def test_numbers_are_written_in_order_however_they_lie_in_memory(array: np.ndarr
         read = codec.decode_fields(parts.header["state"], parts.payload)["numbers"]
         assert read == numbers
         assert read.whole.flags.writeable
+
+
+@pytest.mark.parametrize("fraction", [False, True], ids=["whole", "fraction"])
+@pytest.mark.parametrize(
+    ("largest", "width"),
+    [
+        *((0, 1), (255, 1), (256, 2), (65_535, 2), (65_536, 4)),
+        *((2**32 - 1, 4), (2**32, 8), (2**62 - 1, 8)),
+    ],
+)
+@pytest.mark.parametrize("size", [1, 3, 1000])
+def test_numbers_are_as_narrow_as_the_largest_needs(
+    size: int, largest: int, width: int, *, fraction: bool
+) -> None:
+    array = np.zeros(size, np.int64)
+    array[size // 2] = largest
+    numbers = FixedPoint(np.zeros(size, np.int64), array) if fraction else FixedPoint(array)
+    parts = codec.split(codec.encode(1, "", {}, {"numbers": numbers}))
+    widths = [1, width] if fraction else [width]
+    assert parts.header["state"]["numbers"] == {"shape": [size], "widths": widths}
+    expected = b"".join(number.to_bytes(width, "little") for number in array.tolist())
+    assert bytes(parts.payload) == bytes(size if fraction else 0) + expected
+    assert codec.decode_fields(parts.header["state"], parts.payload)["numbers"] == numbers
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "width"),
+    [
+        *((0, 127, 1), (-128, 0, 1), (0, 128, 2), (-129, 0, 2), (-(2**15), 2**15 - 1, 2)),
+        *((0, 2**15, 4), (-(2**31), 2**31 - 1, 4), (-(2**31) - 1, 0, 8), (-(2**63), 0, 8)),
+    ],
+)
+@pytest.mark.parametrize("size", [2, 1000])
+def test_signed_columns_are_as_narrow_as_both_ends_need(
+    size: int, low: int, high: int, width: int
+) -> None:
+    values = np.resize(np.array([low, high]), size)
+    parts = codec.split(codec.encode(1, "", {}, {"names": Column(values)}))
+    described = {"column": "int64", "length": size, "width": width}
+    assert parts.header["state"]["names"] == described
+    assert len(parts.payload) == width * size
+    assert codec.decode_fields({"names": described}, parts.payload)["names"] == Column(values)
+
+
+@every_state
+def test_a_width_that_is_not_the_narrowest_is_refused(name: str) -> None:
+    """Each array of each state, written twice as wide with all its numbers right."""
+    parsed = parse(EVERY[name]().to_bytes())
+    tried = 0
+    for forged in wider(parsed):
+        with pytest.raises(se.CorruptStateError, match="is wider than its numbers need"):
+            se.from_bytes(forged)
+        tried += 1
+    assert tried
+
+
+@every_state
+@pytest.mark.parametrize("width", [0, -1, 3, 16, 2**62, True, 1.0, "1", None, [1]], ids=repr)
+def test_a_width_that_there_is_not_is_refused(name: str, width: Any) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    for field in payload_fields(parsed.settings["state"]):
+        for at in range(len(parsed.settings["state"][field].get("widths", [0]))):
+            header = parsed.settings
+            described = header["state"][field]
+            if "widths" in described:
+                described["widths"][at] = width
+            else:
+                described["width"] = width
+            with pytest.raises(se.CorruptStateError):
+                se.from_bytes(seal(header, parsed.payload, kind=parsed.kind))
+
+
+@pytest.mark.parametrize("widths", [[], [1, 1, 1], 1, None, {"1": 1}], ids=repr)
+def test_numbers_have_one_width_or_two(widths: Any) -> None:
+    parsed = parse(SMALL["binary"]().to_bytes())
+    header = parsed.settings
+    header["state"]["matrix"]["widths"] = widths
+    with pytest.raises(se.CorruptStateError, match="matrix"):
+        se.from_bytes(seal(header, parsed.payload))
+
+
+@pytest.mark.parametrize("above", [None, "pos", "hi", "levels", 3, ["lo"]], ids=repr)
+def test_the_upper_ends_of_cells_stand_above_the_lower_ones_alone(above: Any) -> None:
+    parsed = parse(EVERY["coarse_curve"]().to_bytes())
+    for field in ("hi", "lo", "sizes"):
+        header = parsed.settings
+        header["state"][field]["above"] = above
+        with pytest.raises(se.CorruptStateError):
+            se.from_bytes(seal(header, parsed.payload, kind=3))
+    header = parsed.settings
+    del header["state"]["hi"]["above"]
+    with pytest.raises(se.CorruptStateError, match="hi"):
+        se.from_bytes(seal(header, parsed.payload, kind=3))
+
+
+def test_a_column_above_one_of_another_length_is_refused() -> None:
+    fields = {
+        "lo": Column(np.arange(3, dtype=np.uint64)),
+        "hi": Column(np.arange(4, dtype=np.uint64)),
+    }
+    parts = codec.split(codec.encode(1, "", {}, fields))
+    described = parts.header["state"]
+    described = {"lo": described["lo"], "hi": described["hi"] | {"above": "lo"}}
+    with pytest.raises(se.CorruptStateError, match="hi"):
+        codec.decode_fields(described, parts.payload, above={"hi": "lo"})
+
+
+@every_state
+def test_version_1_is_read_and_written_as_version_2(name: str) -> None:
+    accumulator = EVERY[name]()
+    old = widened(accumulator.to_bytes())
+    assert parse(old).version == 1
+    assert se.from_bytes(old) == accumulator
+    assert se.from_bytes(old).to_bytes() == accumulator.to_bytes()
+
+
+@every_state
+def test_a_description_of_the_other_version_is_refused(name: str) -> None:
+    data = EVERY[name]().to_bytes()
+    for parsed, version in ((parse(data), 1), (parse(widened(data)), 2)):
+        mixed = seal(parsed.header, parsed.payload, kind=parsed.kind, version=version)
+        with pytest.raises(se.CorruptStateError):
+            se.from_bytes(mixed)
+
+
+@pytest.mark.slow
+@every_state
+def test_a_flipped_bit_with_a_right_checksum_is_refused_or_another_state(name: str) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    for place in range(len(parsed.payload)):
+        for bit in range(8):
+            payload = bytearray(parsed.payload)
+            payload[place] ^= 1 << bit
+            data = seal(parsed.header, bytes(payload), kind=parsed.kind)
+            try:
+                read = se.from_bytes(data)
+            except se.CorruptStateError:
+                continue
+            assert read.to_bytes() == data
+            assert read != EVERY[name]()
+
+
+def wider(parsed: Parsed) -> Iterator[bytes]:
+    """Write each array of a state in integers of twice the width; those of 8 bytes stay."""
+    state, start = parsed.settings["state"], 0
+    for field in payload_fields(state):
+        described = state[field]
+        has_pieces = described.get("column") in ("text", "bytes")
+        size = math.prod(described["shape"]) if "shape" in described else described["length"]
+        for at, width in enumerate(described.get("widths") or [described["width"]]):
+            end = start + size * width
+            if width < 8:
+                header = parsed.settings
+                if "widths" in described:
+                    header["state"][field]["widths"][at] = 2 * width
+                else:
+                    header["state"][field]["width"] = 2 * width
+                signed = described.get("column") == "int64"
+                numbers = (parsed.payload[i : i + width] for i in range(start, end, width))
+                wide = b"".join(
+                    int.from_bytes(one, "little", signed=signed).to_bytes(
+                        2 * width, "little", signed=signed
+                    )
+                    for one in numbers
+                )
+                payload = parsed.payload[:start] + wide + parsed.payload[end:]
+                yield seal(header, payload, kind=parsed.kind)
+            lengths = parsed.payload[start:end]
+            start = end
+        if has_pieces:
+            width = described["width"]
+            start += sum(
+                int.from_bytes(lengths[i : i + width], "little")
+                for i in range(0, len(lengths), width)
+            )

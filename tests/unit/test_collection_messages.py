@@ -159,7 +159,7 @@ BATCHES = [
     ),
     update(
         "value",
-        "member 'curve': `y_score` must lie in [0, 1], got 3.5 at position 0. Pass scores=",
+        "`y_pred` must lie in [0, 1], got 3.5 at position 0. Pass scores=",
         *(CURVES, [1], [3.5]),
     ),
 ]
@@ -168,7 +168,7 @@ MERGES = [
     merge("names", "cannot merge: `names` differs (('a',) and ('b',)).", {"a": CM}, {"b": CM}),
     merge(
         "member-kinds",
-        "cannot merge: `members` differs: for 'a' the kind differs (ConfusionAccumulator and "
+        "cannot merge: `members` differs: for 'a' the class differs (ConfusionAccumulator and "
         "RegressionAccumulator).",
         *({"b": CM, "a": CM}, {"b": CM, "a": se.RegressionAccumulator()}),
     ),
@@ -185,7 +185,7 @@ MERGES = [
     Case(
         "kinds",
         lambda: se.Collection({"a": CM}).merge(CM),  # type: ignore[arg-type]
-        "cannot merge: the kind differs (Collection and ConfusionAccumulator).",
+        "cannot merge: the class differs (Collection and ConfusionAccumulator).",
         se.IncompatibleStateError,
     ),
 ]

@@ -314,11 +314,15 @@ def test_integers_that_could_be_labels_or_scores_are_refused(y_pred: Any, option
             "`y_pred` must have shape (n, 3), got (2, 1, 1).",
         ),
         (
-            [[1], [0]],
+            [[1, 0], [0, 1]],
             {"from_scores": False},
-            "`y_pred` must have shape (n,), got (2, 1).",
+            "`y_pred` must have shape (n,), got (2, 2).",
         ),
-        ([[0.5], [0.5]], {}, "`y_pred` must have shape (n,), got (2, 1)."),
+        (
+            [[0.5] * 3] * 2,
+            {},
+            "`y_pred` must have shape (n,), got (2, 3). classes=3 takes a score of each class.",
+        ),
         (
             [1, 2],
             {"classes": 3, "top_k": 2},
@@ -366,7 +370,7 @@ def test_a_score_at_the_threshold_is_positive(one: Any) -> None:
 @pytest.mark.parametrize("threshold", [0.7, 1e-300, -2.5, 0.1 + 0.2], ids=repr)
 def test_any_threshold_includes_itself(threshold: float, one: Any) -> None:
     scores = [threshold, np.nextafter(threshold, -np.inf), np.inf, -np.inf]
-    counts = matrix([1, 1, 1, 1], scores, one and one * 4, threshold=threshold)
+    counts = matrix([1, 1, 1, 1], scores, one and one * 4, threshold=threshold, scores="real")
     assert counts == [[0, 0], [2, 2]]
 
 
@@ -569,7 +573,10 @@ def test_ignored_entries_of_a_multilabel_row_do_not_count() -> None:
 
 def test_a_prediction_may_not_be_the_ignored_label() -> None:
     message = refused([-1, 1], [-1, 1], ignore_label=-1)
-    assert message == "`y_pred` must hold labels 0 to 1, got -1 at position 0."
+    assert message == (
+        "`y_pred` must hold labels 0 to 1, got -1 at position 0. List the labels, as in "
+        "classes=[-1, 1]."
+    )
 
 
 @pytest.mark.parametrize(

@@ -35,6 +35,7 @@ WEIGHTS = {
 }
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="reads /proc/self/statm")
 @pytest.mark.parametrize("weights", WEIGHTS)
 def test_sketch_of_a_few_rows_takes_little_memory(weights: str) -> None:

@@ -155,12 +155,17 @@ THRESHOLDS = [
 ]
 
 
+@pytest.mark.parametrize("scale", ["probability", "real"])
 @pytest.mark.parametrize("pieces", ["one by one", "together"])
 @pytest.mark.parametrize("dtype", ["f2", "f4", "f8"])
-def test_scores_reach_the_threshold_where_they_do_as_float64(dtype: str, pieces: str) -> None:
+def test_scores_reach_the_threshold_where_they_do_as_float64(
+    dtype: str, pieces: str, scale: Any
+) -> None:
     for threshold, positive in itertools.product(THRESHOLDS, [0, 1]):
         scores = neighbours(threshold, dtype)
-        accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive)
+        if scale == "probability":
+            scores = scores[(scores >= 0) & (scores <= 1) & ~np.signbit(scores)]
+        accumulator = se.ConfusionAccumulator(threshold=threshold, pos_label=positive, scores=scale)
         block = block_of(accumulator)
         for part in np.split(scores, len(scores)) if pieces == "one by one" else [scores]:
             truth = np.ones(len(part), dtype=np.int64)
@@ -331,6 +336,7 @@ def test_a_label_that_is_no_class_is_named_by_the_general_path(truth: list[Any])
     assert accumulator.n == 2
 
 
+@pytest.mark.slow
 def test_labels_of_a_failed_update_are_no_labels_observed() -> None:
     accumulator = se.ConfusionAccumulator("auto").update(["a"], ["b"])
     many = [str(number) for number in range(4095)]

@@ -22,6 +22,7 @@ from small_states import (
     canonical,
     column_words,
     narrowed,
+    parse,
     parse_words,
     seal,
     seal_words,
@@ -116,6 +117,7 @@ def test_hostile_size_is_refused_in_little_memory(claim: str) -> None:
     assert _peak_while_refused(data) <= 2 * len(data) + 65_536
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("claim", LONG_HEADERS)
 def test_long_header_is_refused_in_linear_memory(claim: str) -> None:
     data = LONG_HEADERS[claim]()
@@ -267,6 +269,30 @@ def test_hostile_header_is_refused_or_harmless(name: str, data: st.DataObject) -
     parsed = parse_words(EVERY[name]().to_bytes())
     header = data.draw(changed_headers(parsed.settings))
     refuse_or_use(seal_words(header, parsed.payload, kind=parsed.kind))
+
+
+@every_state
+@given(data=st.data())
+@fuzzed
+def test_hostile_header_and_bytes_are_refused_or_harmless(name: str, data: st.DataObject) -> None:
+    """Widths, lengths and bases that nobody wrote, and bytes changed one by one."""
+    parsed = parse(EVERY[name]().to_bytes())
+    header = parsed.settings
+    if data.draw(st.booleans()):
+        header = data.draw(changed_headers(header))
+    payload = bytearray(parsed.payload)
+    for _ in range(data.draw(st.integers(0, 4))):
+        at = data.draw(st.integers(0, len(payload) - 1))
+        payload[at] = data.draw(st.integers(0, 3) | st.integers(0, 255))
+    written = seal(header, bytes(payload), kind=parsed.kind)
+    try:
+        accumulator = se.from_bytes(written)
+    except se.CorruptStateError:
+        event("refused")
+        return
+    event("accepted")
+    assert accumulator.to_bytes() == written
+    use(accumulator)
 
 
 @every_state

@@ -326,8 +326,24 @@ def test_a_label_past_the_classes_is_refused_in_any_dtype(dtype: str) -> None:
 @pytest.mark.parametrize(
     ("classes", "labels", "bad", "message"),
     [
-        (3, [0, 1, 2], 3, "must hold labels 0 to 2, got 3 at position 1"),
-        (3, [0, 1, 2], -1, "must hold labels 0 to 2, got -1 at position 1"),
+        (
+            3,
+            [0, 1, 2],
+            3,
+            (
+                "must hold labels 0 to 2, got 3 at position 1. Pass classes=4 for labels 0 to 3, "
+                "or `classes` as a list"
+            ),
+        ),
+        (
+            3,
+            [0, 1, 2],
+            -1,
+            (
+                "must hold labels 0 to 2, got -1 at position 1. List the labels, as in "
+                "classes=[-1, 0, 2]"
+            ),
+        ),
         ([5, 9], [5, 9, 5], 0, "must hold labels among 5, 9, got 0 at position 1"),
         (
             ["b", "a"],

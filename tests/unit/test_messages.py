@@ -59,6 +59,7 @@ MODULES = [
 
 LARGEST = 2**63 - 1
 BOTH = {"y_true": [1], "y_pred": [1]}
+PAIR = [[0.5, 0.5]]
 
 
 @dataclass(frozen=True)
@@ -235,7 +236,10 @@ ARRAYS = [
     update("string-scores", "`y_pred` must hold scores, got strings", [1], ["a"], from_scores=True),
     update("nan-score", "`y_pred` must not hold NaN, got NaN at position 0.", [1], [np.nan]),
     update("scalar", "`y_true` must have shape (n,), got a scalar.", 1, 1),
-    update("matrix", "`y_true` must have shape (n,), got (1, 1).", [[1]], [1]),
+    update(
+        "matrix", "`y_true` must have shape (n,), got (1, 2). Pass y_true.argmax", [[1, 0]], [1]
+    ),
+    update("cube", "`y_true` must have shape (n,), got (1, 1, 1). Pass `y_pred` of", [[[1]]], [1]),
     update("prediction-rows", "`y_pred` must have 2 rows, got 1.", [1, 0], [1]),
     update("score-columns", "`y_pred` must have shape (n, 3), got", [1], [[0.5] * 2], classes=3),
     update("score-rows", "`y_pred` must have 1 rows, got 2.", [1], np.ones((2, 3)), classes=3),
@@ -270,6 +274,8 @@ LABELS = [
     make("class-least-one", "`classes` must be at least 1, got 0.", classes=0, multilabel=True),
     make("class-mixed", "`classes` must be all numbers or all strings", classes=[1, "a"]),
     make("class-twice", "`classes` must be distinct, got 'a' twice.", classes=["a", "a"]),
+    make("class-name", "`classes` must map labels to names, which are", classes={0: 1, 1: "a"}),
+    make("class-names", "`classes` must be distinct, got 'a' twice.", classes={0: "a", 1: "a"}),
     make("class-bits", "`classes` must fit 64 bits, got 9223372036854775808.", classes=[0, 2**63]),
     make("class-memory", "`classes` ", classes=2**40),
     make("pos-label-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
@@ -287,10 +293,8 @@ NUMBERS = [
     regress("number-inf", "`y_true` must be finite and at most 2**400 in", [np.inf], [1]),
     regress("number-large", "`y_true` must be finite and at most 2**400", [1.0, 1e300], [1, 1]),
     regress("number-rows", "`y_pred` must have 2 rows, got 1.", [1, 2], [1]),
-    regress("number-shape", "`y_true` must have shape (n,), got (1, 1).", [[1]], [1]),
+    regress("number-shape", "`y_true` must have shape (n,), got (1, 2).", [[1, 2]], [1]),
 ]
-
-PAIR = [[0.5, 0.5]]
 
 PROBABILITIES = [
     calibrate("bins", "`bins` must be an integer of at least 1, got 0.", bins=0),
@@ -317,7 +321,7 @@ PROBABILITIES = [
     calibrate("prob-text", "`y_prob` must hold scores, got strings.", [1], ["1"]),
     calibrate("prob-columns", "`y_prob` must have shape (n,), got (1, 2). Pass the", [1], PAIR),
     calibrate("prob-columns-names", "y_prob[:, 1]", [1], PAIR),
-    calibrate("prob-column", "`y_prob` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    calibrate("prob-three", "`y_prob` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     calibrate("prob-rows", "`y_prob` must have 2 rows, got 1.", [1, 0], [0.5]),
     calibrate("prob-scalar", "`y_prob` must have shape (n,), got a scalar.", [1], 0.5),
     calibrate("prob-class-columns", "`y_prob` must have shape (n, 3)", [1], PAIR, classes=3),
@@ -325,7 +329,7 @@ PROBABILITIES = [
     calibrate("prob-class-rows", "`y_prob` must have 2 rows", [1, 0], PAIR, classes=2),
     calibrate(
         "prob-sum",
-        "`y_prob` must have rows that sum to 1 within 1.5e-08, got 0.75 in row 1. Logits",
+        "`y_prob` must have rows that sum to 1 within 0.01, got 0.75 in row 1. Logits",
         *([1, 0], [[0.5, 0.5], [0.5, 0.25]]),
         classes=2,
     ),
@@ -399,7 +403,7 @@ SCORES = [
     score("score-text", "`y_score` must hold scores, got strings.", [1], ["1"]),
     score("score-two", "`y_score` must have shape (n,), got (1, 2). Pass", [1], PAIR),
     score("score-two-names", "Pass y_score[:, 1], the score of the pos", [1], PAIR),
-    score("score-column", "`y_score` must have shape (n,), got (1, 1).", [1], [[0.5]]),
+    score("score-three", "`y_score` must have shape (n,), got (1, 3).", [1], [[0.5] * 3]),
     score("score-scalar", "`y_score` must have shape (n,), got a scalar.", [1], 0.5),
     score("score-class-columns", "`y_score` must have shape (n, 3)", [1], PAIR, classes=3),
     score("score-vector", "`y_score` must have shape (n, 3), got", [1], [0.5], classes=3),
@@ -574,6 +578,12 @@ CURVES = [
         UnknownMetricError,
     ),
     Case(
+        "read-average",
+        lambda: se.PRCurveSketch(classes=2).compute().read("ks[macro]"),
+        "no metric 'ks': ",
+        UnknownMetricError,
+    ),
+    Case(
         "read-class",
         lambda: se.PRCurveSketch(classes=2).compute().read("ks[7]"),
         "no class '7': there are 0, 1, macro, micro, weighted.",
@@ -636,6 +646,7 @@ OPTIONS = [
     make("pos-label-many", "`pos_label` needs exactly two listed", classes=3, pos_label=1),
     make("pos-label-auto", "`pos_label` needs exactly two listed", classes="auto", pos_label=1),
     make("pos-label", "`pos_label` must be one of the two classes (0, 1), got 2.", pos_label=2),
+    make("scores-many", "`scores` is for scores of two", classes=3, scores="real"),
     make("threshold-many", "`threshold` decides two classes or", classes=3, threshold=0.7),
     make("auto-several", "`classes` must be a number or a seq", classes="auto", multilabel=True),
     make("auto-scores", "`from_scores` needs the classes listed", classes="auto", from_scores=True),
@@ -737,7 +748,7 @@ MERGES = [
     Case(
         "merge-kind",
         lambda: se.ConfusionAccumulator().merge(se.RegressionAccumulator()),  # type: ignore[arg-type]
-        "cannot merge: the kind differs (ConfusionAccumulator and RegressionAccumulator).",
+        "cannot merge: the class differs (ConfusionAccumulator and RegressionAccumulator).",
         se.IncompatibleStateError,
     ),
     Case(

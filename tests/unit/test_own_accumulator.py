@@ -21,7 +21,7 @@ import attrs
 import numpy as np
 import pandas as pd
 import pytest
-from small_states import canonical, parse, seal
+from small_states import canonical, narrowed, parse, parse_words, seal, seal_words
 from win_rate import Labels, Outcomes, WinRate
 
 import streameval as se
@@ -193,13 +193,13 @@ def test_bytes_carry_id_and_name() -> None:
         {
             "config": {"a": "a", "b": "b", "tie": "tie"},
             "state": {
-                "n": {"fraction": True, "shape": []},
-                "outcomes": {"fraction": True, "shape": [3]},
+                "n": {"shape": [], "widths": [1, 8]},
+                "outcomes": {"shape": [3], "widths": [1, 8]},
             },
             "type": "WinRate",
         }
     )
-    assert parsed.numbers[:2] == [5, 2**61]
+    assert parsed.payload[:9] == b"\5" + (2**61).to_bytes(8, "little")
 
 
 def test_bytes_carry_the_name_that_was_given() -> None:
@@ -267,15 +267,15 @@ def test_a_name_in_bytes_of_our_own_is_corrupt() -> None:
 
 
 def _changed(part: str, **fields: Any) -> bytes:
-    parsed = parse(week().to_bytes())
+    parsed = parse_words(week().to_bytes())
     header = parsed.settings
     header[part] |= fields
-    return seal(header, parsed.payload, kind=0x8000)
+    return seal_words(header, parsed.payload, kind=0x8000)
 
 
 def _numbers(*numbers: int) -> bytes:
-    header = parse(WinRate().to_bytes()).settings
-    return seal(header, list(numbers), kind=0x8000)
+    header = parse_words(WinRate().to_bytes()).settings
+    return seal_words(header, list(numbers), kind=0x8000)
 
 
 HOSTILE = {
@@ -710,18 +710,18 @@ def _paths(value: Any) -> list[tuple[Any, ...]]:
 
 
 def test_changed_headers_and_numbers_are_refused_or_used() -> None:
-    parsed = parse(week().to_bytes())
+    parsed = parse_words(week().to_bytes())
     forged = []
     for *path, last in filter(None, _paths(parsed.settings)):
         for leaf in LEAVES:
             header = json.loads(parsed.header)
             functools.reduce(operator.getitem, path, header)[last] = leaf
-            forged.append(seal(header, parsed.payload, kind=0x8000))
+            forged.append(seal_words(header, parsed.payload, kind=0x8000))
     for position in range(len(parsed.numbers)):
         for number in (-1, 0, 1, 2**62, 2**63 - 1, -(2**63)):
             numbers = list(parsed.numbers)
             numbers[position] = number
-            forged.append(seal(parsed.header, numbers, kind=0x8000))
+            forged.append(seal_words(parsed.header, numbers, kind=0x8000))
     outcomes = [_refused_or_used(data) for data in forged]
     assert len(outcomes) > 200
     assert set(outcomes) == {True, False}
@@ -732,7 +732,7 @@ def _refused_or_used(data: bytes) -> bool:
         accumulator = se.from_bytes(data)
     except se.CorruptStateError:
         return False
-    assert accumulator.to_bytes() == data
+    assert accumulator.to_bytes() == narrowed(data)
     assert accumulator.compute().keys() == {"win_rate"}
     return True
 

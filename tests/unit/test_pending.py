@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.accumulators.pending import Block, Held, Rows
+from streameval.accumulators.pending import Block, BufferedState, Rows
 
 ROWS = 40_000
 LAST = 2**63 - 1
@@ -105,13 +105,13 @@ def test_small_batches_are_pending(case: Case, weight: Any) -> None:
 @every_case
 def test_reading_leaves_pending_rows_as_they_are(case: Case) -> None:
     accumulator = case.of(0, 32)
-    held = accumulator._held
+    buffered = accumulator._held
     accumulator.to_bytes()
     accumulator.compute()
     se.merge([accumulator, accumulator])
     assert accumulator == accumulator.copy()
     assert accumulator.n == 32
-    assert accumulator._held is held
+    assert accumulator._held is buffered
 
 
 @every_case
@@ -197,7 +197,7 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
     narrow, wide = np.array([0.25, 0.5], np.float32), np.array([1 / 3])
     block = Block.like(Rows((narrow, np.ones(2, bool))), 8)
     state = se.RegressionAccumulator()._state
-    first = Held.of(state, block).extended(Rows((narrow, np.ones(2, bool))), 2)
+    first = BufferedState.of(state, block).extended(Rows((narrow, np.ones(2, bool))), 2)
     second = first.extended(Rows((wide, np.zeros(1, bool)), np.array([0.5])), 1)
     assert second.rows.columns[0].tolist() == [0.25, 0.5, 1 / 3]
     assert second.rows.weights is not None
@@ -208,7 +208,7 @@ def test_wider_numbers_widen_a_block_and_leave_older_readers_theirs() -> None:
 @pytest.mark.parametrize("name", CASES)
 def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
     accumulator = CASES[name].of(0, 40)
-    held = accumulator._held
-    counted = accumulator._sum(held.state, accumulator._count(held.rows))
-    assert held.used == 40
+    buffered = accumulator._held
+    counted = accumulator._sum(buffered.state, accumulator._count(buffered.rows))
+    assert buffered.used == 40
     assert counted == accumulator._state

@@ -14,7 +14,7 @@ import pytest
 
 import streameval as se
 from streameval.states.column import Column
-from streameval.states.queries import MOST_ROWS
+from streameval.states.queries import MAX_ROWS
 
 NAN = float("nan")
 MEASURES = ["map", "ndcg@3", "p@2", "judged@2"]
@@ -461,22 +461,22 @@ def full(rows: int, **columns: int) -> se.RankingAccumulator:
 
 
 def test_query_has_as_many_rows_as_can_be_counted_and_no_more() -> None:
-    accumulator = full(MOST_ROWS - 1).update([1], [1], query=[7], partial=True)
-    assert accumulator == full(MOST_ROWS)
-    for other in (one(), full(MOST_ROWS)):
-        with pytest.raises(se.CountOverflowError, match=f"past {MOST_ROWS}"):
+    accumulator = full(MAX_ROWS - 1).update([1], [1], query=[7], partial=True)
+    assert accumulator == full(MAX_ROWS)
+    for other in (one(), full(MAX_ROWS)):
+        with pytest.raises(se.CountOverflowError, match=f"past {MAX_ROWS}"):
             accumulator.merge(other)
-    assert accumulator == full(MOST_ROWS)
+    assert accumulator == full(MAX_ROWS)
 
 
 def test_query_has_as_many_unretrieved_rows_as_can_be_counted_and_no_more() -> None:
     accumulator = ranking("ndcg", relevance_level=2)
     row = {"relevance": [1], "score": [1], "query": [7], "retrieved": [False]}
     accumulator.update(row, partial=True)
-    most = Column(np.array([MOST_ROWS]))
+    most = Column(np.array([MAX_ROWS]))
     accumulator._state = attrs.evolve(accumulator._state, gained_count=most)
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
-    with pytest.raises(se.CountOverflowError, match=f"past {MOST_ROWS}"):
+    with pytest.raises(se.CountOverflowError, match=f"past {MAX_ROWS}"):
         accumulator.update(row, partial=True)
 
 

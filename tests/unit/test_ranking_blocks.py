@@ -41,6 +41,7 @@ def ragged(random: np.random.Generator, **more: Any) -> dict[str, Any]:
     }
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("rows", [1, 40, 300])
 @pytest.mark.parametrize("module", [ranking_rows, metrics], ids=["documents", "positions"])
 def test_complete_queries_in_blocks_give_the_same_state(
@@ -55,6 +56,7 @@ def test_complete_queries_in_blocks_give_the_same_state(
         assert cut.to_bytes() == whole.to_bytes(), seed
 
 
+@pytest.mark.slow
 def test_open_queries_closed_in_blocks_give_the_same_state(monkeypatch: pytest.MonkeyPatch) -> None:
     for seed in SEEDS:
         batch = ragged(np.random.default_rng(seed), partial=True)
@@ -68,7 +70,7 @@ def test_open_queries_closed_in_blocks_give_the_same_state(monkeypatch: pytest.M
 def block_sizes(relevance: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[int]:
     """Give the documents of each block that is ranked, where 100 may be asked for."""
     monkeypatch.setattr(ranking_rows, "_BLOCK", 100)
-    monkeypatch.setattr(ranking_rows, "_MOST_ROWS", 2000)
+    monkeypatch.setattr(ranking_rows, "_MAX_ROWS", 2000)
     standing, seen = ranking_rows.standings, []
 
     def seeing(values: np.ndarray, *others: Any) -> Any:

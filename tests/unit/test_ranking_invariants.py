@@ -19,7 +19,7 @@ from unit.test_hostile_bytes import fuzzed, refuse_or_use
 
 import streameval as se
 from streameval.states import ranking
-from streameval.states.queries import MOST_ROWS
+from streameval.states.queries import MAX_ROWS
 
 NAN = 0x7FF8 << 48
 ABSENT = 2**64 - 1
@@ -257,10 +257,10 @@ COLUMNS = {
     "rows of keys": Changed(OPEN, "corrupt: rows", kinds={"rows": "uint64"}),
     "rows of fewer queries": Changed(OPEN, "corrupt: rows", {"rows": [1]}),
     "rows negative": Changed(OPEN, "rows is out of range", {"rows": [-1, 5]}),
-    "rows of too many": Changed(OPEN, "rows is out of range", {"rows": [1, MOST_ROWS + 1]}),
+    "rows of too many": Changed(OPEN, "rows is out of range", {"rows": [1, MAX_ROWS + 1]}),
     "declared below -1": Changed(OPEN, "declared is out of range", {"declared": [-1, -2]}),
     "declared of too many": Changed(
-        "declared", "declared is out of range", {"declared": [MOST_ROWS + 1]}
+        "declared", "declared is out of range", {"declared": [MAX_ROWS + 1]}
     ),
     "relevant of one level": Changed(OPEN, "corrupt: relevant", {"relevant": [1, 3]}),
     "found of too many levels": Changed(OPEN, "corrupt: found", {"found": [1, 1, 4, 3, 0]}),
@@ -430,8 +430,8 @@ GAINS = {
     ),
     "gains past the most rows": Changed(
         OPEN,
-        f"past {MOST_ROWS}",
-        {"gained_count": [1, MOST_ROWS, 2], "gained_found": [1, 1, 2]},
+        f"past {MAX_ROWS}",
+        {"gained_count": [1, MAX_ROWS, 2], "gained_found": [1, 1, 2]},
     ),
 }
 
@@ -499,6 +499,7 @@ def items_of(name: str) -> dict[str, list[Any]]:
     return {field: getattr(state, field).values.tolist() for field in columns}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", [name for name in STATES if STATES[name]().type_id == 6])
 @given(data=st.data())
 @fuzzed

@@ -12,12 +12,11 @@ from unit.test_messages import Case, check_message, missed_raises
 
 import streameval as se
 from streameval.states.column import Column
-from streameval.states.queries import MOST_ROWS
+from streameval.states.queries import MAX_ROWS
 
 MODULES = [
     "accumulators.ranking",
     "accumulators.ranked_rows",
-    "accumulators.query_ids",
     "inputs.judged_runs",
     "exact.row_order",
     "configs.measures",
@@ -26,7 +25,6 @@ MODULES = [
     "configs.presets",
     "states.queries",
     "states.ranking",
-    "states.ranking_parts",
     "metrics.ranks",
     "metrics.rank_measures",
     "metrics.cascades",
@@ -82,7 +80,7 @@ def numbered(query: int | str, **others: Any) -> se.RankingAccumulator:
 def almost_full() -> se.RankingAccumulator:
     """An open query that has as many rows as any may have, all tied."""
     accumulator = numbered(7)
-    full = Column(np.array([MOST_ROWS]))
+    full = Column(np.array([MAX_ROWS]))
     changed = dict.fromkeys(("rows", "relevant", "found", "ranked_count"), full)
     accumulator._state = attrs.evolve(accumulator._state, **changed)
     return accumulator
@@ -368,7 +366,7 @@ LATER = [
         lambda: numbered(7, num_relevant={7: 5}).update(
             [1], [1], query=[7], num_relevant={7: 6}, partial=True
         ),
-        "`num_relevant` must be the same whenever a query goes on, got 5 and 6 for query 7.",
+        "`num_relevant` must be the same in all batches of a query, got 5 and 6 for query 7.",
     ),
     Case(
         "declared-passed",

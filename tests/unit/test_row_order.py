@@ -25,23 +25,23 @@ NOTHING = np.zeros(0, dtype=np.int64)
 KEYS = np.array([0, 1, 2**31, 2**63, 2**63 + 1, 2**64 - 1], dtype=np.uint64)
 SEEDS = range(quick_cases(200))
 
-short_words = pytest.mark.parametrize("most_bits", [63, 8, 3])
+short_words = pytest.mark.parametrize("max_bits", [63, 8, 3])
 
 
 def draw(seed: int) -> tuple[np.random.Generator, np.ndarray, np.ndarray]:
     """Groups of any sizes, some of none, and keys many of which are tied."""
     random = np.random.default_rng(seed)
     size, groups = int(random.integers(0, 60)), int(random.integers(1, 9))
-    place = random.integers(0, groups, size)
+    group = random.integers(0, groups, size)
     if seed % 3 == 0:  # groups of one size
-        place = np.repeat(np.arange(groups), size // groups)
+        group = np.repeat(np.arange(groups), size // groups)
     if seed % 2:
-        place.sort()
+        group.sort()
     keys = KEYS if seed % 5 else random.integers(0, 2**64 - 1, 9, dtype=np.uint64)
-    return random, place, keys[random.integers(0, len(keys), len(place))]
+    return random, group, keys[random.integers(0, len(keys), len(group))]
 
 
-def test_codes_are_places_among_the_distinct_values() -> None:
+def test_codes_are_indices_into_the_distinct_values() -> None:
     values = np.array([7, 0, 2**64 - 1, 7, 0, 3], dtype=np.uint64)
     table, (codes, bits) = coded(values)
     assert table[codes].tolist() == values.tolist()
@@ -50,7 +50,7 @@ def test_codes_are_places_among_the_distinct_values() -> None:
 
 
 @pytest.mark.parametrize("values", [[], [0], [0, 0], [5]], ids=str)
-def test_codes_of_few_values_are_places_too(values: list[int]) -> None:
+def test_codes_of_few_values_are_indices_too(values: list[int]) -> None:
     table, (codes, bits) = coded(np.array(values, dtype=np.uint64))
     assert table[codes].tolist() == values
     assert codes.max(initial=0) < 2**bits
@@ -65,14 +65,14 @@ def test_turning_a_column_turns_its_order_around() -> None:
 
 @short_words
 def test_rows_come_by_group_then_by_falling_key_and_code(
-    most_bits: int, monkeypatch: pytest.MonkeyPatch
+    max_bits: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_order, "_MOST_BITS", most_bits)
+    monkeypatch.setattr(row_order, "_MAX_BITS", max_bits)
     for seed in SEEDS:
-        random, place, key = draw(seed)
-        minor = random.integers(0, 8, len(place))
-        order = order_in_groups(place, key, (minor, 3))
-        rows = [(p, -int(k), -m) for p, k, m in zip(place.tolist(), key, minor, strict=True)]
+        random, group, key = draw(seed)
+        minor = random.integers(0, 8, len(group))
+        order = order_in_groups(group, key, (minor, 3))
+        rows = [(p, -int(k), -m) for p, k, m in zip(group.tolist(), key, minor, strict=True)]
         assert [rows[row] for row in order] == sorted(rows), seed
         assert sorted(order.tolist()) == list(range(len(rows)))
 
@@ -96,31 +96,31 @@ def test_standing_of_a_row_is_how_many_are_greater_and_equal(
         sizes = random.integers(0, 12, int(random.integers(1, 9)))
         if seed % 3 == 0:  # groups of one size
             sizes[:] = sizes[0]
-        place = np.repeat(np.arange(len(sizes)), sizes)
-        values = VALUES[kind](random, len(place))
-        asked = np.flatnonzero(random.random(len(place)) < random.choice([0.2, 1.0]))
-        greater, equal = standings(values, sizes, asked, place[asked])
+        group = np.repeat(np.arange(len(sizes)), sizes)
+        values = VALUES[kind](random, len(group))
+        asked = np.flatnonzero(random.random(len(group)) < random.choice([0.2, 1.0]))
+        greater, equal = standings(values, sizes, asked, group[asked])
         assert len(greater) == len(equal) == len(asked)
         for row, above, tied in zip(asked, greater, equal, strict=True):
-            group = values[place == place[row]]
-            assert above == np.count_nonzero(group > values[row]), seed
-            assert tied == np.count_nonzero(group == values[row]), seed
+            own = values[group == group[row]]
+            assert above == np.count_nonzero(own > values[row]), seed
+            assert tied == np.count_nonzero(own == values[row]), seed
 
 
 @short_words
 @pytest.mark.parametrize("is_counted", [False, True])
 def test_equal_rows_are_counted_together(
-    most_bits: int, is_counted: bool, monkeypatch: pytest.MonkeyPatch
+    max_bits: int, is_counted: bool, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(row_order, "_MOST_BITS", most_bits)
+    monkeypatch.setattr(row_order, "_MAX_BITS", max_bits)
     for seed in SEEDS:
         random = np.random.default_rng(seed)
         size = int(random.integers(0, 40))
         columns = [random.integers(0, 2**bits, size) for bits in (2, 1, 2)]
         counts = random.integers(1, 5, size) if is_counted else None
         expected: Counter[Any] = Counter()
-        for place, row in enumerate(zip(*map(np.ndarray.tolist, columns), strict=True)):
-            expected[row] += 1 if counts is None else int(counts[place])
+        for index, row in enumerate(zip(*map(np.ndarray.tolist, columns), strict=True)):
+            expected[row] += 1 if counts is None else int(counts[index])
         coded_columns = list(zip(columns, (2, 1, 2), strict=True))
         found, sizes = distinct_rows(coded_columns, counts)
         rows = list(zip(*map(np.ndarray.tolist, found), strict=True))

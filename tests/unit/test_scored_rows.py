@@ -12,7 +12,7 @@ from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators import curve, scored_rows
-from streameval.accumulators.pending import Held
+from streameval.accumulators.pending import BufferedState
 from streameval.accumulators.scored_rows import _are_plain
 
 OPTIONS: list[dict[str, Any]] = [
@@ -182,14 +182,14 @@ def test_a_reader_at_any_moment_of_an_update_takes_no_row_away(
 ) -> None:
     rows = np.array([0, 1, 1, 0]), np.array([0.1, 0.5, 0.6, 0.7])
     sketch = se.PRCurveSketch(budget).update(*rows).update(*rows)
-    has_capacity_for = Held.has_capacity_for
+    has_capacity_for = BufferedState.has_capacity_for
 
-    def asked_while_read(held: Held[Any], *asked: Any) -> bool:
-        answer = has_capacity_for(held, *asked)
+    def asked_while_read(buffered: BufferedState[Any], *asked: Any) -> bool:
+        answer = has_capacity_for(buffered, *asked)
         sketch.to_bytes()
         return answer
 
-    monkeypatch.setattr(Held, "has_capacity_for", asked_while_read)
+    monkeypatch.setattr(BufferedState, "has_capacity_for", asked_while_read)
     sketch.update(*rows)
     assert sketch.n == 12
     assert (sketch + sketch).n == 24

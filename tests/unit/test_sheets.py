@@ -139,8 +139,17 @@ def test_readings_have_the_intervals_that_there_are():
         "auc": Reading(Bounded(0.5, 0.25, 0.75), (0.1, 0.9)),
         "n": Reading(7, is_count=True),
     }
-    assert sheet_text([reading_grid(readings, 0.9)]).split("\n") == [
+    grid = reading_grid(readings, 0.9)
+    assert sheet_text([grid]).split("\n") == [
         "metric     value    certified interval          90% interval",
         "auc     0.500000  [0.250000, 0.750000]  [0.100000, 0.900000]",
         "n              7",
+    ]
+    assert sheet_text([grid], 50).split("\n") == [
+        "metric     value    certified interval",
+        "auc     0.500000  [0.250000, 0.750000]",
+        "n              7",
+        "",
+        "metric          90% interval",
+        "auc     [0.100000, 0.900000]",
     ]

@@ -63,7 +63,7 @@ def test_what_rows_say_is_what_their_cells_say(drawn: tuple[Any, Scale, Any]) ->
     of_cells = CellTable(of_rows.cells, scale)
     one, other = of_rows.outcomes(), of_cells.outcomes()
     assert (one.n_pos, one.n_neg) == (other.n_pos, other.n_neg)
-    assert min(one.most, other.most) == len(of_cells.lo)
+    assert min(one.max_size, other.max_size) == len(of_cells.lo)
     for mine, theirs in zip(
         *(zip(*parts, strict=True) for parts in (one.parts, other.parts)), strict=True
     ):

@@ -115,7 +115,7 @@ def test_other_options_are_refused_and_named(other: Any, message: str) -> None:
     [
         (se.Collection({"b": se.ConfusionAccumulator()}), "cannot load: `names` differs"),
         (se.Collection({"a": se.ConfusionAccumulator(3)}), "for 'a' `classes` differs"),
-        (se.Collection({"a": se.PRCurveSketch()}), "for 'a' the kind differs"),
+        (se.Collection({"a": se.PRCurveSketch()}), "for 'a' the class differs"),
         (se.ConfusionAccumulator(), "not a Collection"),
     ],
     ids=["names", "options", "kind of a member", "no collection"],

@@ -197,6 +197,14 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
+def test_accumulators_load_nothing_that_renders_before_they_compute() -> None:
+    names = [name for name in dir(se) if is_accumulator(name)]
+    loaded = own(loaded_by(f"import streameval as se; [getattr(se, name) for name in {names}]"))
+    rendering = ("streameval.render", "streameval.results")
+    assert "PRCurveSketch" in names
+    assert [name for name in loaded if name.startswith(rendering)] == []
+
+
 def is_accumulator(name: str) -> bool:
     public = getattr(se, name)
     return inspect.isclass(public) and issubclass(public, Accumulator) and public is not Accumulator
@@ -210,6 +218,7 @@ def test_an_accumulator_loads_no_other_one(name: str) -> None:
     assert loaded < own(everything())
 
 
+@pytest.mark.slow
 def test_each_public_name_is_there_after_an_import_alone() -> None:
     """Each is asked for in a process that has loaded nothing of the package but its root."""
     names = [*se.__all__, "__version__", "io", "reports"]

@@ -220,7 +220,8 @@ def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
         if labels and others and not labels & others:
             raise IncompatibleStateError(
                 f"{a.path} and {b.path} have no class{place} in common: "
-                f"{listed(map(str, mine.labels))}, and {listed(map(str, theirs.labels))}."
+                f"{listed(map(str, mine.class_names))}, and "
+                f"{listed(map(str, theirs.class_names))}."
             )
         if labels != others or mine.scope != theirs.scope:
             yield Note(

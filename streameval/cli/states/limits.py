@@ -53,7 +53,7 @@ def _of_confusion(result: Confusion, options: Options) -> Iterator[str]:
         matrix.sum(axis=axis) if matrix.ndim == 2 else matrix.sum(axis=axis + 1)[:, 1]
         for axis in (1, 0)
     )
-    labels = result.labels
+    labels = result.class_names
     yield from _few(result.n, "examples")
     yield from _never(labels, true, "in the truth", "if they are predicted, their recall is 0")
     yield from _never(labels, predicted, "as prediction", "if they are true, their precision is 0")
@@ -82,7 +82,7 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     if not result.n:
         yield _NOTHING
         return
-    labels, counts = result.labels, [curve.n_pos for curve in result.values()]
+    labels, counts = result.class_names, [curve.n_pos for curve in result.values()]
     yield from _never(labels, counts, "in the truth", "they enter no mean")
     yield from _small_classes(labels, counts, "positives")
     if result.exact:
@@ -93,10 +93,10 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
     met = [label for label, curve in result.items() if curve.n_pos]
     worst = sorted(met, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
+    shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
-        for finding in result[label].findings():
-            if not finding.startswith("Every number is exact"):
-                yield f"Class {listed([str(label)])}: {finding}"
+        for finding in result[label].findings(limits_only=True):
+            yield f"Class {listed([str(shown[label])])}: {finding}"
 
 
 @limits.register
@@ -137,7 +137,7 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
     yield from _few(result.n, "examples")
     shares = np.atleast_1d(result.mean_label)
     if result.labels:
-        yield from _never(result.labels, shares, "in the truth", "their PCOPC is undefined")
+        yield from _never(result.class_names, shares, "in the truth", "their PCOPC is undefined")
     elif shares[0] in (0, 1):
         yield f"Every label is {shares[0]:g}: one class only."
     if result.n_clipped:

@@ -39,7 +39,7 @@ TASKS = {
     "classification": Task(
         options=(
             *("label", "weight", "pred", "score", "classes", "multilabel"),
-            *("threshold", "pos_label", "top_k", "ignore_label"),
+            *("threshold", "scores", "pos_label", "top_k", "ignore_label"),
         ),
         plan=classification.plan,
     ),

@@ -74,9 +74,14 @@ def _prediction(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...],
 
 def _check_options(options: Options, layout: Layout) -> None:
     """Refuse options that would be ignored."""
-    if not layout.of_scores and (options.threshold is not None or options.top_k is not None):
-        option = "--threshold" if options.threshold is not None else "--top-k"
-        raise UsageError(f"{option} decides by scores, and `{layout.prediction[0]}` holds labels.")
+    of_scores = {
+        "--threshold": options.threshold,
+        "--scores": options.scores,
+        "--top-k": options.top_k,
+    }
+    option = next((name for name, value in of_scores.items() if value is not None), None)
+    if not layout.of_scores and option is not None:
+        raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
         check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
 
@@ -111,8 +116,7 @@ def _classes(options: Options, layout: Layout) -> Any:
         return width
     if not layout.of_scores:
         return "auto"
-    named = layout.class_names(layout.prediction)
-    return (layout.width(layout.prediction) or 2) if named is None else listed_classes(named)
+    return layout.named_classes(layout.prediction) or layout.width(layout.prediction) or 2
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
@@ -125,6 +129,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     return given(
         multilabel=options.multilabel,
         threshold=options.threshold,
+        scores=options.scores,
         pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
         top_k=options.top_k,
         ignore_label=read_label(options.ignore_label, "--ignore-label", integers=integers),

@@ -18,6 +18,7 @@ from streameval.io import (
     ScoresByClass,
     Vectors,
     as_text,
+    class_number,
     integer_or_text,
     scores_by_class,
 )
@@ -84,7 +85,22 @@ class Layout:
     def class_names(self, names: tuple[str, ...]) -> tuple[str, ...] | None:
         """List the classes that the scores of a row name, in order; None if they name none."""
         found = scores_by_class(self.row[names[0]]) if len(names) == 1 else None
-        return None if not found else tuple(sorted(found))
+        if not found:
+            return None
+        numbers = {name: class_number(name) for name in found}
+        are_integers = all(isinstance(number, int) for number in numbers.values())
+        in_order: dict[str, Any] = numbers if are_integers else dict(zip(found, found, strict=True))
+        return tuple(sorted(found, key=in_order.__getitem__))
+
+    def named_classes(self, names: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...] | None:
+        """List these classes as labels: integers if they look so, and the first label is one."""
+        named = self.class_names(names)
+        if named is None:
+            return None
+        read = integer_or_text if isinstance(self.first_label, str) else class_number
+        labels = tuple(map(read, named))
+        integers = tuple(label for label in labels if isinstance(label, int))
+        return integers if len(integers) == len(labels) else named
 
     @property
     def first_label(self) -> Any:
@@ -172,9 +188,9 @@ def score_classes(options: Options, layout: Layout) -> Any:
         return listed_classes(options.classes)
     if isinstance(options.classes, int):
         return options.classes
-    named = layout.class_names(layout.prediction)
+    named = layout.named_classes(layout.prediction)
     if named is not None:
-        return listed_classes(named)
+        return named
     width = layout.width(layout.prediction)
     if width is not None and width < (1 if layout.multilabel else 2):
         raise UsageError(
@@ -254,9 +270,11 @@ def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integer
         raise UsageError(
             f"`{','.join(names)}` holds {found} a row, but there are {wanted} classes."
         )
-    if not integers and layout.class_names(names) is not None:
+    named = None if integers else layout.class_names(names)
+    if named is not None:
         labels = range(classes) if isinstance(classes, int) else classes
-        return ScoresByClass(tuple(map(str, labels)))
+        in_file = {class_number(name): name for name in named}
+        return ScoresByClass(tuple(in_file.get(label, str(label)) for label in labels))
     if len(names) == 1:
         return Vectors(wanted, integers)
     return Labels(integers=True) if integers else Numbers()

@@ -18,7 +18,6 @@ from streameval.cli.tasks.columns import (
     has_column,
     label_kind,
     lay_out,
-    listed_classes,
     n_classes,
     note_of_classes,
     presence_kind,
@@ -139,13 +138,13 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
     """Take the score of the positive one of two classes, by default the second."""
     names = layout.prediction
     truth = _truth_kind(options, layout)
-    named = layout.class_names(names)
-    classes = (0, 1) if named is None else listed_classes(named)
+    named = layout.named_classes(names)
+    classes = (0, 1) if named is None else named
     positive = "1" if options.pos_label is None else options.pos_label
     labels = tuple(map(str, classes))
     if positive not in labels and named is not None:
         raise UsageError(
-            f"`{names[0]}` holds scores of {' and '.join(named)}; name the positive one with "
+            f"`{names[0]}` holds scores of {' and '.join(labels)}; name the positive one with "
             "--pos-label."
         )
     if positive not in labels:

@@ -1,0 +1,65 @@
+"""Files of the wrong type: told by their first bytes, and named with what reads them."""
+
+from __future__ import annotations
+
+import codecs
+
+from streameval.errors import BadDataError, Named
+from streameval.io.streams import opened
+from streameval.states.codec import MAGIC
+
+__all__ = ["PARQUET_MAGIC", "check_is_text", "log_type_of"]
+
+PARQUET_MAGIC = b"PAR1"
+
+_MAX_LINE = 1000
+_UTF_16 = ("is UTF-16; save it as UTF-8.",)
+_WORKBOOK = ("is a ZIP archive, or a workbook; unpack it, or export it as CSV.",)
+_FOREIGN: dict[bytes, tuple[object, ...]] = {
+    codecs.BOM_UTF16_LE: _UTF_16,
+    codecs.BOM_UTF16_BE: _UTF_16,
+    MAGIC: ("is a state, not a log; `streameval show` reads it.",),
+    PARQUET_MAGIC: ("is a Parquet file; ", Named("format", "parquet"), " reads it."),
+    b"ARROW1\0": ("is an Arrow file; save it as Parquet.",),
+    b"SQLite format 3\0": ("is a SQLite database; export the table as CSV.",),
+    b"PK\x03\x04": _WORKBOOK,
+    b"Obj\x01": ("is an Avro file; save it as Parquet or JSON lines.",),
+    b"\x93NUMPY": ("is a NumPy file; save it as CSV.",),
+}
+
+
+def check_is_text(head: bytes, source: str) -> None:
+    """Refuse what is no UTF-8 text by its first bytes.
+
+    Raises
+    ------
+    BadDataError
+        If it is a file of another type that is known; the message says what reads it.
+    """
+    for magic, advice in _FOREIGN.items():
+        if head.startswith(magic):
+            raise BadDataError(f"{source}: ", *advice)
+
+
+def log_type_of(path: str) -> str | None:
+    """Say which type of log a file looks like that is no state, or None.
+
+    Raises
+    ------
+    BadDataError
+        If it cannot be read.
+    """
+    with opened(path) as stream:
+        head = stream.peek()
+    if head.startswith(PARQUET_MAGIC):
+        return "a Parquet file"
+    text = head.removeprefix(codecs.BOM_UTF8).decode("utf-8", "surrogateescape").lstrip()
+    line = text.partition("\n")[0].rstrip("\r")[:_MAX_LINE]
+    if line.startswith(("{", "[")):
+        return "a log of JSON lines"
+    if not line.replace("\t", "").isprintable():
+        return None
+    fields = line.split()
+    if len(fields) >= 5 and fields[1] in ("Q0", "0"):
+        return "a TREC run"
+    return "a table of text" if any(delimiter in line for delimiter in ",\t;|") else None

@@ -1,0 +1,150 @@
+"""Metrics of labels as attributes: numbers that may be called too, and asked for a class."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.configs.names import nearest
+from streameval.inputs.labels import Label
+from streameval.metrics.classification import Average
+from streameval.metrics.confusion import AverageOption
+from streameval.results.names import class_position
+
+if TYPE_CHECKING:
+    from streameval.results.confusion import Confusion
+
+__all__ = ["ClassMetric", "FScore", "MetricValue"]
+
+Floats = npt.NDArray[np.float64]
+
+
+class MetricValue(float):
+    """A metric without options: a `float` that may be called, and gives itself then."""
+
+    __slots__ = ()
+
+    def __call__(self) -> float:
+        """Give the value."""
+        return float(self)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return float, (float(self),)
+
+
+class ClassMetric(float):
+    """A metric of each class: a `float`, its usual average, that may be called and asked further.
+
+    Of two listed classes it is that of the positive class, else the mean over the classes that
+    occur.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.ConfusionAccumulator(classes={0: "neg", 1: "pos"})
+    >>> recall = acc.update([0, 1, 1], [0, 1, 0]).compute().recall
+    >>> f"{recall:.2f}", recall("macro"), recall["neg"], recall[1]
+    ('0.50', 0.75, 1.0, 0.5)
+    """
+
+    __slots__ = ("_name", "_result")
+
+    __iter__ = None  # subscripts name classes, they do not count items
+
+    _name: str
+    _result: Confusion
+
+    def __new__(cls, result: Confusion, name: str) -> Self:
+        """Compute the usual average of a metric of a result."""
+        number = super().__new__(cls, result.value(name))
+        number._name, number._result = name, result
+        return number
+
+    @overload
+    def __call__(self, average: None, *, zero_division: float = ...) -> Floats: ...
+    @overload
+    def __call__(
+        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
+    ) -> float: ...
+    def __call__(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
+        """Compute the metric.
+
+        Parameters
+        ----------
+        average : {"binary", "macro", "micro", "weighted"} or None
+            Of the positive class; the mean over the classes that occur; of the pooled counts;
+            the mean weighted by support; or None for an array of shape ``(K,)``. The default
+            is "binary" for two listed classes and "macro" otherwise.
+        zero_division : float
+            The value where the metric divides by zero: 0.0, 1.0 or nan. nan is left out of means.
+
+        Returns
+        -------
+        float in [0, 1], or an array of these
+        """
+        return self._result.value(self._name, average=average, zero_division=zero_division)
+
+    def __getitem__(self, of: Label) -> float:
+        """Compute the metric of one class, by its label or its display name."""
+        result = self._result
+        position = class_position(of, result.class_names, result.labels)
+        if position is None:
+            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
+        number: float = self(average=None)[position].item()
+        return number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._result, self._name)
+
+
+class FScore(ClassMetric):
+    """F of each class: a `float` as other metrics of classes, that takes `beta` when called."""
+
+    __slots__ = ()
+
+    @overload  # type: ignore[override] # it takes `beta` first
+    def __call__(
+        self,
+        beta: float = ...,
+        alpha: float | None = ...,
+        average: Average | Literal["default"] = ...,
+        *,
+        zero_division: float = ...,
+    ) -> float: ...
+    @overload
+    def __call__(
+        self,
+        beta: float = ...,
+        alpha: float | None = ...,
+        *,
+        average: None,
+        zero_division: float = ...,
+    ) -> Floats: ...
+    def __call__(
+        self,
+        beta: float = 1.0,
+        alpha: float | None = None,
+        average: AverageOption = "default",
+        *,
+        zero_division: float = 0.0,
+    ) -> Any:
+        """Compute (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
+
+        Parameters
+        ----------
+        beta : float
+            At least 0: 0 is precision, infinity is recall, which counts `beta` times as much.
+        alpha : float, optional
+            The share of precision in the mean, in [0, 1], in place of `beta`:
+            ``beta**2 = 1 / alpha - 1``.
+        average, zero_division
+            As for every metric of classes.
+
+        Returns
+        -------
+        float in [0, 1], or an array of these
+        """
+        options: dict[str, Any] = {"average": average, "zero_division": zero_division}
+        return self._result.value(self._name, beta, alpha, **options)

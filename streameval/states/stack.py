@@ -1,0 +1,121 @@
+"""Fields of several states side by side, so that one rule checks all of them at once."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import require
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states.column import Column
+from streameval.states.fields import fields_of
+from streameval.states.state import State, check_numbers
+
+__all__ = ["Form", "Stack", "StackableState", "are_same", "form_of"]
+
+Form = Any
+"""What a field is but for its items.
+
+Of numbers, whether there are fractions, and the shape; of a column, its type and length; of
+anything else, the value itself.
+"""
+
+Mask = npt.NDArray[np.bool_]
+
+_FIRST = np.zeros(1, dtype=np.intp)
+
+
+def form_of(value: Any) -> Form:
+    """Tell a field from its items."""
+    if isinstance(value, FixedPoint):
+        return value.fraction is not None, value.shape
+    if isinstance(value, Column):
+        return value.kind, len(value)
+    return value
+
+
+@attrs.frozen(eq=False)
+class Stack:
+    """One field of S states.
+
+    Parameters
+    ----------
+    forms : tuple
+        The different forms of the field.
+    codes : int array, shape (S,)
+        The index among the forms of that of each state.
+    items : FixedPoint or array, shape (m,), or None
+        What the field holds, one state after the other. Where one state has fractions all have.
+    """
+
+    forms: tuple[Form, ...]
+    codes: npt.NDArray[np.integer[Any]]
+    items: Any
+
+    @classmethod
+    def of(cls, value: Any) -> Self:
+        """Hold the field of one state."""
+        items: Any = None
+        if isinstance(value, FixedPoint):
+            items = value.reshape(-1)
+        elif isinstance(value, Column):
+            items = value.values
+        return cls((form_of(value),), _FIRST, items)
+
+    def __len__(self) -> int:
+        """Give the number of states."""
+        return len(self.codes)
+
+    @property
+    def has_fraction(self) -> Mask:
+        """Whether the numbers of each state have fractions."""
+        have: Mask = np.array([form[0] for form in self.forms], dtype=bool)[self.codes]
+        return have
+
+    @property
+    def lengths(self) -> npt.NDArray[np.int64]:
+        """The number of items of each state; they have one dimension."""
+        sizes = [form[1] if isinstance(form[1], int) else form[1][0] for form in self.forms]
+        lengths: npt.NDArray[np.int64] = np.array(sizes, dtype=np.int64)[self.codes]
+        return lengths
+
+    def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
+        """Check that the numbers of each state have a shape and are in range, and give them all."""
+        for _, own in self.forms:
+            require(own == shape, f"{name} has shape {own} in place of {shape}")
+        check_numbers(self.items, self.items.shape, name)
+        stacked: FixedPoint = self.items.reshape(len(self), *shape)
+        return stacked
+
+    def column(self, length: int, column_type: str, name: str) -> npt.NDArray[Any]:
+        """Check that the column of each state has a type and a length, and give them all."""
+        require(all(form == (column_type, length) for form in self.forms), name)
+        stacked: npt.NDArray[Any] = self.items.reshape(len(self), length)
+        return stacked
+
+
+@attrs.frozen
+class StackableState(State):
+    """A state whose rules are written for many at once; one is a stack of its own."""
+
+    @classmethod
+    @abstractmethod
+    def check_all(cls, config: Any, fields: Mapping[str, Stack]) -> None:
+        """Raise `CorruptStateError` unless examples could have built each of some states."""
+
+    def check(self, config: Any) -> None:
+        """Raise `CorruptStateError` unless examples could have built this state."""
+        stacks = {name: Stack.of(value) for name, value in fields_of(self).items()}
+        self.check_all(config, stacks)
+
+
+def are_same(one: FixedPoint, other: FixedPoint) -> bool:
+    """Tell whether numbers are the same, whether they have fractions or only could."""
+    difference = one - other
+    fraction = difference.fraction
+    return not (difference.whole.any() or (fraction is not None and fraction.any()))

@@ -1,0 +1,150 @@
+"""Files of the wrong type are recognised, and named with the command that reads them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import sqlite3
+import threading
+import zipfile
+from pathlib import Path
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import feather, parquet
+
+import streameval as se
+
+ROWS = [{"y_true": 1, "y_pred": 1}, {"y_true": 0, "y_pred": 1}]
+
+
+def parquet_bytes():
+    sink = pa.BufferOutputStream()
+    parquet.write_table(pa.Table.from_pylist(ROWS), sink)
+    return sink.getvalue().to_pybytes()
+
+
+def make(name):
+    """Write a file of the type that its name says."""
+    if name.startswith("state"):
+        se.save(se.ConfusionAccumulator().update([1], [1]), name)
+    elif name.startswith("parquet"):
+        Path(name).write_bytes(parquet_bytes())
+    elif name.startswith("arrow"):
+        feather.write_feather(pa.Table.from_pylist(ROWS), name)
+    elif name.startswith("sqlite"):
+        with sqlite3.connect(name) as connection:
+            connection.execute("create table log (y_true)")
+    elif name.startswith("zip"):
+        with zipfile.ZipFile(name, "w") as archive:
+            archive.writestr("log.csv", "y_true,y_pred\n1,1\n")
+    else:
+        with Path(name).open("wb") as file:
+            np.save(file, np.arange(3))
+    return name
+
+
+STATE = "is a state, not a log; `streameval show` reads it."
+
+
+@pytest.mark.parametrize("command", [(), ("--format", "csv"), ("--format", "jsonl")])
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("state", STATE),
+        ("state.csv", STATE),
+        ("arrow", "is an Arrow file; save it as Parquet."),
+        ("sqlite", "is a SQLite database; export the table as CSV."),
+        ("zip", "is a ZIP archive, or a workbook; unpack it, or export it as CSV."),
+        ("npy", "is a NumPy file; save it as CSV."),
+    ],
+)
+def test_eval_recognises(name, message, command, folder, call):
+    done = call("eval", make(name), *command)
+    assert (done.code, done.err) == (3, f"streameval: error: {name}: {message}\n")
+
+
+@pytest.mark.parametrize("name", ["state", "sqlite"])
+def test_eval_recognises_what_was_called_parquet(name, folder, call):
+    done = call("eval", make(name), "--format", "parquet")
+    assert done.code == 3
+    assert done.err.startswith(f"streameval: error: {name}: is a ")
+    assert "sound" not in done.err
+
+
+def test_eval_recognises_a_state_on_standard_input(folder, call, stdin):
+    stdin(se.ConfusionAccumulator().update([1], [1]).to_bytes())
+    done = call("eval", "-")
+    assert (done.code, done.err) == (3, f"streameval: error: standard input: {STATE}\n")
+
+
+def test_eval_recognises_a_state_among_files_of_a_run(folder, call):
+    (folder / "a.qrels").write_text("q1 0 d1 1\n")
+    done = call("eval", make("state"), "--task", "ranking", "--qrels", "a.qrels")
+    assert (done.code, done.err) == (3, f"streameval: error: state: {STATE}\n")
+
+
+@pytest.mark.parametrize("options", [(), ("--format", "csv")])
+def test_eval_recognises_parquet_on_standard_input(options, folder, call, stdin):
+    stdin(parquet_bytes())
+    done = call("eval", "-", *options)
+    message = (
+        "standard input: is a Parquet file, which cannot be read from a pipe; save it, and "
+        "`streameval eval FILE.parquet` reads it."
+    )
+    assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+
+
+def test_eval_reads_parquet_by_its_first_bytes(folder, call):
+    done = call("eval", make("parquet"), "--json")
+    assert (done.code, done.json["rows"]) == (0, 2)
+
+
+def test_eval_recognises_parquet_of_another_name(folder, call):
+    done = call("eval", make("parquet.csv"))
+    message = "parquet.csv: is a Parquet file; --format parquet reads it."
+    assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+    assert call("eval", "parquet.csv", "--format", "parquet").code == 0
+
+
+@pytest.mark.parametrize(
+    ("data", "what"),
+    [
+        (b'{"y_true": 1}\n', "a log of JSON lines"),
+        (b'\xef\xbb\xbf [{"y_true": 1}]\n', "a log of JSON lines"),
+        (gzip.compress(b'{"y_true": 1}\n'), "a log of JSON lines"),
+        (b"y_true,y_pred\r\n1,1\r\n", "a table of text"),
+        ("é;ü\n1;1\n".encode(), "a table of text"),
+        (("a," * 600 + "é" * 3000).encode(), "a table of text"),
+        (b"y_true\ty_pred\n", "a table of text"),
+        (b"q1 Q0 d1 1 0.5 tag\n", "a TREC run"),
+        (parquet_bytes(), "a Parquet file"),
+    ],
+)
+@pytest.mark.parametrize("command", [("show",), ("merge", "-o", "out"), ("diff", "log")])
+def test_states_are_not_logs(data, what, command, folder, call):
+    (folder / "log").write_bytes(data)
+    done = call(*command, "log")
+    message = f"log: is {what}, not a state; `streameval eval` reads it."
+    assert (done.code, done.err) == (3, f"streameval: error: {message}\n")
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\x00\x01,", b"a word", b"\xff\xfe,\n", gzip.compress(b"a,b")[:12], b"BZh91AY&SY,,,,"],
+    ids=["empty", "control", "word", "latin", "cut", "damaged"],
+)
+def test_show_leaves_open_what_it_does_not_recognise(data, folder, call):
+    (folder / "log").write_bytes(data)
+    done = call("show", "log")
+    assert (done.code, "is corrupt" in done.err) == (3, True)
+
+
+def test_show_does_not_look_twice_at_a_pipe(folder, call):
+    os.mkfifo("pipe")
+    writer = threading.Thread(target=Path("pipe").write_bytes, args=(b'{"y_true": 1}\n' * 9,))
+    writer.start()
+    done = call("show", "pipe")
+    writer.join()
+    assert (done.code, "is corrupt" in done.err) == (3, True)

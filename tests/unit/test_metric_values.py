@@ -1,0 +1,111 @@
+"""Metrics of labels as attributes: numbers that may be called, and asked for a class."""
+
+from __future__ import annotations
+
+import copy
+import json
+import math
+import pickle
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+ACC = se.ConfusionAccumulator({0: "neg", 1: "pos"}).update([0, 1, 1, 1], [0, 1, 0, 0])
+RESULT = ACC.compute()
+PLAIN = ["accuracy", "balanced_accuracy", "matthews_corrcoef", "cohen_kappa", "top_k_accuracy"]
+OF_CLASSES = ["precision", "recall", "specificity", "jaccard", "f_score", "fowlkes_mallows"]
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
+def test_a_metric_reads_the_same_with_and_without_a_call(name: str) -> None:
+    value: Any = getattr(RESULT, name)
+    assert value == value() == RESULT.value(name)
+    assert type(value()) is float
+    assert (f"{value:.3f}", str(value), repr(value)) == (
+        f"{value():.3f}",
+        str(float(value)),
+        repr(float(value)),
+    )
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
+def test_a_metric_is_a_number_to_others(name: str) -> None:
+    value = getattr(RESULT, name)
+    assert np.asarray([value, value]).dtype == np.float64
+    assert json.loads(json.dumps({name: value})) == {name: float(value)}
+    assert value + 1 == 1 + value()
+    assert round(value, 2) == round(value(), 2)
+
+
+@pytest.mark.parametrize("name", [*PLAIN, *OF_CLASSES])
+@pytest.mark.parametrize("copied", [copy.deepcopy, lambda value: pickle.loads(pickle.dumps(value))])
+def test_a_metric_survives_copies(name: str, copied: Any) -> None:
+    assert copied(getattr(RESULT, name)) == getattr(RESULT, name)
+
+
+def test_a_copy_of_a_metric_of_classes_may_be_asked_further() -> None:
+    assert pickle.loads(pickle.dumps(RESULT.recall))["neg"] == 1.0
+
+
+@pytest.mark.parametrize(
+    ("of", "recall"), [(0, 1.0), (1, 1 / 3), ("neg", 1.0), ("pos", 1 / 3), ("1", 1 / 3)], ids=repr
+)
+def test_a_metric_of_classes_is_asked_by_label_and_by_name(of: Any, recall: float) -> None:
+    assert RESULT.recall[of] == recall
+    assert type(RESULT.recall[of]) is float
+
+
+def test_an_unknown_class_of_a_metric_is_a_key_error_with_the_nearest() -> None:
+    with pytest.raises(KeyError, match="no class 'poss': did you mean 'pos'"):
+        RESULT.recall["poss"]
+
+
+def test_a_metric_of_classes_is_no_sequence() -> None:
+    values: Any = RESULT.recall
+    with pytest.raises(TypeError, match="not iterable"):
+        list(values)
+
+
+def test_a_metric_of_classes_takes_its_options() -> None:
+    assert RESULT.recall(average=None).tolist() == [1.0, 1 / 3]
+    assert RESULT.recall("micro") == RESULT.accuracy
+    assert RESULT.f_score(2.0, average="macro") == RESULT.value("f_score", 2.0, average="macro")
+    empty = se.ConfusionAccumulator().compute()
+    assert empty.precision == 0.0
+    assert math.isnan(empty.precision(zero_division=math.nan))
+
+
+def test_f_of_one_class_has_the_usual_beta() -> None:
+    assert RESULT.f_score["neg"] == RESULT.f_score(average=None)[0]
+
+
+def test_a_metric_of_observed_labels_is_asked_by_label() -> None:
+    result = se.ConfusionAccumulator("auto").update(["b", "a"], ["b", "b"]).compute()
+    assert (result.recall["a"], result.recall["b"]) == (0.0, 1.0)
+
+
+def test_as_dict_holds_floats_alone() -> None:
+    assert {type(value) for value in RESULT.as_dict().values()} == {int, float}
+
+
+@pytest.mark.parametrize(
+    ("wrong", "meant"), [("f1", "f_score"), ("acc", "accuracy"), ("mcc", "matthews_corrcoef")]
+)
+def test_the_name_that_others_give_a_metric_is_suggested(wrong: str, meant: str) -> None:
+    with pytest.raises(AttributeError) as caught:
+        getattr(RESULT, wrong)
+    assert str(caught.value) == (
+        f"'Confusion' object has no attribute {wrong!r}. Did you mean {meant!r}?"
+    )
+
+
+def test_the_method_of_a_curve_that_others_call_differently_is_suggested() -> None:
+    with pytest.raises(AttributeError, match=r"no attribute 'auc'\. Did you mean 'roc_auc'\?"):
+        getattr(se.PRCurveSketch().compute(), "auc")  # noqa: B009 - there is no such attribute
+
+
+def test_hasattr_is_false_of_names_that_others_give() -> None:
+    assert not hasattr(RESULT, "f1")
