@@ -145,6 +145,17 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
                 import streameval.accumulators.regression as home
+            case "Sliced":
+                import streameval.accumulators.sliced as home
+            case "Windowed":
+                import streameval.accumulators.windowed as home
+            case _:
+                home = _home_of_result(name)
+        return home
+
+    def _home_of_result(name: str) -> Any:
+        """Import the module in which the class of a result is defined."""
+        match name:
             case "Calibration":
                 import streameval.results.calibration as home
             case "ClassCurves":
@@ -163,10 +174,6 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.ranking as home
             case "Regression":
                 import streameval.results.regression as home
-            case "Sliced":
-                import streameval.accumulators.sliced as home
-            case "SlicedResult":
+            case _:  # SlicedResult, the last of them
                 import streameval.results.sliced as home
-            case _:  # Windowed, the last of them
-                import streameval.accumulators.windowed as home
         return home

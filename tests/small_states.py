@@ -356,6 +356,44 @@ def collection() -> se.Collection:
     return se.Collection(members, columns=renamed).update(batch)
 
 
+def sliced() -> se.Sliced:
+    """Two slices and the rows of two values more; each is counted by two members."""
+    members = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(2)}
+    inner = se.Collection(members, columns={"curve": {"y_score": "日本"}})
+    batch = {
+        "y_true": [0, 1, 1, 0, 1, 1],
+        "y_pred": [0, 1, 0, 1, 1, 0],
+        "日本": [0.25, 0.75, 0.5, 0.125, 0.5, 1.0],
+        "city": ["Bonn", "Rom", None, "7", 7, "Bonn"],
+        "sample_weight": [1, 0.5, 2, 1, 1, 1],
+    }
+    return se.Sliced(inner, "city", values=["Bonn"], max_values=3).update(batch)
+
+
+def windowed() -> se.Windowed:
+    """Panes of two widths, one of them without labels, and what is before them."""
+    batch = {
+        "y_true": [1, 2, 3, 4, None],
+        "y_pred": [2, 2, 5, 1, 0],
+        "time": [199, 121, 95, 7, 155],
+    }
+    fit = se.RegressionAccumulator()
+    return se.Windowed(fit, pane=10, keep=50, rollups=[(40, 110)], offset=3).update(batch)
+
+
+def windowed_slices() -> se.Windowed:
+    """Slices in panes of time."""
+    inner = se.Sliced(se.ConfusionAccumulator(), ["city", "w"], max_values=2)
+    batch = {
+        "y_true": [0, 1, 1, 0],
+        "y_pred": [0, 1, 0, 1],
+        "city": ["Bonn", "Rom", None, "Rom"],
+        "w": [1, 2, 3, 4],
+        "time": [0, 59.5, 60, 61.25],
+    }
+    return se.Windowed(inner, pane="1m", unit="s").update(batch)
+
+
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
@@ -382,7 +420,15 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_ranking": se.RankingAccumulator,
     "regression": regression,
     "empty_regression": se.RegressionAccumulator,
+    "sliced": sliced,
+    "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
+    "windowed": windowed,
+    "windowed_slices": windowed_slices,
+    "empty_windowed": lambda: se.Windowed(se.RegressionAccumulator(), pane=1),
 }
+
+GROUPED = ("sliced", "empty_sliced", "windowed", "windowed_slices", "empty_windowed")
+"""States of groups, which version 1 does not have."""
 
 ONCE = ("open_documents", "tracked_queries", "query_values")
 """States that are not merged with themselves: a query or a document would be counted twice."""
@@ -395,6 +441,8 @@ RANKING_FIELDS = (
     *("ranked_sizes", "ranked_key", "ranked_document", "ranked_grade", "ranked_count"),
     *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
 )
+SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
+PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {
     "binary": ("n", "matrix", "credit"),
     "met": ("n", "matrix"),
@@ -428,6 +476,11 @@ FIELDS = {
     "empty_ranking": RANKING_FIELDS,
     "regression": ("n",),
     "empty_regression": ("n",),
+    "sliced": SLICED_FIELDS,
+    "empty_sliced": SLICED_FIELDS,
+    "windowed": (*PANE_FIELDS, "leaves"),
+    "windowed_slices": (*PANE_FIELDS, *SLICED_FIELDS[1:]),
+    "empty_windowed": (*PANE_FIELDS, "leaves"),
 }
 """The fields of each state that stand in its payload, in order."""
 
@@ -439,6 +492,8 @@ KINDS = {
     se.GroupedAUC: 5,
     se.RankingAccumulator: 6,
     se.Collection: 7,
+    se.Sliced: 8,
+    se.Windowed: 9,
 }
 """The numbers of the kinds, for ever."""
 

@@ -15,7 +15,7 @@ from streameval.states import codec
 if TYPE_CHECKING:
     from streameval.results.collection import CollectionResult
 
-__all__ = ["Collection"]
+__all__ = ["Collection", "heaviest"]
 
 
 @final
@@ -257,6 +257,14 @@ def _member_difference(mine: Member, theirs: Member) -> str:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
     option, difference = mine.kind._difference(mine.options, theirs.options)
     return f"`{option}` {difference}"
+
+
+def heaviest(n: Any) -> int | float:
+    """Give the weight that an `n` says; of a collection, that of the member that counted most."""
+    if not isinstance(n, dict):
+        weight: int | float = n
+        return weight
+    return max(map(heaviest, n.values()))
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:

@@ -555,7 +555,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         if not batch.size:
             return GroupedRows({}, 0, held.codes.values)
         columns = batch.arrays() | keys
-        self._number_queries(columns, keys, batch, held)
+        self._number_queries(columns, keys, held)
         rows = GroupedRows(columns, batch.size, held.codes.values)
         weights = batch.weights()
         if weights is None:
@@ -571,7 +571,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         """Name the column of a key."""
 
     def _number_queries(
-        self, columns: dict[Key, Array], keys: dict[Key, Array], batch: Batch, held: Held
+        self, columns: dict[Key, Array], keys: dict[Key, Array], held: Held
     ) -> None:
         """Refuse queries in two groups; where ids are not kept, tell those of batches apart."""
         for column, keeps_ids in self._config.accumulator.queries:

@@ -439,10 +439,13 @@ def _digest(accumulator: Accumulator[Any, Any]) -> bytes:
     """
     options, fields = accumulator._summary()
     pieces = {name: list(_pieces(value)) for name, value in fields.items()}
-    scalars = {name: value for name, value in fields.items() if not pieces[name]}
-    type_name = (accumulator.type_id, accumulator.type_name)
+    scalars = [item for item in fields.items() if not pieces[item[0]]]
+    described = (
+        *(accumulator.type_id, accumulator.type_name),
+        *(tuple(sorted(options.items())), tuple(sorted(scalars))),
+    )
     made = hashlib.blake2b(digest_size=_DIGEST_BYTES)
-    made.update(codec.to_json((type_name, dict(options), scalars)).encode())
+    made.update(codec.canonical_json(codec.to_json(described)).encode())
     for name in sorted(fields):
         for piece in pieces[name]:
             made.update(f"{name} {len(piece)} ".encode())

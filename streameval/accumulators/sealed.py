@@ -119,12 +119,8 @@ class FlatLeaves:
         columns = []
         for member, data in zip(members, nested.items, strict=True):
             options, kind = member.options, member.kind
-            try:
-                flat = FlatStates.decode(kind._state_type(options), options, data)
-            except CorruptStateError:
-                raise
-            except kind._definition.errors as error:
-                raise CorruptStateError(f"state is corrupt: {error}.") from error
+            errors = kind._definition.errors
+            flat = FlatStates.decode(kind._state_type(options), options, data, errors)
             require(len(flat) == size, f"{len(flat)} states in place of {size}")
             flat.totals().total()  # past 2**63 - 1 it raises
             columns.append(flat)
@@ -217,7 +213,7 @@ class FlatSlices:
 
     def fields(self) -> dict[str, Any]:
         """Give what stands in bytes."""
-        texts = np.array([*map(codec.to_json, self.values), None], dtype=object)[:-1]
+        texts = np.array([*map(codec.canonical_json, self.values), None], dtype=object)[:-1]
         columns = (Column(texts), Column(self.lengths), Column(self.codes), Column(self.others))
         names = FlatSlices.names(self.inner)
         return dict(zip(names, columns, strict=False)) | self.leaves.fields()
@@ -253,7 +249,7 @@ def _read_text(text: str, config: SlicedConfig) -> Value:
     except (ValueError, RecursionError):
         raise CorruptStateError("state is corrupt: a value is not JSON.") from None
     read = read_value(value, config.column, name="values")
-    require(codec.to_json(read) == text, "a value is not in canonical form")
+    require(codec.canonical_json(read) == text, "a value is not in canonical form")
     return read
 
 

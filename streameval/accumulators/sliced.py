@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterator, Mapping, Sequence
-from typing import Any, Self, final
+from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.collection import Collection
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.grouping import (
     CODES,
     Batch,
@@ -29,9 +29,11 @@ from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
-from streameval.results.sliced import SlicedResult
 from streameval.states import codec
 from streameval.states.slices import Slices
+
+if TYPE_CHECKING:
+    from streameval.results.sliced import SlicedResult
 
 __all__ = ["Sliced", "count_in_slices"]
 
@@ -81,8 +83,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     --------
     >>> import streameval as se
     >>> s = se.Sliced(se.ConfusionAccumulator(), "country", values=["DE", "FR"], max_values=2)
-    >>> batch = {"y_true": [0, 1, 1, 1], "y_pred": [0, 1, 0, 1], "country": ["DE", "DE", "FR", "IT"]}
-    >>> result = s.update(batch).compute()
+    >>> batch = {"y_true": [0, 1, 1, 1], "y_pred": [0, 1, 0, 1]}
+    >>> result = s.update(batch | {"country": ["DE", "DE", "FR", "IT"]}).compute()
     >>> result["DE"].accuracy, result["FR"].accuracy, result.n_turned_away
     (1.0, 0.0, 1)
     >>> result.as_dict()["country=DE/accuracy"], s.total().compute().accuracy
@@ -146,6 +148,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         SlicedResult
             A mapping from value to result; frozen.
         """
+        from streameval.results.sliced import SlicedResult  # noqa: PLC0415 (rendering too)
+
         state = self._everything(self._held)
         by_value = {value: self._slice(state, value).compute() for value in self._values(state)}
         other = self._config.accumulator.empty() if state.other is None else state.other
@@ -153,7 +157,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
             self._config,
             by_value,
             other.compute(),
-            _weight(other.n),
+            heaviest(other.n),
             has_other=state.other is not None,
         )
 
@@ -170,7 +174,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     @property
     def n_turned_away(self) -> int | float:
         """The weight of the rows in `other`; how many values these have is not known."""
-        return _weight(self.other.n)
+        return heaviest(self.other.n)
 
     @property
     def options(self) -> dict[str, Any]:
@@ -232,6 +236,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
+        require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
         require(described.keys() == {"column", "values", "max_values"}, "the options of slices")
         options = {name: codec.from_json(item) for name, item in described.items()}
@@ -341,7 +346,7 @@ def _make_way(
 
 
 def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[int]:
-    """Number the values that have a slice; the rest have the number of the other rows."""
+    """Give the number of each value; those without a slice have that of the other rows."""
     number = 0
     for value in values:
         if value in kept:
@@ -354,14 +359,6 @@ def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[
 def _written(config: SlicedConfig) -> dict[str, Any]:
     """Give the options that stand in the header; the accumulator stands with the state."""
     return {"column": config.column, "values": config.values, "max_values": config.max_values}
-
-
-def _weight(n: Any) -> int | float:
-    """Give the weight of rows; in a collection, that of the member that has counted most."""
-    if not isinstance(n, dict):
-        weight: int | float = n
-        return weight
-    return max(map(_weight, n.values()))
 
 
 def _sort_key(value: Value) -> Any:

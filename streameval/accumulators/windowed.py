@@ -354,6 +354,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
+        require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
         require(described.keys() == set(_OPTIONS), "the options of panes")
         options = {name: codec.from_json(item) for name, item in described.items()}
@@ -386,8 +387,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return pane.part.copy()
 
     def _newest_end(self, state: Panes) -> int:
-        assert state.newest is not None
-        return newest_end(state.newest, self._config) + self._config.offset_size
+        return state.end(self._config) + self._config.offset_size
 
     def _edge(self, value: Any, *, name: str) -> int:
         """Read a time that is the edge of a pane."""
@@ -420,8 +420,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             is_late = low is None or span.start >= low
             if is_late and (high is None or span.end <= high):
                 kept.append(span)
-        oldest = self._oldest_edge(state)
-        if state.before is not None and low is not None and low < oldest:
+        has_before = state.before is not None and low is not None
+        if has_before and low < (oldest := self._oldest_edge(state)):
             raise InvalidInputError(
                 f"must not lie before {self._config.shown(oldest)}: older rows are counted "
                 f"together, got {self._config.shown(low)}",
@@ -431,12 +431,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _oldest_edge(self, state: Panes) -> int:
         """Give the time before which rows are counted together, if there are some."""
-        last = self._config.tiers[-1]
-        if last.keep is None or state.newest is None:
-            return -_LIMIT
-        edge = last.edge(newest_end(state.newest, self._config))
-        assert edge is not None
-        return edge + self._config.offset_size
+        edge = self._config.tiers[-1].edge(state.end(self._config))
+        return -_LIMIT if edge is None else edge + self._config.offset_size
 
     def _window_ends(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
@@ -594,7 +590,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _sealed(self, before: Any, after: Any) -> Any:
         """Seal all panes but the newest, and those older ones in which a late row came."""
-        open_from = newest_end(after.newest, self._config) // self._config.width - _OPEN_PANES
+        open_from = after.end(self._config) // self._config.width - _OPEN_PANES
         chosen = [
             (number, index, pane)
             for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
@@ -683,7 +679,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
     """Check that each pane is where its time and the newest put it."""
     if state.newest is None:
         return
-    require(-_LIMIT < state.newest - config.offset_size, "newest")
+    require(state.newest - config.offset_size > -_LIMIT, "newest")
     end = newest_end(state.newest, config)
     require(end + config.offset_size < _LIMIT, "newest")
     newest = end // config.width - 1
@@ -694,7 +690,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
         for number in panes:
             is_old = upper is None or (number + 1) * tier.width <= upper
             is_new = edge is None or number * tier.width >= edge
-            fits = -_LIMIT < number * tier.width + config.offset_size
+            fits = number * tier.width + config.offset_size > -_LIMIT
             require(is_old and is_new and fits, "a pane that is not where its time puts it")
         upper = edge
     require(state.before is None or upper is not None, "rows before panes that are kept")

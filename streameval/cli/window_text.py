@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
+from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slice_text import line_sheet, slice_entries, slice_reading, value_name
@@ -88,17 +89,12 @@ class Windows:
         before = rows - sum(window.rows for window in found)
         if before:
             found.insert(0, window_of(None, None, before, accumulator.before))
-        return cls(tuple(found), rows, weight(accumulator.n))
+        return cls(tuple(found), rows, heaviest(accumulator.n))
 
 
 def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
     """Compute the results of a window."""
-    return Window(start, end, rows, weight(part.n), *results_of(part))
-
-
-def weight(n: Any) -> int | float:
-    """Give the weight of rows; in a collection, that of the member that has counted most."""
-    return max(map(weight, n.values())) if isinstance(n, dict) else n
+    return Window(start, end, rows, heaviest(part.n), *results_of(part))
 
 
 def results_of(accumulator: Any) -> tuple[Any, Slices | None]:

@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import as_array, as_labels, first_index, to_host
+from streameval.inputs.arrays import as_array, as_labels, first_index, is_missing, to_host
 
 __all__ = ["UNITS", "as_steps", "as_times", "read_step", "read_time"]
 
@@ -172,16 +172,13 @@ def _of_item(item: Any, name: str, position: int) -> int:
     if isinstance(item, str):
         return _of_text(item, name, position)
     if isinstance(item, datetime):
-        if item != item:  # noqa: PLR0124 - NaT of pandas
+        if is_missing(item):  # NaT of pandas
             raise InvalidInputError("must not hold missing times", argument=name, position=position)
         return _of_moment(item) + _extra_nanoseconds(item)
     if isinstance(item, np.datetime64):
         return int(_of_datetime64(np.asarray(item).reshape(1), name)[0])
-    rule = (
-        "must not hold missing times"
-        if item is None or item != item or type(item).__name__ in ("NAType", "NaTType")
-        else f"must hold times, got {item!r}"
-    )
+    missing = "must not hold missing times"
+    rule = missing if is_missing(item) else f"must hold times, got {item!r}"
     raise InvalidInputError(rule, argument=name, position=position)
 
 
@@ -253,7 +250,7 @@ def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
     The fraction is multiplied apart from the rest; where its product lies in the middle, what
     float64 has lost of it (Dekker's product) says which way it goes.
     """
-    whole = np.floor(numbers)
+    whole = np.trunc(numbers)
     fraction = numbers - whole
     product = fraction * factor
     high = fraction * _MANTISSA_SPLIT

@@ -11,6 +11,7 @@ from streameval.results.grouped import GroupedCurves
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.result import Result
+from streameval.results.sliced import SlicedResult
 
 __all__ = ["RESULTS"]
 
@@ -23,4 +24,5 @@ RESULTS: tuple[type[Result], ...] = (
     Ranking,
     Regression,
     CollectionResult,
+    SlicedResult,
 )

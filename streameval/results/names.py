@@ -11,7 +11,7 @@ from streameval.inputs.labels import Label
 
 __all__ = ["METRIC", "MetricName", "class_position", "parse_metric"]
 
-METRIC = r"(?:[^\[\]<>=]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
+METRIC = r"(?:[^\[\]<>]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
 """Of a metric, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``curve/roc_auc``."""
 
 _PARTS = re.compile(r"(.*?)(?:\[(.+)\])?")

@@ -84,6 +84,10 @@ class SlicedResult(CollectionResult):
         """Give the number of values that have a slice."""
         return len(self._by_value)
 
+    def text(self, level: float) -> str:
+        """Lay the reports of the slices out one below the other."""
+        return super().text(level) or "no slices"
+
     def __repr__(self) -> str:
         """Show the result of each slice."""
         shown = {**self._by_value, **({OTHER: self.other} if self.n_turned_away else {})}

@@ -303,8 +303,8 @@ def check_settled(
 
 def _prefixes(keys: Keys, levels: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Keys:
     """Drop the lowest bits of keys, as many as the level of the table of each."""
-    if not len(levels) or (levels == levels[0]).all():
-        return prefixes(keys, int(levels[0])) if len(levels) and levels[0] else keys
+    if (levels == levels[0]).all():
+        return prefixes(keys, int(levels[0])) if levels[0] else keys
     shift = np.repeat(levels.astype(np.uint64), sizes)
     shifted = keys >> np.minimum(shift, np.uint64(_MAX_LEVEL - 1))
     shifted[shift == _MAX_LEVEL] = 0  # a shift by 64 is not a shift

@@ -124,6 +124,11 @@ class Panes:
         """The accumulators of all panes."""
         return [pane.part for pane in self.panes if pane.part is not None]
 
+    def end(self, config: Any) -> int:
+        """Give the end of the newest pane, without the offset; there is one."""
+        newest: Any = self.newest
+        return newest_end(newest, config)
+
     def spans(self, config: Any) -> list[Span]:
         """Give all panes but what is before them, in order of time."""
         shift = config.offset_size

@@ -184,7 +184,7 @@ def scribble(array: Any) -> None:
         np.logical_not(array, out=array)
     elif code in "iuf":
         array[...] = np.where(array == 0, 1, 0)
-    elif kind in "mM":
+    elif array.dtype.kind in "mM":
         array[...] = "NaT"
     else:
         array[...] = None if code == "O" else "?"

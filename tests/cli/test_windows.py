@@ -202,7 +202,7 @@ def members():
 def test_windows_of_collections_are_shown_and_drawn(call):
     se.save(windowed(log(), members()), "a.state")
     done = call("show", "a.state", "--metrics", "cm/accuracy,fit/mae")
-    assert done.out.splitlines()[0] == "a.state, 2 members"
+    assert done.out.splitlines()[0] == "a.state, n = 540"
     assert done.out.splitlines()[2].split()[:3] == ["start", "rows", "cm/accuracy"]
     result = windowed(log(), members()).compute()
     assert done.out.splitlines()[3].split()[2] == f"{result['cm'].accuracy:.4f}"

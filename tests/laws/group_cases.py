@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from hypothesis import strategies as st
 from laws import collection_cases
 
@@ -38,7 +39,7 @@ VALUES: dict[str, np.ndarray] = {
 def sliced_options(draw: st.DrawFn) -> tuple[dict[str, Any], np.ndarray]:
     """Draw slices: few enough that some values have none, and named values that may not come."""
     values = VALUES[draw(st.sampled_from(sorted(VALUES)))]
-    candidates = list(dict.fromkeys(None if v != v else v for v in values.tolist()))
+    candidates = list(dict.fromkeys(None if pd.isna(v) else v for v in values.tolist()))
     named = draw(st.lists(st.sampled_from([*candidates, "never"]), max_size=2, unique=True))
     most = draw(st.integers(max(len(named), 1), 5))
     return {"column": "city", "values": named, "max_values": most}, values
@@ -99,7 +100,7 @@ def times_of(chosen: str, random: np.random.Generator, size: int) -> np.ndarray:
 
 def large_sliced_rows() -> tuple[dict[str, Any], dict[str, np.ndarray]]:
     """More values than have a slice."""
-    options, rows = collection_cases.large_rows()
+    _, rows = collection_cases.large_rows()
     random, size = np.random.default_rng(9), len(rows["p"])
     rows["city"] = np.array([f"v{number}" for number in range(30)], dtype=object)[
         random.integers(0, 30, size)

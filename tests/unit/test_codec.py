@@ -16,6 +16,7 @@ import numpy as np
 import pytest
 from small_states import (
     EVERY,
+    GROUPED,
     KINDS,
     SMALL,
     Parsed,
@@ -34,6 +35,7 @@ from streameval.states.column import Column
 from streameval.states.type_ids import OWN_TYPES
 
 every_state = pytest.mark.parametrize("name", EVERY)
+of_version_1 = pytest.mark.parametrize("name", [name for name in EVERY if name not in GROUPED])
 readers = pytest.mark.parametrize(
     "read",
     [se.from_bytes, se.ConfusionAccumulator.from_bytes],
@@ -158,7 +160,7 @@ def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int)
 
 
 @readers
-@pytest.mark.parametrize("type_id", [0, 8, 0x7FFF])
+@pytest.mark.parametrize("type_id", [0, 10, 0x7FFF])
 def test_unknown_type_id_of_our_own_is_refused(type_id: int, read: Callable[[bytes], Any]) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     with pytest.raises(se.CorruptStateError, match=f"unknown type id {type_id}"):
@@ -186,8 +188,8 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 
 def test_every_type_id_is_that_of_its_class() -> None:
-    composed = {se.Collection.type_id: se.Collection, se.Parts.type_id: se.Parts}
-    classes = {**SINGLE_KINDS, **composed}
+    composed = (se.Collection, se.Sliced, se.Windowed, se.Parts)
+    classes = SINGLE_KINDS | {cls.type_id: cls for cls in composed}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
     numbers = {**KINDS, se.Parts: 11}
     assert {number: kind.__name__ for kind, number in numbers.items()} == OWN_TYPES
@@ -404,7 +406,14 @@ def test_a_column_above_one_of_another_length_is_refused() -> None:
         codec.decode_fields(described, parts.payload, above={"hi": "lo"})
 
 
-@every_state
+@pytest.mark.parametrize("name", GROUPED)
+def test_groups_are_of_version_2(name: str) -> None:
+    parsed = parse(EVERY[name]().to_bytes())
+    with pytest.raises(se.CorruptStateError, match="version 1 has no groups"):
+        se.from_bytes(seal(parsed.header, parsed.payload, kind=parsed.kind, version=1))
+
+
+@of_version_1
 def test_version_1_is_read_and_written_as_version_2(name: str) -> None:
     accumulator = EVERY[name]()
     old = widened(accumulator.to_bytes())
@@ -413,7 +422,7 @@ def test_version_1_is_read_and_written_as_version_2(name: str) -> None:
     assert se.from_bytes(old).to_bytes() == accumulator.to_bytes()
 
 
-@every_state
+@of_version_1
 def test_a_description_of_the_other_version_is_refused(name: str) -> None:
     data = EVERY[name]().to_bytes()
     for parsed, version in ((parse(data), 1), (parse(widened(data)), 2)):

@@ -10,7 +10,7 @@ import traceback
 from typing import Any
 
 import pytest
-from small_states import EVERY, parse_words
+from small_states import EVERY, parse_words, seal_words
 from unit.test_decoded_invariants import Broken
 
 import streameval as se
@@ -379,3 +379,24 @@ def test_every_rule_is_broken_by_a_case(module: Any) -> None:
         if not any((module.__file__, line) in refused for line in lines)
     ]
     assert unbroken == []
+
+
+def test_curves_of_any_levels_are_checked_side_by_side() -> None:
+    """One score, which needs no level, beside scores of both signs, which only level 64 joins."""
+    curves = se.PRCurveSketch(1, scores="real", classes=2, multilabel=True)
+    curves.update([[0, 1], [1, 0]], [[0.5, -1.0], [0.5, 1.0]])
+    assert curves._state.levels.values.tolist() == [0, 64]
+    parsed = parse_words(curves.to_bytes())
+    levels = slice(2, 4)
+    assert parsed.numbers[levels] == [0, 64]
+    assert se.from_bytes(curves.to_bytes()) == curves
+    for wrong, reason in (
+        ([0, 63], "a cell is wider than its level"),
+        ([1, 64], "level above the least that fits"),
+        ([0, 65], "level 65"),
+        ([-1, 64], "level -1"),
+    ):
+        numbers = parsed.numbers
+        numbers[levels] = wrong
+        with pytest.raises(se.CorruptStateError, match=reason):
+            se.from_bytes(seal_words(parsed.header, numbers, kind=3))

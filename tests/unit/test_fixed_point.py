@@ -1,5 +1,6 @@
 """Fixed-point sums against fractions: exact, free of order, and refused where they would wrap."""
 
+import itertools
 from fractions import Fraction
 from typing import Any
 
@@ -550,3 +551,44 @@ def test_total_of_a_vector_near_its_bound_is_exact() -> None:
         assert fractions(whole_numbers([bound + 1] * (n - 1)).total()) == [(bound + 1) * (n - 1)]
         with pytest.raises(se.CountOverflowError):
             whole_numbers([bound + 1] * n).total()
+
+
+def _sums(numbers: FixedPoint, runs: list[slice]) -> list[Fraction]:
+    return [
+        sum((numbers[i].to_fraction() for i in range(r.start, r.stop)), Fraction()) for r in runs
+    ]
+
+
+@pytest.mark.parametrize("whole", [True, False], ids=["whole", "fractions"])
+@pytest.mark.parametrize("largest", [5, 2**61], ids=["small", "large"])
+@pytest.mark.parametrize("sizes", [[7], [3, 4], [0, 3, 0, 4, 0], [1] * 7, [7, 0]], ids=str)
+def test_totals_of_runs_are_those_of_each(sizes: list[int], largest: int, *, whole: bool) -> None:
+    random = np.random.default_rng(0)
+    wholes = np.array([largest // 5, 0, 1, largest, 2, 0, largest])
+    numbers = FixedPoint(wholes, None if whole else random.integers(0, 2**62, 7))
+    ends = np.cumsum([0, *sizes]).tolist()
+    expected = _sums(numbers, [slice(a, b) for a, b in itertools.pairwise(ends)])
+    totals = numbers.run_totals(np.array(sizes))
+    assert [totals[i].to_fraction() for i in range(len(sizes))] == expected
+    rows = FixedPoint(numbers.whole[:6], None if whole else numbers.fraction[:6]).reshape(2, 3)
+    both = rows.totals()
+    assert [both[i].to_fraction() for i in (0, 1)] == _sums(numbers, [slice(0, 3), slice(3, 6)])
+
+
+def test_totals_of_nothing_are_zeros() -> None:
+    assert FixedPoint.zeros(0).run_totals(np.zeros(3, int)) == FixedPoint.zeros(3)
+    assert FixedPoint.zeros((2, 0)).totals() == FixedPoint.zeros(2)
+
+
+@pytest.mark.parametrize("fraction", [None, np.full(4, 2**61)], ids=["whole", "fractions"])
+def test_totals_past_the_largest_raise(fraction: np.ndarray | None) -> None:
+    fits = FixedPoint(np.array([2**62 - 2, 2**62, 1, 1]), fraction)
+    assert fits.run_totals(np.array([2, 2])).whole[0] == 2**63 - (2 if fraction is None else 1)
+    assert fits.reshape(2, 2).totals() == fits.run_totals(np.array([2, 2]))
+    past = FixedPoint(np.array([1, 1, 2**62, 2**62]), fraction)
+    with pytest.raises(se.CountOverflowError):
+        past.run_totals(np.array([2, 2]))
+    with pytest.raises(se.CountOverflowError):
+        past.reshape(2, 2).totals()
+    with pytest.raises(se.CountOverflowError):
+        FixedPoint(np.full(4, 2**63 - 1), fraction).reshape(1, 4).totals()

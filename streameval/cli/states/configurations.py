@@ -29,7 +29,7 @@ def is_usual(accumulator: Any, name: str) -> bool:
     others = {option: value for option, value in accumulator.options.items() if option != name}
     try:
         usual = type(accumulator)(**others).options
-    except InvalidInputError:  # the others need this one
+    except (InvalidInputError, TypeError):  # the others need this one, or all need it
         return False
     return bool(usual[name] == accumulator.options[name])
 

@@ -6,6 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import computed, load_state
 from streameval.cli.states.configurations import is_usual
@@ -24,22 +26,39 @@ if TYPE_CHECKING:
 __all__ = ["explain"]
 
 _LEVEL = 0.95
+_OPTIONS = "Options (* is not the default)"
 
 
 def explain(state: str) -> Outcome:
     """Say what a state has counted, what limits its numbers, and what each of them means."""
-    accumulator = load_state(state)
-    if not isinstance(accumulator, Collection):
-        return Outcome("\n".join([*_explained(state, accumulator, WIDTH), ""]))
-    size = plural(len(accumulator), "member")
-    lines = [*_heading(state, accumulator, WIDTH), f"{size}, {_size(accumulator)}"]
-    for names, member in _members(accumulator):
-        about = _explained(", ".join(names), member, WIDTH - 2)
-        columns = accumulator.columns.get(names[0])
+    return Outcome("\n".join([*_about(state, load_state(state), WIDTH), ""]))
+
+
+def _about(title: str, accumulator: Any, width: int) -> list[str]:
+    """Explain an accumulator, and indented what it holds."""
+    if isinstance(accumulator, Collection):
+        return _about_members(title, accumulator, width)
+    if not isinstance(accumulator, (Sliced, Windowed)):
+        return _explained(title, accumulator, width)
+    lines = [*_heading(title, accumulator, width), _size(accumulator), "", _OPTIONS]
+    lines += _options(accumulator, width)
+    return [*lines, "", *_indented(_about("all rows", accumulator.total(), width - 2))]
+
+
+def _about_members(title: str, collection: Collection, width: int) -> list[str]:
+    size = plural(len(collection), "member")
+    lines = [*_heading(title, collection, width), f"{size}, {_size(collection)}"]
+    for names, member in _members(collection):
+        about = _explained(", ".join(names), member, width - 2)
+        columns = collection.columns.get(names[0])
         if columns:
-            about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", WIDTH - 2, "")]
-        lines += ["", *(f"  {line}".rstrip() for line in about)]
-    return Outcome("\n".join([*lines, ""]))
+            about = [*about, "", *_wrapped(f"It reads {_columns(columns)}.", width - 2, "")]
+        lines += ["", *_indented(about)]
+    return lines
+
+
+def _indented(lines: list[str]) -> list[str]:
+    return [f"  {line}".rstrip() for line in lines]
 
 
 def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
@@ -59,7 +78,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     lines += _wrapped(_counted(accumulator, result, readings), width, "")
     options = list(_options(accumulator, width))
     if options:
-        lines += ["", "Options (* is not the default)", *options]
+        lines += ["", _OPTIONS, *options]
     lines += ["", "What limits the numbers"]
     for finding in limits(result, accumulator.options):
         lines += _wrapped(f"* {finding}", width, "  ")

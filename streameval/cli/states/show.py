@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_text import line_sheet
@@ -46,8 +47,9 @@ def size_text(accumulator: Any) -> str:
     """Say how much an accumulator has counted, or how many members or parts there are."""
     if isinstance(accumulator, Parts):
         return plural(len(accumulator), "part")
-    n = accumulator.n
-    return plural(len(n), "member") if isinstance(n, dict) else f"n = {n:,}"
+    if isinstance(accumulator, Collection):
+        return plural(len(accumulator), "member")
+    return f"n = {heaviest(accumulator.n):,}"
 
 
 def _findings(path: str) -> Findings:
