@@ -420,13 +420,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             is_late = low is None or span.start >= low
             if is_late and (high is None or span.end <= high):
                 kept.append(span)
-        has_before = state.before is not None and low is not None
-        if has_before and low < (oldest := self._oldest_edge(state)):
-            raise InvalidInputError(
-                f"must not lie before {self._config.shown(oldest)}: older rows are counted "
-                f"together, got {self._config.shown(low)}",
-                argument="start",
-            )
+        if state.before is not None and low is not None:
+            oldest = self._oldest_edge(state)
+            if low < oldest:
+                raise InvalidInputError(
+                    f"must not lie before {self._config.shown(oldest)}: older rows are counted "
+                    f"together, got {self._config.shown(low)}",
+                    argument="start",
+                )
         return kept
 
     def _oldest_edge(self, state: Panes) -> int:

@@ -105,7 +105,10 @@ def _line(
     name: str, windows: list[Window], results: list[Any], metric: MetricName, level: float
 ) -> TimeLine:
     readings = [
-        Reading(np.nan) if one is None else slice_reading(one, metric, level) for one in results
+        slice_reading(one, metric, level)
+        if one is not None and window.labelled
+        else Reading(np.nan)
+        for window, one in zip(windows, results, strict=True)
     ]
     starts = np.array([window.start for window in windows])
     return TimeLine(name, starts, np.array([window.end for window in windows]), readings)
