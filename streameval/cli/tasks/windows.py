@@ -13,8 +13,8 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_time
-from streameval.io import Column, Kind, Numbers, Texts
-from streameval.io.times import Gaps, Steps, Times
+from streameval.io import Column, Kind, Texts
+from streameval.runs.columns import time_kind, with_gaps
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
 
@@ -27,7 +27,6 @@ if TYPE_CHECKING:
 __all__ = ["check_windows", "windowed"]
 
 _OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
-_TRUTH = "y_true"
 
 
 def check_windows(options: Options) -> None:
@@ -58,7 +57,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     time = str(options.time)
     check_columns([time], rows)
     arguments = {column.argument for column in plan.columns}
-    columns = [_with_gaps(column) for column in plan.columns]
+    columns = [with_gaps(column) for column in plan.columns]
     columns.append(Column(time, (time,), _time_kind(options, rows)))
     if options.by is not None:
         check_columns(options.by.columns, rows)
@@ -88,21 +87,13 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
     return Windowed(inner, **options)
 
 
-def _with_gaps(column: Column) -> Column:
-    """Let the truth be missing: such rows count for the coverage by labels."""
-    if column.argument != _TRUTH or len(column.names) > 1:
-        return column
-    kind: Kind = Numbers(gaps=True) if isinstance(column.kind, Numbers) else Gaps(column.kind)
-    return attrs.evolve(column, kind=kind)
-
-
 def _time_kind(options: Options, rows: Sequence[Row]) -> Kind:
     """Choose how times are read, by the pane and the first of them."""
     if isinstance(options.pane, int):
         if options.time_unit is not None:
             raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
-        return Steps()
-    kind = Times(options.time_unit)
+        return time_kind(None, is_step=True)
+    kind = time_kind(options.time_unit, is_step=False)
     first = typical_row(rows, [str(options.time)])[str(options.time)]
     (value,) = kind.from_text([first]) if isinstance(first, str) else [first]
     try:
