@@ -240,7 +240,7 @@ def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> l
 
 def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Section]:
     """Put together the usual metrics of states with panes of time, pane by pane."""
-    found = []
+    found: list[_Section] = []
     for state in held:
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
             content = joined(_pictures_over_time(state.accumulator, level))

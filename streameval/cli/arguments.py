@@ -475,7 +475,7 @@ def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
     parser.description = (
-        "Merge state files into one; the order does not matter. Of files of parts it is the union."
+        "Merge state files into one; the order does not matter.\nOf files of parts it is the union."
     )
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_output(parser, "OUT", "where the sum goes")

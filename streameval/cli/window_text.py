@@ -139,9 +139,9 @@ def window_sheet(
     results = [result, *(window.result for window in shown)]
     note = f"and {plural(hidden, 'earlier window')}, which --json has" if hidden else ""
     if slices is None:
-        counted = [windows, *shown]
-        rows = Column(["rows", *numbers([one.rows for one in counted], _DECIMALS)])
-        more = [rows] if windows.rows != windows.labelled else []
+        rows = [windows.rows, *(window.rows for window in shown)]
+        column = Column(["rows", *numbers(rows, _DECIMALS)])
+        more = [column] if windows.rows != windows.labelled else []
         return [*line_sheet("start", names, results, reporting, more), note]
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     every = [slices, *(window.slices for window in shown)]

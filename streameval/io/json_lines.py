@@ -24,8 +24,9 @@ __all__ = ["JsonBlock", "json_blocks"]
 # Most often of a file that is one array.
 _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
-_decode = json.JSONDecoder().raw_decode
-_scan = json.JSONDecoder().scan_once  # of which `_decode` is a wrapper
+_decoder: Any = json.JSONDecoder()
+_decode = _decoder.raw_decode
+_scan = _decoder.scan_once  # of which `_decode` is a wrapper
 
 
 @attrs.frozen

@@ -45,7 +45,8 @@ class TimeLine:
     @property
     def middles(self) -> npt.NDArray[Any]:
         """The middle of each window."""
-        return self.starts + (self.ends - self.starts) // 2
+        middles: npt.NDArray[Any] = self.starts + (self.ends - self.starts) // 2
+        return middles
 
     @property
     def values(self) -> Floats:

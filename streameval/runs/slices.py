@@ -338,7 +338,7 @@ class SizeLimit:
         n_rows = tally.n_good.total()
         if n_rows < self._next:
             return False
-        size = sum(held.measured() for held in tally.accumulators)
+        size: int = sum(held.measured() for held in tally.accumulators)
         self._next = n_rows * max(self._max_bytes / max(size, 1), _MIN_GROWTH)
         return size > self._max_bytes
 

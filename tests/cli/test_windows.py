@@ -151,6 +151,11 @@ def test_each_window_has_its_slices(name, call):
         assert entry["n"] == held.total().n
 
 
+def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
+    done = call("eval", name, *HOURS, "--by", "country=DE,FR,IT", "--metrics", "accuracy")
+    assert done.out.splitlines()[3].split() == ["start", "(all)", "DE", "FR", "IT"]
+
+
 def test_slices_of_windows_have_a_table_for_each_metric(name, call):
     done = call("eval", name, *HOURS, "--by", "country=DE,PT", "--metrics", "accuracy,f_score")
     assert [line for line in done.out.splitlines() if line in ("accuracy", "f_score")] == [
@@ -409,6 +414,14 @@ def test_metric_is_drawn_over_time(arguments, told, name, call, folder):
     picture = (folder / "a.svg").read_text()
     assert call("plot", "a.state", *arguments, "-o", "b.svg").code == 0
     assert (folder / "b.svg").read_text() == picture
+
+
+def test_sliding_windows_without_rows_are_not_drawn(call):
+    held = se.Windowed(se.RegressionAccumulator(), pane=10)
+    held.update({"y_true": [1, 2], "y_pred": [1, 1], "time": [5, 65]})
+    se.save(held, "a.state")
+    done = call("plot", "a.state", "--window", 20, "-o", "a.svg")
+    assert done.out == "rmse over 3 windows of a.state drawn in a.svg\n"
 
 
 @pytest.mark.parametrize(
