@@ -3,7 +3,7 @@
 import re
 
 from streameval.configs.measures import MAX_CUTOFF, MEASURES
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 MEASURES_MARK = "<!-- measures -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
@@ -71,8 +71,16 @@ def _facts(row):
         "Better": row.better,
         "Averages": "; ".join(averages),
         "Interval": interval(row),
+        "Evidence": evidence(row),
         "Checked against": row.oracle,
     }
+
+
+def evidence(row):
+    """Say whether `evidence` can test a metric, or why it cannot."""
+    if row.is_count:
+        return ""
+    return "yes" if row.evidence else f"none; {row.why_no_evidence}"
 
 
 def interval(row):

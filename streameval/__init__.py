@@ -34,8 +34,10 @@ if TYPE_CHECKING:
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
+    from streameval.accumulators.evidence import evidence
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
+    from streameval.accumulators.paired import Paired
     from streameval.accumulators.parts import Parts
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
@@ -48,10 +50,13 @@ if TYPE_CHECKING:
     from streameval.results.comparison import Comparison, Difference, compare
     from streameval.results.confusion import Confusion
     from streameval.results.curve import Curve
+    from streameval.results.evidence import Evidence
     from streameval.results.grouped import GroupedCurves
+    from streameval.results.paired import PairedResult
     from streameval.results.ranking import Ranking
     from streameval.results.regression import Regression
     from streameval.results.sliced import SlicedResult
+    from streameval.results.tables import table
 
     __version__: str
 
@@ -71,11 +76,14 @@ __all__ = [
     "CountOverflowError",
     "Curve",
     "Difference",
+    "Evidence",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
     "PRCurveSketch",
+    "Paired",
+    "PairedResult",
     "Parts",
     "Ranking",
     "RankingAccumulator",
@@ -88,10 +96,12 @@ __all__ = [
     "UnsupportedVersionError",
     "Windowed",
     "compare",
+    "evidence",
     "from_bytes",
     "load",
     "merge",
     "save",
+    "table",
 ]
 
 if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any attribute)
@@ -112,7 +122,7 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
         return value
 
     def __dir__() -> list[str]:
-        return sorted({*globals(), *__all__, "__version__", "io", "reports"})
+        return sorted([*__all__, "__version__", "io", "reports"])
 
     def _home(name: str) -> Any:
         """Import the module in which a public name is defined."""
@@ -137,10 +147,14 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.confusion as home
             case "PRCurveSketch":
                 import streameval.accumulators.curve as home
+            case "evidence":
+                import streameval.accumulators.evidence as home
             case "GroupedAUC":
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Paired":
+                import streameval.accumulators.paired as home
             case "RankingAccumulator":
                 import streameval.accumulators.ranking as home
             case "RegressionAccumulator":
@@ -168,12 +182,18 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.results.confusion as home
             case "Curve":
                 import streameval.results.curve as home
+            case "Evidence":
+                import streameval.results.evidence as home
             case "GroupedCurves":
                 import streameval.results.grouped as home
+            case "PairedResult":
+                import streameval.results.paired as home
             case "Ranking":
                 import streameval.results.ranking as home
             case "Regression":
                 import streameval.results.regression as home
-            case _:  # SlicedResult, the last of them
+            case "SlicedResult":
                 import streameval.results.sliced as home
+            case _:  # `table`, the last of them
+                import streameval.results.tables as home
         return home

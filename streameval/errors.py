@@ -141,6 +141,22 @@ class StreamevalError(Exception):
         )
         return made
 
+    def renamed(self, old: str, new: str) -> Self:
+        """Make the same error with an argument called by another name wherever it is mentioned."""
+
+        def changed(piece: object) -> object:
+            if isinstance(piece, Named) and piece.name == old:
+                return Named(new, piece.value)
+            return piece
+
+        pieces = tuple(map(changed, self._pieces))
+        parts = self._parts | {
+            "argument": changed(self._parts["argument"]),
+            "remedy": tuple(map(changed, self._parts["remedy"])),
+        }
+        made: Self = _remade(type(self), pieces, {"position": self.position, **parts})
+        return made
+
     def __reduce__(self) -> tuple[Any, ...]:
         """Keep the parts in a copy, and on the way between processes."""
         parts = {"position": self.position, **self._parts}

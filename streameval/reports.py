@@ -25,14 +25,14 @@ from streameval.render.tables import Confusions, scrolled
 from streameval.render.time_pictures import Pane, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
-from streameval.results.kinds import RESULTS
 from streameval.results.result import Result
+from streameval.results.result_types import RESULTS
 
 __all__ = ["html_report"]
 
 
 _MOST_NAMED = 3
-_SHARED = 0.5  # so many of the classes of two results are the same ones
+_SHARED = 0.5  # the share of common classes from which two results stand side by side
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
 
@@ -78,7 +78,7 @@ def html_report(
     level: float = 0.95,
     confusions: Confusions = "count",
 ) -> str:
-    """Lay out what states hold as one HTML page, side by side where they are of one kind.
+    """Lay out what states hold as one HTML page, side by side where they are of one type.
 
     The page needs nothing else: no script, no font, no network. It has a light and a dark look,
     and can be printed. Equal states give equal pages.
@@ -153,9 +153,9 @@ def _read(states: Any) -> list[_State]:
                 f"must have names that are texts, got {name!r:.60}", argument="states"
             )
         if not isinstance(accumulator, Accumulator):
-            kind = type(accumulator).__name__
+            found = type(accumulator).__name__
             raise InvalidInputError(
-                f"must hold accumulators, got {kind} for {short(name)!r}", argument="states"
+                f"must hold accumulators, got {found} for {short(name)!r}", argument="states"
             )
         n_bytes = len(accumulator.to_bytes())
         held.append(_State(name, accumulator, accumulator.compute(), n_bytes))
@@ -167,9 +167,9 @@ def _check_results(state: _State) -> None:
     """Refuse results that have no section, as those of a class of one's own."""
     for _, result in state.leaves():
         if not isinstance(result, RESULTS):
-            kind = type(result).__name__
+            found = type(result).__name__
             raise InvalidInputError(
-                f"must have results of this library, got {kind} for {short(state.name)!r}",
+                f"must have results of this library, got {found} for {short(state.name)!r}",
                 argument="states",
             )
 
@@ -187,9 +187,9 @@ def _head(title: str, style: str) -> list[Html]:
 
 @attrs.frozen
 class _Section:
-    """A part of the page: what is of one kind, and of one member where there are members."""
+    """A part of the page: what is of one type, and of one member where there are members."""
 
-    place: str
+    anchor: str
     member: str
     heading: str
     names: tuple[str, ...]
@@ -198,17 +198,17 @@ class _Section:
 
 @attrs.frozen
 class _Group:
-    """Results that stand side by side: of one member, of one kind, and of one task."""
+    """Results that stand side by side: of one member, of one type, and of one task."""
 
     member: str
-    kind: type[Result]
+    result_type: type[Result]
     names: list[str] = attrs.field(factory=list)
     held: list[Description] = attrs.field(factory=list)
 
     def takes(self, member: str, result: Result, described: Description) -> bool:
         """Tell whether the numbers of a result can be compared with those here."""
         first = self.held[0]
-        if (self.member, self.kind, first.form) != (member, type(result), described.form):
+        if (self.member, self.result_type, first.form) != (member, type(result), described.form):
             return False
         mine, theirs = set(first.classes), set(described.classes)
         return len(mine & theirs) >= _SHARED * len(mine | theirs)
@@ -225,16 +225,16 @@ def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> l
                 groups.append(group := _Group(member, type(result)))
             group.names.append(state.name)
             group.held.append(described)
-    groups.sort(key=lambda group: RESULTS.index(group.kind))
+    groups.sort(key=lambda group: RESULTS.index(group.result_type))
     return [
         _Section(
-            f"part-{place}",
+            f"part-{number}",
             group.member,
             heading(group.held),
             tuple(group.names),
             section(group.names, group.held, level, confusions),
         )
-        for place, group in enumerate(groups, 1)
+        for number, group in enumerate(groups, 1)
     ]
 
 
@@ -287,7 +287,7 @@ def _reading(result: Result | None, metric: str, level: float) -> Reading:
 def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:
     states = "1 state" if len(held) == 1 else f"{count(len(held))} states"
     links = (
-        element("li", element("a", _link_text(section, sections), href=f"#{section.place}"))
+        element("li", element("a", _link_text(section, sections), href=f"#{section.anchor}"))
         for section in sections
     )
     contents = element("nav", element("ul", *links), aria_label="Contents")
@@ -344,7 +344,7 @@ def _shown(section: _Section, n_states: int) -> Html:
     above = [element("p", *_between(of), class_="of-what")] if of else []
     heading = element("h2", section.heading)
     return element(
-        "section", *above, heading, legend(section.names), section.content, id=section.place
+        "section", *above, heading, legend(section.names), section.content, id=section.anchor
     )
 
 

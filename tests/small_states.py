@@ -163,7 +163,7 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
 
 
 def _integers(data: bytes, count: int, width: int, letter: str) -> tuple[list[int], bytes]:
-    code = dict(zip((1, 2, 4, 8), "bhiq", strict=True))[width]
+    code = {1: "b", 2: "h", 4: "i", 8: "q"}[width]
     code = code.upper() if letter == "u" else code
     numbers = struct.unpack(f"<{count}{code}", data[: count * width])
     return list(numbers), data[count * width :]
@@ -356,6 +356,13 @@ def collection() -> se.Collection:
     return se.Collection(members, columns=renamed).update(batch)
 
 
+def paired() -> se.Paired:
+    """Strings, with weights that have fractions."""
+    accumulator = se.Paired(["x", "日本", "y"], ignore_label="y")
+    truth, a, b = ["日本", "x", "x", "y"], ["日本", "x", "y", "x"], ["x", "x", "x", "y"]
+    return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
+
+
 def sliced() -> se.Sliced:
     """Two slices and the rows of two values more; each is counted by two members."""
     members = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(2)}
@@ -412,6 +419,8 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "grouped": grouped,
     "coarse_groups": coarse_groups,
     "empty_grouped": se.GroupedAUC,
+    "paired": paired,
+    "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
     "open_documents": open_documents,
@@ -468,6 +477,8 @@ FIELDS = {
     "grouped": GROUPED_FIELDS,
     "coarse_groups": GROUPED_FIELDS,
     "empty_grouped": GROUPED_FIELDS,
+    "paired": ("n", "outcomes"),
+    "empty_paired": ("n", "outcomes"),
     "ranking": RANKING_FIELDS,
     "open_queries": RANKING_FIELDS,
     "open_documents": RANKING_FIELDS,
@@ -494,6 +505,7 @@ KINDS = {
     se.Collection: 7,
     se.Sliced: 8,
     se.Windowed: 9,
+    se.Paired: 10,
 }
 """The numbers of the kinds, for ever."""
 

@@ -104,7 +104,7 @@ class CalibrationAccumulator(
         super().__init__(CalibrationConfig.of(bins=bins, classes=classes))
 
     def update(self, y_true: Any, y_prob: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------
@@ -138,11 +138,11 @@ class CalibrationAccumulator(
             return self
         labels = as_vector(as_labels(truth, name="y_true"))
         check_vector(labels, rows=None, name="y_true", remedy=_ONE_HOT)
-        places = encode(labels, without_names(self._config.classes or 2), name="y_true")
+        codes = encode(labels, without_names(self._config.classes or 2), name="y_true")
         tolerance = _tolerance(given["y_prob"], probability)
         scores = _probabilities(probability, len(labels), tolerance, self._config)
         weights = read_weights(given["sample_weight"], rows=len(labels))
-        return self._append(Rows((places, scores), weights))
+        return self._append(Rows((codes, scores), weights))
 
     def compute(self) -> Calibration:
         """Compute the metrics.

@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.kinds import single_class
 from streameval.accumulators.parts import Parts
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed

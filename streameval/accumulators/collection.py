@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.kinds import single_class
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.members import Members, SharedBatch, read_members
 from streameval.configs.collection import MAX_MEMBERS, CollectionConfig, Member, canonical_name
 from streameval.errors import require

@@ -12,11 +12,10 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     CodeBlock,
     FastReader,
-    check_labels,
     code_capacity,
     flattened,
-    is_ignored,
     read_decided,
+    read_observed,
 )
 from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
@@ -25,9 +24,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
-    as_labels,
     as_labels_or_scores,
-    check_vector,
     read_weights,
 )
 from streameval.inputs.dictionary import Dictionary
@@ -35,7 +32,7 @@ from streameval.inputs.labels import (
     Classes,
     Label,
     distinct,
-    meet,
+    observe,
 )
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
@@ -147,15 +144,16 @@ class ConfusionAccumulator(
         )
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, then the prediction, as in scikit-learn.
+
+        torchmetrics takes them the other way round. Integer labels in its order cannot be told
+        from these: they exchange precision and recall without a word.
 
         Parameters
         ----------
         y_true : array of shape (n,), or (n, K) of 0 and 1 for multilabel
-            The true labels come first, as in scikit-learn; torchmetrics takes them second, and
-            labels in its order exchange precision and recall. Alone, a batch: a tuple or list
-            of the arrays in this order, or a mapping, data frame or Arrow table with columns of
-            these names.
+            The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
+            a mapping, data frame or Arrow table with columns of these names.
         y_pred : array of shape (n,) or (n, K)
             Labels of shape (n,); for two classes scores (n,), for more scores (n, K);
             for multilabel (n, K) labels 0 and 1, or scores. (n, 1) is taken as (n,), and labels
@@ -283,7 +281,7 @@ class ConfusionAccumulator(
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of labels, whatever they are."""
-        truth, prediction, weights = _read_observed(y_true, y_pred, sample_weight, self._config)
+        truth, prediction, weights = read_observed(y_true, y_pred, sample_weight, self._config)
         if not len(truth):
             return self
         held, is_text = self._held, truth.dtype == object
@@ -292,7 +290,7 @@ class ConfusionAccumulator(
             raise InvalidInputError(
                 "and ",
                 Named("y_pred"),
-                " must hold labels of the type met before: all numbers or all strings",
+                " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
         labels = np.concatenate([truth, prediction])
@@ -302,7 +300,7 @@ class ConfusionAccumulator(
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted(held))
-        observed, codes = meet(labels)
+        observed, codes = observe(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
         return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
@@ -312,8 +310,8 @@ class ConfusionAccumulator(
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
         if weights is None:
-            kind = self._fixed_state_type()
-            return kind.of_tally(kind.tally(truth, prediction, config), rows.size, config)
+            counts = self._fixed_state_type()
+            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
             marks = truth.view(np.bool_), prediction.view(np.bool_)
             return MultilabelCounts.of(*marks, None, weights, config)
@@ -378,34 +376,3 @@ def _count_observed(
     observed = tuple(labels[index] for index in ordered)
     truth, prediction = np.split(rank[codes], 2)
     return MetCounts.of(observed, truth, prediction, weights)
-
-
-def _read_observed(
-    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
-) -> tuple[Array, Array, Array | None]:
-    """Read true and predicted labels, and the weights; rows that do not count are left out."""
-    truth = as_labels(y_true, name="y_true")
-    check_labels(truth)
-    weights = read_weights(sample_weight, rows=len(truth))
-    ignored = is_ignored(truth, config.ignore_label)
-    if y_pred.dtype.kind == "f" and config.from_scores is None:
-        raise InvalidInputError(
-            "holds floats, and ",
-            Named("classes", '"auto"'),
-            " takes labels",
-            argument="y_pred",
-            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
-            "of the score columns.",
-        )
-    prediction = as_labels(y_pred, name="y_pred")
-    check_vector(prediction, rows=len(truth), name="y_pred")
-    if (prediction.dtype == object) != (truth.dtype == object):
-        raise InvalidInputError(
-            "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
-        )
-    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
-    if weights is not None:
-        kept &= weights > 0  # a label without weight has not been observed
-    if kept.all():
-        return truth, prediction, weights
-    return truth[kept], prediction[kept], None if weights is None else weights[kept]

@@ -118,7 +118,7 @@ class PRCurveSketch(
         )
 
     def update(self, y_true: Any, y_score: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------

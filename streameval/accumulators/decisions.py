@@ -39,11 +39,11 @@ __all__ = [
     "CodeBlock",
     "Decided",
     "FastReader",
-    "check_labels",
     "code_capacity",
+    "code_dtypes",
     "flattened",
-    "is_ignored",
     "read_decided",
+    "read_observed",
 ]
 
 Array = npt.NDArray[Any]
@@ -123,6 +123,37 @@ def _read_multilabel(
     prediction = _decide_multilabel(y_pred, config)
     known = None if ignored is None else ~ignored
     return Decided(Rows((truth, prediction), weights), None, known)
+
+
+def read_observed(
+    y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
+) -> tuple[Array, Array, Array | None]:
+    """Read true and predicted labels, and the weights; rows that do not count are left out."""
+    truth = as_labels(y_true, name="y_true")
+    check_labels(truth)
+    weights = read_weights(sample_weight, rows=len(truth))
+    ignored = is_ignored(truth, config.ignore_label)
+    if y_pred.dtype.kind == "f" and config.from_scores is None:
+        raise InvalidInputError(
+            "holds floats, and ",
+            Named("classes", '"auto"'),
+            " takes labels",
+            argument="y_pred",
+            remedy="Pass from_scores=False if these are labels, or list the classes in the order "
+            "of the score columns.",
+        )
+    prediction = as_labels(y_pred, name="y_pred")
+    check_vector(prediction, rows=len(truth), name="y_pred")
+    if (prediction.dtype == object) != (truth.dtype == object):
+        raise InvalidInputError(
+            "and ", Named("y_pred"), " must both be numbers or both be strings", argument="y_true"
+        )
+    kept = np.ones(len(truth), dtype=bool) if ignored is None else ~ignored
+    if weights is not None:
+        kept &= weights > 0  # a label without weight has not been observed
+    if kept.all():
+        return truth, prediction, weights
+    return truth[kept], prediction[kept], None if weights is None else weights[kept]
 
 
 def flattened(y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
@@ -250,7 +281,7 @@ def _decide_by_threshold(y_pred: Array, rows: int, config: ConfusionConfig) -> C
         remedy = (Named("classes", f"{y_pred.shape[1]}"), " takes a score of each class.")
     check_vector(y_pred, rows=rows, name="y_pred", remedy=remedy)
     positive = _at_threshold(y_pred, config)
-    return np.asarray(positive == bool(config.positive_place), dtype=np.int64)
+    return np.asarray(positive == bool(config.positive_position), dtype=np.int64)
 
 
 def _at_threshold(y_pred: Array, config: ConfusionConfig) -> Mask:
@@ -334,7 +365,7 @@ class FastReader:
         codes = 2 if decides else config.n_classes
         columns = config.n_classes if config.multilabel else 1
         takes_scores = config.from_scores is not False
-        at_least = not config.is_binary or bool(config.positive_place)
+        at_least = not config.is_binary or bool(config.positive_position)
         lowest, highest = config.score_range
         has_doubt = not config.multilabel and not 0 < config.threshold <= 1
         return FastReader(
@@ -368,7 +399,7 @@ class FastReader:
                 return False
             reaches, threshold, bits, highest = cut
             ordered = y_pred if bits is None else y_pred.view(bits)
-            if not ordered.item(ordered.argmax()) <= highest:  # that of a NaN, if there is one
+            if not ordered.item(ordered.argmax()) <= highest:  # the argmax is the first NaN
                 return False
             reaches(y_pred, threshold, prediction)
             return True
@@ -377,7 +408,7 @@ class FastReader:
         return self.reads_labels and self._read_labels(y_pred, prediction)
 
     def read_one(self, y_true: Array, y_pred: Array) -> tuple[int, int] | None:
-        """Give the codes of one row as `read` finds them, in a fifth of the time; None if unusual.
+        """Find the codes of one row as `read` does, in a fifth of the time; None if it is unusual.
 
         Labels are numbers.
         """
@@ -489,7 +520,7 @@ class CodeBlock(Block):
 
 
 def _has_nan(scores: Array) -> bool:
-    return math.isnan(scores.item(scores.argmax()))  # that of the first NaN, if there is one
+    return math.isnan(scores.item(scores.argmax()))  # the argmax is the first NaN
 
 
 @functools.cache
@@ -509,14 +540,12 @@ def _cuts(config: ConfusionConfig, at_least: bool) -> Mapping[DType, Cut]:
     A score of that dtype reaches it if and only if, widened to float64, it reaches the
     threshold, so that it need not be widened.
     """
-    return {
-        dtype: (
-            np.greater_equal if at_least else np.less,
-            _min_reaching(config.threshold, dtype),
-            *(SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)),
-        )
-        for dtype in map(np.dtype, "efd")
-    }
+    reaches: np.ufunc = np.greater_equal if at_least else np.less
+    cuts: dict[DType, Cut] = {}
+    for dtype in map(np.dtype, "efd"):
+        bits, highest = SCORE_BITS[dtype] if config.takes_probabilities else (None, math.inf)
+        cuts[dtype] = reaches, _min_reaching(config.threshold, dtype), bits, highest
+    return cuts
 
 
 def _min_reaching(threshold: float, dtype: DType) -> Array:

@@ -108,10 +108,10 @@ class Definition:
             got = type(state).__name__
             raise TypeError(f"the state must be a {expected.__name__}, got a {got}.")
         for name, value in fields_of(state).items():
-            kind = type(value).__name__
-            if kind != types[name]:
+            got = type(value).__name__
+            if got != types[name]:
                 raise TypeError(
-                    f"`{name}` of a {type(state).__name__} must be {types[name]}, got {kind}."
+                    f"`{name}` of a {type(state).__name__} must be {types[name]}, got {got}."
                 )
         check_values(fields_of(state))
 
@@ -162,10 +162,11 @@ class Definition:
                 "`state` must be a frozen attrs class under streameval.states.State, "
                 f"got {state!r}."
             )
-        for name, kind in field_types(state).items():
-            if kind not in _FIELD_TYPES:
+        for name, type_name in field_types(state).items():
+            if type_name not in _FIELD_TYPES:
+                allowed = ", ".join(_FIELD_TYPES)
                 raise TypeError(
-                    f"`state` must have fields of {', '.join(_FIELD_TYPES)}, got {kind} for {name}."
+                    f"`state` must have fields of {allowed}, got {type_name} for {name}."
                 )
 
 
@@ -196,10 +197,10 @@ def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:
     """Give the signature of an `update` whose first argument may be a batch of all the others."""
-    kind = inspect.Parameter
-    parameters = [kind(name, kind.POSITIONAL_OR_KEYWORD) for name in arrays[:1]]
-    parameters += [kind(name, kind.POSITIONAL_OR_KEYWORD, default=None) for name in arrays[1:]]
-    parameters += [kind(name, kind.KEYWORD_ONLY, default=None) for name in optional]
+    make = inspect.Parameter
+    parameters = [make(name, make.POSITIONAL_OR_KEYWORD) for name in arrays[:1]]
+    parameters += [make(name, make.POSITIONAL_OR_KEYWORD, default=None) for name in arrays[1:]]
+    parameters += [make(name, make.KEYWORD_ONLY, default=None) for name in optional]
     return inspect.Signature(parameters)
 
 

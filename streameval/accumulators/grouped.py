@@ -88,7 +88,7 @@ class GroupedAUC(
     def update(
         self, y_true: Any, y_score: Any = None, group: Any = None, *, sample_weight: Any = None
     ) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, as in scikit-learn; torchmetrics takes it second.
 
         Parameters
         ----------

@@ -56,7 +56,10 @@ class RegressionAccumulator(
         super().__init__(RegressionConfig.of())
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
-        """Count one batch.
+        """Count one batch: the truth first, then the prediction, as in scikit-learn.
+
+        torchmetrics takes them the other way round, which turns the sign of the bias and changes
+        R2 without a word.
 
         Parameters
         ----------

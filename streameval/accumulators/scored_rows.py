@@ -259,18 +259,18 @@ def _classes(
     if config.multilabel:
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
         return present(as_labels(labels, name="y_true"), name="y_true"), ()
-    plain = as_labels(labels, name="y_true")
-    check_vector(plain, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
+    read = as_labels(labels, name="y_true")
+    check_vector(read, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
     if config.classes is None:
-        positive, negative = _positives(plain, config.pos_label, hint)
+        positive, negative = _positives(read, config.pos_label, hint)
         return positive[:, None], negative
-    codes = encode(plain, without_names(config.classes), name="y_true")
+    codes = encode(read, without_names(config.classes), name="y_true")
     return codes[:, None] == np.arange(config.n_curves), ()
 
 
 @functools.cache
 def _one_curve(scale: Scale) -> CurveConfig:
-    """Give the options under which a row of a group is read."""
+    """Make the options under which a row of a group is read."""
     return CurveConfig.of(
         budget=None, scores=scale, classes=None, multilabel=False, pos_label=None, nan="raise"
     )

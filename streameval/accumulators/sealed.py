@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
-from streameval.accumulators.kinds import single_class
 from streameval.accumulators.members import Members
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value

@@ -50,8 +50,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     Parameters
     ----------
     accumulator : accumulator
-        What each slice is counted with: one that has counted nothing, which is copied. A
-        `Collection` counts several things; neither a `Sliced` nor a `Windowed` can be sliced.
+        What each slice is counted with. It has counted nothing, and is copied. A `Collection`
+        counts several things; neither a `Sliced` nor a `Windowed` can be sliced.
     column : str, or sequence of str
         The column of the values in a batch. Values of several columns are tuples.
     values : sequence, optional

@@ -66,10 +66,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     Parameters
     ----------
     accumulator : accumulator
-        What each pane is counted with: one that has counted nothing, which is copied. It may be
-        a `Sliced` or a `Collection`.
+        What each pane is counted with. It has counted nothing, and is copied. It may be a
+        `Sliced` or a `Collection`.
     pane : str, timedelta or int
-        The width of the finest panes: a duration such as ``"30s"``, ``"5m"``, ``"1h"``,
+        The width of the finest panes. A duration such as ``"30s"``, ``"5m"``, ``"1h"``,
         ``"7d"``; or an integer, and then times are integers of any meaning, such as steps of a
         training or offsets in a log.
     time : str
@@ -77,10 +77,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     keep : duration or int, optional
         How long panes are kept. By default all are, for ever.
     rollups : sequence of (width, keep), optional
-        Wider panes for what is older, each a multiple of the one before: ``[("1h", "7d"),
-        ("1d", "400d")]``. The last may be kept for ever: None.
+        Wider panes for what is older, each a multiple of the one before. Such as ``[("1h",
+        "7d"), ("1d", "400d")]``. The last may be kept for ever: None.
     offset : duration or int, optional
-        By how much the edges of panes are shifted, such as "1h" for days in UTC+1.
+        By how much the edges of panes are shifted. ``"-1h"`` makes days those of UTC+1.
     unit : {"s", "ms", "us", "ns"}, optional
         That of times that are numbers; it is never guessed.
 

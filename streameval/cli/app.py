@@ -100,7 +100,7 @@ _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 
 
 def _told(error: StreamevalError) -> str:
-    """Give the message; arguments that are wrong are named as options."""
+    """Return the message, with arguments of the library named as options."""
     is_of_input = isinstance(error, (InvalidInputError, BadDataError))
     return error.told(option_words) if is_of_input else str(error)
 

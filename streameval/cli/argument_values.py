@@ -1,4 +1,4 @@
-"""Arguments from text: each function reads one kind of value or raises ArgumentTypeError."""
+"""Arguments from text: each function reads one type of value or raises ArgumentTypeError."""
 
 from __future__ import annotations
 

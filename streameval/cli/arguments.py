@@ -16,7 +16,7 @@ from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest
 from streameval.io import FORMATS
 from streameval.render.text import printable
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 __all__ = ["SHELLS", "argument_parser"]
 
@@ -557,8 +557,12 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "curves of classes",
     )
     by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
-    kinds = "; ".join(f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items())
-    parser.add_argument("--curve", metavar="KIND", help=f"{kinds}; default: the first of its task")
+    pictures_by_task = "; ".join(
+        f"{', '.join(pictures)} ({task})" for task, pictures in by_task.items()
+    )
+    parser.add_argument(
+        "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of its task"
+    )
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
     _add(
         parser,

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from streameval.cli.arguments import argument_parser
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 if TYPE_CHECKING:
     import argparse
@@ -39,8 +39,8 @@ def completion(shell: str) -> Outcome:
         if action.metavar in _OF_FILES:
             vars(action)["complete"] = shtab.FILE
         if action.dest == "curve":
-            kinds = (kind for result in RESULTS for kind in result.PICTURES)
-            action.choices = list(dict.fromkeys(kinds))
+            pictures = (name for result in RESULTS for name in result.PICTURES)
+            action.choices = list(dict.fromkeys(pictures))
     return Outcome(shtab.complete(parser, shell))
 
 

@@ -59,5 +59,5 @@ _EXIT_CODES: dict[type[StreamevalError], int] = {
 
 
 def exit_code(error: StreamevalError) -> int:
-    """Give the exit code of an error."""
-    return next(code for kind, code in _EXIT_CODES.items() if isinstance(error, kind))
+    """Return the exit code of an error."""
+    return next(code for type_, code in _EXIT_CODES.items() if isinstance(error, type_))

@@ -67,7 +67,7 @@ def parse_gate(text: str) -> Gate:
 
 
 def judge(gate: Gate, reading: Reading) -> Note:
-    """Decide a gate; its verdict, "passed", "failed" or "undecided", is the kind of the note.
+    """Decide a gate; the category of the note is "passed", "failed" or "undecided".
 
     A gate passes only if the whole interval is on the right side, and fails if none of it is;
     in between, and where there is no interval, it is undecided.

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 __all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
 
-# A number of classes, their labels as they were typed, or labels met on the way.
+# A number of classes, their labels as they were typed, or observed labels.
 Classes = int | tuple[str, ...] | Literal["auto"]
 
 

@@ -1,4 +1,4 @@
-"""What a command comes to: text, notes and an exit code, printed in one place."""
+"""The outcome of a command: text, notes and an exit code, printed in one place."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Outcome:
 
     def quieted(self) -> Outcome:
         """Leave errors, gates that did not pass, and data."""
-        notes = tuple(note for note in self.notes if note.kind not in _QUIET)
+        notes = tuple(note for note in self.notes if note.category not in _QUIET)
         return attrs.evolve(self, text=self.text if self.is_data else "", notes=notes)
 
 
@@ -104,7 +104,7 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
         text = found.write(result)
     else:
         text = laid_out([found.heading, *_sheet(found, reporting)], is_markdown=reporting.markdown)
-    passed = all(verdict.kind == "passed" for verdict in verdicts)
+    passed = all(verdict.category == "passed" for verdict in verdicts)
     is_data = reporting.json or reporting.markdown or found.write is not None
     code = OK if passed else GATE_FAILED
     return Outcome(text, (*found.notes, *verdicts), code, is_data=is_data)
@@ -118,7 +118,7 @@ def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
 
 
 def _sheet(found: Findings, reporting: Reporting) -> Sheet:
-    """Give the metrics that were chosen, or all of them."""
+    """Return the metrics that were chosen, or all of them."""
     if found.windows is not None:
         return window_sheet(found.result, found.slices, found.windows, reporting)
     if found.slices is not None:
@@ -131,7 +131,7 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
 
 
 def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
-    """Give the entries of the JSON object."""
+    """Return the entries of the JSON object."""
 
     def describe(result: Result) -> dict[str, Any]:
         return _described(result, reporting, slice_reading)

@@ -38,7 +38,7 @@ def json_lines(columns: Mapping[str, Any]) -> str:
 
 
 def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ...]]]:
-    """Give the measures, and a row for each query: its id and its values.
+    """Return the measures, and a row for each query: its id and its values.
 
     A geometric mean is one of all queries; trec_eval gives none for each.
     """

@@ -52,7 +52,7 @@ def line_sheet(
     reporting: Reporting,
     more: Sequence[Column] = (),
 ) -> Sheet:
-    """Give each of several results a line: its size, and the metrics with their intervals.
+    """Lay out a line for each of several results: its size, and the metrics with their intervals.
 
     Parameters
     ----------
@@ -76,14 +76,14 @@ def line_sheet(
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Give the entries of the JSON object: the values in order, and what is left."""
+    """Return the entries of the JSON object: the values in order, and what is left."""
     values = [{"value": value, **describe(held)} for value, held in slices.by_value.items()]
     entries: dict[str, Any] = {"by": slices.column, "slices": values}
     return entries if slices.other is None else entries | {"other": describe(slices.other)}
 
 
 def slice_reading(result: Result, metric: MetricName, level: float) -> Reading:
-    """Read a metric; that of a class which no row of the slice has is undefined."""
+    """Read a metric, nan if no row of the slice has its class."""
     try:
         return result.read(metric, level=level)
     except UnknownMetricError:

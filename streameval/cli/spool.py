@@ -19,7 +19,7 @@ _PIECE = 2**16
 class Spool:
     """Keep text in a temporary file, past the first megabyte.
 
-    What is read closes it, and so does an exception inside of the block.
+    Reading closes it, and so does an exception inside the block.
     """
 
     def __init__(self) -> None:
@@ -32,9 +32,9 @@ class Spool:
         """Begin."""
         return self
 
-    def __exit__(self, kind: object, *exception: object) -> None:
+    def __exit__(self, raised: object, *exception: object) -> None:
         """Forget the text if nobody will read it."""
-        if kind is not None:
+        if raised is not None:
             self._file.close()
 
     def write(self, text: str) -> None:
@@ -43,7 +43,7 @@ class Spool:
         Raises
         ------
         BadDataError
-            If there is no room for it.
+            If the disk is full.
         """
         with writing_temporary_file():
             self._file.write(text)

@@ -66,7 +66,7 @@ def check_output(path: str, inputs: Iterable[str]) -> None:
         raise BadDataError(f"{path}: there is no such folder.")
     if is_loop:
         raise BadDataError(f"{path}: is a link that leads back to itself.")
-    # Saving puts a new file in the place of the old one, which might be a device.
+    # Saving replaces the old file by a new one, which might be a device.
     if exists and not target.is_file():
         raise BadDataError(f"{path}: is no regular file.")
 
@@ -79,7 +79,7 @@ def check_state_output(path: str, inputs: Iterable[str]) -> None:
     UsageError
         If an input would be overwritten.
     BadDataError
-        If the folder does not exist, or the path is no file, or one of another kind.
+        If the folder does not exist, or the path is no file, or one of another type.
     """
     check_output(path, inputs)
     target = Path(path)
@@ -210,7 +210,7 @@ def checked(result: Any) -> Result:
     Raises
     ------
     InvalidInputError
-        If it, or that of a member, is of a class of somebody's own.
+        If it is a result of a user's own class, alone or as a member.
     """
     held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
     for one in held:

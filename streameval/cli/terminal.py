@@ -21,13 +21,13 @@ class Note:
 
     Parameters
     ----------
-    kind : str
+    category : str
         "note", "warning", "error", or the verdict of a gate.
     text : str
         A sentence.
     """
 
-    kind: str
+    category: str
     text: str
 
 
@@ -37,13 +37,13 @@ def is_live(stream: TextIO) -> bool:
 
 
 def width_of(stream: TextIO) -> int | None:
-    """Give the width of a terminal; None of a file or a pipe, which has none."""
+    """Return the width of a terminal; None of a file or a pipe, which has none."""
     return shutil.get_terminal_size().columns if stream.isatty() else None
 
 
 def line_of(note: Note, stream: TextIO) -> str:
-    """Lay out a note as one line, its kind in colour where the stream welcomes it."""
-    kind = note.kind
-    if kind in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
-        kind = f"\x1b[{_COLOURS[kind]}m{kind}\x1b[0m"
-    return f"streameval: {kind}: {printable(note.text)}\n"
+    """Lay out a note as one line, its category in colour where the stream welcomes it."""
+    category = note.category
+    if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
+        category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
+    return f"streameval: {category}: {printable(note.text)}\n"

@@ -81,7 +81,7 @@ def number_of_bins(value: Any) -> int:
 def _classes(value: Any) -> ClassSet | None:
     if value is None:
         return None
-    classes = value if isinstance(value, str) else canonical_classes(value, least=2)
+    classes = value if isinstance(value, str) else canonical_classes(value, min_count=2)
     if isinstance(classes, str):
         raise InvalidInputError(
             f"must be None, a number or a sequence of labels, got {classes!r}", argument="classes"

@@ -68,7 +68,7 @@ class Member:
         return {name: name for name in self.arrays} | dict(self.columns)
 
     def renamed(self, columns: Mapping[str, str]) -> Self:
-        """Read other columns in place of some of those that are read now."""
+        """Replace some of the columns that are read."""
         listed = dict(self.columns)
         chosen = {
             array: columns.get(column, column)
@@ -126,8 +126,8 @@ class CollectionConfig:
     @cached_property
     def places(self) -> tuple[int, ...]:
         """Which of the parts each name stands for."""
-        place = {part: number for number, part in enumerate(self.parts)}
-        return tuple(place[member] for member in self.members)
+        position = {part: number for number, part in enumerate(self.parts)}
+        return tuple(position[member] for member in self.members)
 
     @cached_property
     def place_of(self) -> dict[str, int]:
@@ -144,8 +144,8 @@ class CollectionConfig:
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """The names that are counted once together."""
         groups: dict[int, list[str]] = {}
-        for name, place in zip(self.names, self.places, strict=True):
-            groups.setdefault(place, []).append(name)
+        for name, position in zip(self.names, self.places, strict=True):
+            groups.setdefault(position, []).append(name)
         return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 
     @property
@@ -154,7 +154,7 @@ class CollectionConfig:
         return tuple(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self.names))
 
     def within(self, name: str) -> Self | None:
-        """Give the configuration of a member that is a collection; None if there is none."""
+        """Find the configuration of a member that is a collection; None if there is none."""
         start = name + SEPARATOR
         inner = {
             path.removeprefix(start): member

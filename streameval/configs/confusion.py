@@ -66,7 +66,7 @@ class ConfusionConfig:
     ) -> Self:
         """Check the options, alone and together, and fill in what was left open."""
         multilabel = flag(multilabel, name="multilabel")
-        classes = canonical_classes(classes, least=1 if multilabel else 2)
+        classes = canonical_classes(classes, min_count=1 if multilabel else 2)
         config = cls(
             classes=classes,
             multilabel=multilabel,
@@ -88,7 +88,7 @@ class ConfusionConfig:
 
     @property
     def is_open(self) -> bool:
-        """Whether labels are met on the way."""
+        """Whether the labels are those that are observed."""
         return self.classes == "auto"
 
     @property
@@ -131,11 +131,11 @@ class ConfusionConfig:
     @property
     def positive_name(self) -> Label:
         """What the positive class of two is shown by."""
-        return self.class_names[self.positive_place]
+        return self.class_names[self.positive_position]
 
     @property
-    def positive_place(self) -> int:
-        """The place of the positive class of two."""
+    def positive_position(self) -> int:
+        """The position of the positive class of two."""
         return self.labels.index(self.pos_label)
 
     @property
@@ -202,9 +202,9 @@ class ConfusionConfig:
     def _check_ignore_label(self) -> None:
         wanted = int if self.multilabel or isinstance(self.labels[0], int) else str
         if not isinstance(self.ignore_label, wanted):
-            kind = "a string" if wanted is str else "an integer"
+            form = "a string" if wanted is str else "an integer"
             raise InvalidInputError(
-                f"must be {kind} as the labels are, got {self.ignore_label!r}",
+                f"must be {form} as the labels are, got {self.ignore_label!r}",
                 argument="ignore_label",
             )
 

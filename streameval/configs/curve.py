@@ -90,8 +90,11 @@ class CurveConfig:
 def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:
     if value is None:
         return None
-    least = 1 if multilabel else 2
-    classes = value if isinstance(value, str) else canonical_classes(value, least=least)
+    classes = (
+        value
+        if isinstance(value, str)
+        else canonical_classes(value, min_count=1 if multilabel else 2)
+    )
     if isinstance(classes, str):
         raise InvalidInputError(
             "must be None, a number, or the labels in the order of the score columns, "

@@ -20,9 +20,9 @@ class Description:
     options: dict[str, str] = attrs.field(factory=dict)
 
 
-def description_of(kind: type) -> Description:
+def description_of(cls: type) -> Description:
     """Find the description of a class of accumulators."""
-    return DESCRIPTIONS[kind.__name__]
+    return DESCRIPTIONS[cls.__name__]
 
 
 def _measures() -> str:
@@ -119,6 +119,22 @@ DESCRIPTIONS = {
             "bounds.",
             "max_open_queries": "The max number of open queries; more raise.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
+        },
+    ),
+    "Paired": Description(
+        "Count which of two models is right on the same rows, batch by batch.",
+        {
+            "classes": "A number K stands for the labels 0..K-1; a sequence lists the labels "
+            '(integers or strings) in the order of scores; "auto" takes any labels.',
+            "multilabel": "Whether each of the classes is present or absent on its own; a row is "
+            "right if all are.",
+            "threshold": "A score of at least this is a positive prediction, for two classes and "
+            "multilabel.",
+            "scores": "Whether the scores of two classes and multilabel lie in [0, 1].",
+            "pos_label": "The positive one of two classes: by default 1, or the second of two "
+            "listed.",
+            "from_scores": "Whether predictions are scores.",
+            "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
         },
     ),
     "Collection": Description("Count one batch with many accumulators, all of them or none."),

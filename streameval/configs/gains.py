@@ -13,14 +13,14 @@ Floats = npt.NDArray[np.float64]
 
 
 def gains_of(relevance: Floats, config: RankingConfig) -> Floats:
-    """Give the gain of each relevance that has been checked; 0 for -inf and NaN.
+    """Look up the gain of each relevance that has been checked; 0 for -inf and NaN.
 
     ``2**relevance - 1`` is rounded once at most: relevances are whole and at most 62 then.
     """
     if isinstance(config.gain, tuple):
         levels, gains = np.array(config.gain).T
-        place = np.minimum(np.searchsorted(levels, relevance), len(levels) - 1)
-        return np.where(levels[place] == relevance, gains[place], 0.0)
+        index = np.minimum(np.searchsorted(levels, relevance), len(levels) - 1)
+        return np.where(levels[index] == relevance, gains[index], 0.0)
     positive = np.where(relevance > 0.0, relevance, 0.0)
     if config.gain == "linear":
         return positive

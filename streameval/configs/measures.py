@@ -264,16 +264,16 @@ class Measure:
         """Read a name: streameval's, that of ir_measures, or that of trec_eval."""
         if not isinstance(name, str):
             raise InvalidInputError(f"must hold names, got {name!r}", argument="measures")
-        plain = name.strip().lower().replace(" ", "")
-        of_trec = _TREC_FORM.fullmatch(plain)
-        match = of_trec or _FORM.fullmatch(plain)
+        text = name.strip().lower().replace(" ", "")
+        of_trec = _TREC_FORM.fullmatch(text)
+        match = of_trec or _FORM.fullmatch(text)
         parts: dict[str, Any] = match.groupdict() if match else {"name": ""}
         kind = parts["name"].removesuffix("_cut") if of_trec else parts["name"]
         kind = _OTHER_NAMES.get(kind, kind)
         if kind not in MEASURES:
             raise InvalidInputError(
                 f"must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, got "
-                f"{name!r}{_meant(plain)}",
+                f"{name!r}{_meant(text)}",
                 argument="measures",
             )
         options = _options(parts.get("options"), kind, name)
@@ -329,7 +329,7 @@ class Measure:
 
 
 def canonical_measures(value: Any) -> tuple[str, ...]:
-    """Give the names in canonical form; a single one may stand alone."""
+    """Convert names to canonical form; a single one may stand alone."""
     if isinstance(value, str):
         value = (value,)
     if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
@@ -340,14 +340,14 @@ def canonical_measures(value: Any) -> tuple[str, ...]:
     names = tuple(measure(name).name for name in value)
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
-    twice = next((name for place, name in enumerate(names) if name in names[:place]), None)
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
     if twice is not None:
         raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
     return names
 
 
 def trec_name(name: str) -> str:
-    """Give the name that trec_eval has for a measure, or its own if it has none.
+    """Find the name that trec_eval has for a measure, or its own if it has none.
 
     >>> trec_name("p@5"), trec_name("map"), trec_name("p(rel=2)@5")
     ('P_5', 'map', 'p(rel=2)@5')

@@ -67,14 +67,14 @@ def natural_number(value: Any, *, name: str) -> int:
     return _integer_from(0, value, name=name)
 
 
-def _integer_from(least: int, value: Any, *, name: str) -> int:
+def _integer_from(minimum: int, value: Any, *, name: str) -> int:
     try:
         number = operator.index(value)
     except TypeError:
         raise InvalidInputError(f"must be an integer, got {value!r}", argument=name) from None
-    if isinstance(value, (bool, np.bool_)) or number < least:
+    if isinstance(value, (bool, np.bool_)) or number < minimum:
         raise InvalidInputError(
-            f"must be an integer of at least {least}, got {value!r}", argument=name
+            f"must be an integer of at least {minimum}, got {value!r}", argument=name
         )
     return number
 

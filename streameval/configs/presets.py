@@ -18,9 +18,9 @@ _PRESETS: dict[str, dict[str, Any]] = {
 
 
 def preset(name: Any, measures: Any) -> dict[str, Any]:
-    """Give the options of a tool; policies by measure are of those asked for."""
+    """Look up the options of a tool; it has policies for the measures asked for alone."""
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
-    kinds, empty = map(measure, canonical_measures(measures)), options.get("empty")
+    asked, empty = map(measure, canonical_measures(measures)), options.get("empty")
     if isinstance(empty, dict):
-        options["empty"] = {item.name: empty[item.kind] for item in kinds if item.kind in empty}
+        options["empty"] = {item.name: empty[item.kind] for item in asked if item.kind in empty}
     return options

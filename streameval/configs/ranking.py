@@ -151,7 +151,7 @@ class RankingConfig:
         return any(item.kind == "lrap" for item in self.parsed)
 
     def level_of(self, item: Measure) -> float:
-        """Give the relevance from which on a document counts for a measure."""
+        """Find the relevance from which on a document counts for a measure."""
         if item.kind == "judged":
             return JUDGED
         if item.kind == "err":
@@ -162,7 +162,7 @@ class RankingConfig:
 def policies(
     value: Any, measures: tuple[str, ...], allowed: tuple[str, ...], *, name: str
 ) -> tuple[str, ...]:
-    """Give the policy of each measure: one word for all, or a mapping, where others are "zero"."""
+    """Read the policy of each measure: one word for all, or a mapping, where others are "zero"."""
     if isinstance(value, tuple) and len(value) == len(measures):
         return tuple(one_of(word, allowed, name=name) for word in value)
     if not isinstance(value, Mapping):

@@ -74,7 +74,7 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
     if kind == "U":
         return array.astype(object)
     if kind in "OT":  # NumPy's variable strings may hold missing values
-        return _settle_objects(array.astype(object, copy=False), name, allow_missing)
+        return _unify_objects(array.astype(object, copy=False), name, allow_missing)
     if array.dtype.name.startswith(_MACHINE_FLOATS):
         return array.astype(np.float32)
     raise InvalidInputError(f"must hold numbers or strings, got dtype {array.dtype}", argument=name)
@@ -225,7 +225,7 @@ def check_matrix(array: npt.NDArray[Any], *, rows: int | None, columns: int, nam
 
 
 def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
-    """Tell whether native floats, one at least, lie in [0, 1]; False if any is -0.0.
+    """Tell whether one or more native floats lie in [0, 1]; False if any is -0.0.
 
     Numbers from 0.0 on are in the order of their bits; -0.0, negative ones and NaN come last. So
     one pass does, and the position of a maximum takes a quarter of the time of the maximum itself.
@@ -238,9 +238,7 @@ def are_probabilities(scores: npt.NDArray[np.floating[Any]]) -> bool:
 def check_probabilities(
     scores: npt.NDArray[np.float64], *, name: str, remedy: str | tuple[object, ...]
 ) -> None:
-    """Refuse scores outside [0, 1]; NaN passes."""
-    if not scores.size:
-        return
+    """Refuse scores, one or more, outside [0, 1]; NaN passes."""
     if np.fmin.reduce(scores, axis=None) < 0.0 or np.fmax.reduce(scores, axis=None) > 1.0:
         outside = (scores < 0.0) | (scores > 1.0)
         first = float(scores.ravel()[int(outside.argmax())])
@@ -295,7 +293,7 @@ def _from_sequence(
 
 
 def _innermost(values: Any) -> Any:
-    """Give the first item of the first row, however deep the rows are nested."""
+    """Find the first item of the first row, however deep the rows are nested."""
     while isinstance(values, (list, tuple)) and len(values):
         values = values[0]
     return values
@@ -322,19 +320,19 @@ def _framework(value: Any) -> str | None:
 
 
 def _root_of(value: Any) -> str | None:
-    kind: Any = type(value)
-    return _root_of_class(kind)
+    cls: Any = type(value)  # its hash is that of a class, whatever its metaclass says
+    return _root_of_class(cls)
 
 
 @functools.lru_cache(maxsize=256)  # a microsecond a tensor otherwise
-def _root_of_class(kind: type) -> str | None:
+def _root_of_class(cls: type) -> str | None:
     """Name the package that a class comes from, if its arrays are read in a way of their own."""
-    roots = (base.__module__.partition(".")[0] for base in kind.__mro__)
+    roots = (base.__module__.partition(".")[0] for base in cls.__mro__)
     return next((root for root in roots if root in ("torch", "cupy", "polars")), None)
 
 
 def _is_array(item: Any) -> bool:
-    """Tell whole arrays from scalars and plain sequences, which NumPy reads well by itself."""
+    """Tell whole arrays from scalars and sequences, which NumPy reads well by itself."""
     return _framework(item) is not None or (
         hasattr(item, "__array__") and not isinstance(item, np.generic)
     )
@@ -342,10 +340,10 @@ def _is_array(item: Any) -> bool:
 
 def _from_torch(tensor: Any, name: str) -> npt.NDArray[Any]:
     try:
-        plain = tensor.detach()
-        if str(plain.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
-            plain = plain.float()
-        return np.asarray(plain.numpy(force=True))
+        detached = tensor.detach()
+        if str(detached.dtype).removeprefix("torch.").startswith(_MACHINE_FLOATS):
+            detached = detached.float()
+        return np.asarray(detached.numpy(force=True))
     except (AttributeError, RuntimeError, TypeError) as error:
         raise InvalidInputError(
             f"must be a dense tensor of numbers: {_one_line(error)}", argument=name
@@ -357,7 +355,7 @@ def _objects(values: Any) -> npt.NDArray[np.object_]:
     return np.fromiter(values, dtype=object, count=len(values))
 
 
-def _settle_objects(
+def _unify_objects(
     array: npt.NDArray[np.object_], name: str, allow_missing: bool
 ) -> npt.NDArray[Any]:
     """Find the one type that all items share."""
@@ -369,12 +367,12 @@ def _settle_objects(
         items = [math.nan if gap else item for item, gap in zip(items, missing, strict=True)]
     else:
         _refuse_first(missing.reshape(array.shape), array, name, "must not hold missing values")
-    kinds = {_item_kind(item) for item in items}
-    if kinds == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
+    categories = {_item_category(item) for item in items}
+    if categories == {"string"}:  # subclasses of str: NumPy's, and members of an Enum
         return _objects([str.__str__(item) for item in items]).reshape(array.shape)
-    if kinds <= {"integer", "real"}:
+    if categories <= {"integer", "real"}:
         return _numbers(items, name).reshape(array.shape)
-    if kinds == {"sequence"} and array.ndim == 1:
+    if categories == {"sequence"} and array.ndim == 1:
         return _stack(items, name, allow_missing)
     found = " and ".join(sorted({type(item).__name__ for item in items}))
     raise InvalidInputError(
@@ -384,7 +382,7 @@ def _settle_objects(
 
 def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray[np.float64]:
     """Hold numbers of several types as int64 if they are such integers, else as float64."""
-    if all(_item_kind(item) == "integer" for item in items):
+    if all(_item_category(item) == "integer" for item in items):
         integers = [int(item) for item in items]
         if all(-(2**63) <= integer < 2**63 for integer in integers):
             return np.array(integers, dtype=np.int64)
@@ -396,7 +394,7 @@ def _numbers(items: list[Any], name: str) -> npt.NDArray[np.int64] | npt.NDArray
         ) from error
 
 
-def _item_kind(item: Any) -> str:
+def _item_category(item: Any) -> str:
     if isinstance(item, str):
         return "string"
     if isinstance(item, (numbers.Integral, np.bool_)):
@@ -424,7 +422,7 @@ def _stack(rows: list[Any], name: str, allow_missing: bool) -> npt.NDArray[Any]:
     if all(isinstance(row, np.ndarray) and row.dtype.kind in _NUMERIC_KINDS for row in rows):
         return np.stack(rows)
     cells = [cell for row in rows for cell in row]
-    return _settle_objects(_objects(cells).reshape(len(rows), -1), name, allow_missing)
+    return _unify_objects(_objects(cells).reshape(len(rows), -1), name, allow_missing)
 
 
 def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
@@ -434,7 +432,7 @@ def _widen(array: npt.NDArray[Any]) -> npt.NDArray[np.float64]:
 
 
 def _are_usual_weights(weights: npt.NDArray[np.float64]) -> bool:
-    """Tell whether weights, one at least, are kept exactly; NaN is the min and max to NumPy."""
+    """Tell whether one or more weights are kept exactly; NaN is the min and max to NumPy."""
     smallest, largest = weights.item(weights.argmin()), weights.item(weights.argmax())
     if not 0.0 <= smallest <= largest < 2.0**63:
         return False

@@ -95,10 +95,10 @@ def _take_apart(batch: Any, names: tuple[str, ...], optional: tuple[str, ...]) -
             f"got {type(batch).__name__}",
             argument=first_missing,
         )
-    most = len(names) + len(optional)
-    if not len(names) <= len(batch) <= most:
+    highest = len(names) + len(optional)
+    if not len(names) <= len(batch) <= highest:
         raise InvalidInputError(
-            f"is missing, or the batch must hold {wanted} in this order ({len(names)} to {most} "
+            f"is missing, or the batch must hold {wanted} in this order ({len(names)} to {highest} "
             f"arrays), got {len(batch)} items",
             argument=first_missing,
         )

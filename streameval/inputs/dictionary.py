@@ -34,7 +34,7 @@ class Dictionary:
         self._add(labels)
 
     def __len__(self) -> int:
-        """Give the number of labels."""
+        """Count the labels."""
         return len(self._labels)
 
     @property
@@ -43,7 +43,7 @@ class Dictionary:
         return isinstance(self._labels[0], str)
 
     def encode(self, labels: Sequence[Label], *, name: str) -> Codes:
-        """Give the code of each label; what is no Unicode text raises, and nothing is added."""
+        """Find or add the code of each label; text that is not Unicode raises and adds nothing."""
         codes = self._codes
         try:
             return np.fromiter(map(codes.__getitem__, labels), np.int64, len(labels))
@@ -55,7 +55,7 @@ class Dictionary:
         return np.fromiter(map(codes.__getitem__, labels), np.int64, len(labels))
 
     def decode(self, codes: Codes) -> list[Label]:
-        """Give the label of each code."""
+        """Look up the label of each code."""
         return list(map(self._labels.__getitem__, codes.tolist()))
 
     def _add(self, labels: Iterable[Label]) -> None:

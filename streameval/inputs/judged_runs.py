@@ -16,7 +16,7 @@ _BLOCK = 2**18  # rows: so many are worth a sort
 
 
 def judged_rows(run: Any, qrels: Any) -> Iterator[dict[str, Any]]:
-    """Give blocks of rows, as `read_rows` takes them, of the queries that are in both.
+    """Yield blocks of rows of the queries that are in both, as `read_rows` takes them.
 
     Judged documents that the run lacks are rows that were not retrieved.
     """

@@ -1,4 +1,4 @@
-"""Class labels: one canonical form, and their places in a fixed or growing set."""
+"""Class labels: their canonical form, and their positions in a fixed or growing set."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from streameval.inputs.arrays import first_index
 __all__ = [
     "MAX_CLASSES",
     "MAX_LABEL_CHARACTERS",
-    "MAX_MET_LABELS",
+    "MAX_OBSERVED_LABELS",
     "ClassSet",
     "Classes",
     "Label",
@@ -32,8 +32,8 @@ __all__ = [
     "distinct",
     "encode",
     "equal",
-    "meet",
     "named_label",
+    "observe",
     "present",
     "union",
     "without_names",
@@ -80,11 +80,11 @@ MAX_LABEL_CHARACTERS = 2**20
 _SHOWN = 6  # labels in a message
 _SEARCHED = 10_000  # labels of a batch that are looked at for a message
 _DENSE = 4  # numbers this dense in their range are found by counting, 10 times as fast
-MAX_MET_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
+MAX_OBSERVED_LABELS = 4096  # a 4096 x 4096 table is 128 MiB; more is no classification by accident
 
 
 def canonical_label(value: Any, *, name: str) -> Label:
-    """Give a label as int or str: True is 1, 2.0 is 2."""
+    """Convert a label to int or str: True is 1, 2.0 is 2."""
     if isinstance(value, str):
         return _text(str.__str__(value), name=name)  # str() of an Enum member is its name
     number: Any = value
@@ -93,20 +93,21 @@ def canonical_label(value: Any, *, name: str) -> Label:
     try:
         integer = operator.index(bool(value) if isinstance(value, np.bool_) else number)
     except TypeError:
-        kind = "an integer or a string"
-        raise InvalidInputError(f"must be {kind}, got {value!r}", argument=name) from None
+        raise InvalidInputError(
+            f"must be an integer or a string, got {value!r}", argument=name
+        ) from None
     if not -(2**63) <= integer < 2**63:
         shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
         raise InvalidInputError(f"must fit 64 bits, got {shown}", argument=name)
     return integer
 
 
-def canonical_classes(value: Any, *, least: int) -> Classes:
-    """Give the classes as a number, as a tuple of labels, or as "auto".
+def canonical_classes(value: Any, *, min_count: int) -> Classes:
+    """Convert the classes to a number, a tuple of labels, pairs of labels and names, or "auto".
 
     Labels that are 0..K-1 in this order are the number K, so that equal sets are equal
-    configurations. A mapping, or its items, names labels: as texts of digits they are numbers, as
-    in the keys of a JSON object, and numbers come in ascending order, whatever that of the mapping.
+    configurations. A mapping, or its items, names labels. Keys that are digits in text, as in JSON,
+    are numbers, and numbers are sorted, since the order of a mapping is often an accident.
     """
     if isinstance(value, str):
         if value == "auto":
@@ -115,25 +116,25 @@ def canonical_classes(value: Any, *, least: int) -> Classes:
             f'must be a number, a sequence of labels or "auto", got {value!r}', argument="classes"
         )
     if isinstance(value, Mapping):
-        return _named(value.items(), least)
+        return _named(value.items(), min_count)
     if isinstance(value, (bytes, bytearray, set, frozenset)):
         raise InvalidInputError(
             f"must be a sequence of labels, whose order counts, got {type(value).__name__}",
             argument="classes",
         )
     if not isinstance(value, Iterable) or getattr(value, "ndim", 1) == 0:
-        return _check_count(_count(value), least)
+        return _check_count(_count(value), min_count)
     listed = tuple(value)
     if listed and all(isinstance(item, tuple) and len(item) == 2 for item in listed):
-        return _named(listed, least)
+        return _named(listed, min_count)
     labels = tuple(canonical_label(label, name="classes") for label in listed)
     _check_set(labels)
-    _check_count(len(labels), least)
+    _check_count(len(labels), min_count)
     return _shortest(labels)
 
 
 def without_names(classes: ClassSet) -> int | tuple[Label, ...]:
-    """Give a fixed set of classes as their number, or as a tuple of labels."""
+    """Reduce a fixed set of classes to their number, or to a tuple of labels."""
     return classes.labels if isinstance(classes, NamedClasses) else classes
 
 
@@ -149,7 +150,7 @@ def class_names(classes: ClassSet) -> tuple[Label, ...]:
 
 
 def named_label(value: Any, classes: Any) -> Any:
-    """Give the label of which this is the name, or what was given if it is none."""
+    """Find the label that a name belongs to; what is no name stays as it is."""
     if not isinstance(classes, NamedClasses) or value not in classes.names:
         return value
     return class_labels(classes)[classes.names.index(value)]
@@ -159,14 +160,14 @@ def _shortest(labels: tuple[Label, ...]) -> int | tuple[Label, ...]:
     return len(labels) if labels == tuple(range(len(labels))) else labels
 
 
-def _named(pairs: Iterable[tuple[Any, Any]], least: int) -> ClassSet:
+def _named(pairs: Iterable[tuple[Any, Any]], min_count: int) -> ClassSet:
     """Read labels and their names; names that say no more than the labels are left out."""
     keys, values = zip(*pairs, strict=True) if pairs else ((), ())
     if all(isinstance(key, str) and key.isdecimal() and key.isascii() for key in keys):
         keys = tuple(map(int, keys))
     labels = tuple(canonical_label(key, name="classes") for key in keys)
     _check_set(labels)
-    _check_count(len(labels), least)
+    _check_count(len(labels), min_count)
     for name in values:
         if not isinstance(name, str):
             raise InvalidInputError(
@@ -198,7 +199,7 @@ def encode(
     name: str,
     ignored: npt.NDArray[np.bool_] | None = None,
 ) -> npt.NDArray[np.int64]:
-    """Find the place of each label among the classes.
+    """Find the position of each label among the classes.
 
     Parameters
     ----------
@@ -209,7 +210,7 @@ def encode(
     name : str
         The argument to blame.
     ignored : bool array, shape (n,), optional
-        Rows whose label does not count; they get place 0.
+        Rows whose label does not count; their position is 0.
 
     Raises
     ------
@@ -230,8 +231,8 @@ def encode(
     if isinstance(classes, int):
         codes, known = labels, labels.view(np.uint64) < np.uint64(classes)
     elif of_strings:
-        places = code_of(classes)
-        found = (places.get(label, -1) for label in labels.tolist())
+        position = code_of(classes)
+        found = (position.get(label, -1) for label in labels.tolist())
         codes = np.fromiter(found, dtype=np.int64, count=len(labels))
         known = codes >= 0
     else:
@@ -280,44 +281,44 @@ def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
     return np.asarray(labels == other)
 
 
-def meet(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
-    """List the distinct labels, sorted, and the place of each label among them."""
-    met, places = distinct(labels, name="y_true")
-    return tuple(met.tolist()), places
+def observe(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:
+    """List the distinct labels, sorted, and the position of each label among them."""
+    observed, codes = distinct(labels, name="y_true")
+    return tuple(observed.tolist()), codes
 
 
 def distinct(
     labels: npt.NDArray[Any], *, name: str
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64]]:
-    """Give the distinct labels as a sorted array, and the place of each label among them."""
+    """Find the distinct labels as a sorted array, and the position of each label among them."""
     if labels.dtype == object:
-        met = sorted(_text(label, name=name) for label in set(labels.tolist()))
-        places = {label: place for place, label in enumerate(met)}
-        found = map(places.__getitem__, labels.tolist())
+        texts = sorted(_text(label, name=name) for label in set(labels.tolist()))
+        position = {label: code for code, label in enumerate(texts)}
+        found = map(position.__getitem__, labels.tolist())
         codes = np.fromiter(found, dtype=np.int64, count=len(labels))
-        return np.fromiter(met, dtype=object, count=len(met)), codes
+        return np.fromiter(texts, dtype=object, count=len(texts)), codes
     if len(labels):
-        least, most = int(labels.min()), int(labels.max())
-        if most - least < _DENSE * len(labels):
-            return _counted(labels - least, most - least + 1, least)
+        lowest, highest = int(labels.min()), int(labels.max())
+        if highest - lowest < _DENSE * len(labels):
+            return _dense(labels - lowest, highest - lowest + 1, lowest)
     numbers, codes = np.unique(labels, return_inverse=True)
     return numbers, codes.astype(np.int64, copy=False)
 
 
-def _counted(
-    offsets: npt.NDArray[np.int64], size: int, least: int
+def _dense(
+    offsets: npt.NDArray[np.int64], size: int, lowest: int
 ) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Find distinct numbers without a sort; the table is no longer than the numbers are many."""
-    is_met = np.zeros(size, dtype=bool)
-    is_met[offsets] = True
-    places = np.cumsum(is_met) - 1
-    return np.flatnonzero(is_met) + least, places[offsets]
+    """Find distinct numbers in a small range by a table of it, without a sort."""
+    occurs = np.zeros(size, dtype=bool)
+    occurs[offsets] = True
+    positions = np.cumsum(occurs) - 1
+    return np.flatnonzero(occurs) + lowest, positions[offsets]
 
 
 def union(
     mine: npt.NDArray[Any], theirs: npt.NDArray[Any]
 ) -> tuple[npt.NDArray[Any], npt.NDArray[np.int64], npt.NDArray[np.int64]]:
-    """Sort the labels of both sides, which are sorted, and give the places of each side's."""
+    """Merge two sorted sets of labels, and find the positions of each side's labels."""
     if mine.dtype != object:
         both = np.sort(np.concatenate([mine, theirs]), kind="stable")  # merges two runs
         labels = both[np.append(True, both[1:] != both[:-1])]
@@ -325,18 +326,18 @@ def union(
     known = set(mine.tolist())
     # two runs in order: Python's sort merges them
     ordered = sorted(mine.tolist() + [label for label in theirs.tolist() if label not in known])
-    places = {label: place for place, label in enumerate(ordered)}
+    position = {label: code for code, label in enumerate(ordered)}
     labels = np.fromiter(ordered, dtype=object, count=len(ordered))
     of_mine, of_theirs = (
-        np.fromiter(map(places.__getitem__, side.tolist()), dtype=np.int64, count=len(side))
+        np.fromiter(map(position.__getitem__, side.tolist()), dtype=np.int64, count=len(side))
         for side in (mine, theirs)
     )
     return labels, of_mine, of_theirs
 
 
-def _check_count(count: int, least: int) -> int:
-    if count < least:
-        raise InvalidInputError(f"must be at least {least}, got {count}", argument="classes")
+def _check_count(count: int, min_count: int) -> int:
+    if count < min_count:
+        raise InvalidInputError(f"must be at least {min_count}, got {count}", argument="classes")
     if count > MAX_CLASSES:
         raise InvalidInputError(f"must be at most {MAX_CLASSES}, got {count}", argument="classes")
     return count
@@ -392,9 +393,9 @@ def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:
         highest = int(labels.max())
         number = Named("classes", f"{highest + 1}")
         return "Pass ", number, f" for labels 0 to {highest}, or ", Named("classes"), " as a list."
-    met = sorted(set(labels[:_SEARCHED].tolist()))
-    listed = ", ".join(map(reprlib.repr, met[:_SHOWN]))
-    more = ", ..." if len(met) > _SHOWN else ""
+    observed = sorted(set(labels[:_SEARCHED].tolist()))
+    listed = ", ".join(map(reprlib.repr, observed[:_SHOWN]))
+    more = ", ..." if len(observed) > _SHOWN else ""
     return "List the labels, as in ", Named("classes", f"[{listed}{more}]"), "."
 
 

@@ -17,7 +17,7 @@ __all__ = ["Block"]
 class Block(Protocol):
     """A part of a file: a frozen value that pickles, with what is needed to parse it.
 
-    Its `unit` is what a place in the file is called, "line", "row" or
+    Its `unit` is what a row of the file is called, "line", "row" or
     "query".
     """
 

@@ -140,12 +140,12 @@ class Labels:
         Whether the classes were listed. If not, a cell that looks like an integer is one, so
         that a column mixing integers and words is noticed.
     hint : str
-        What the user can do about a label of the other kind.
+        What the user can do about a label of the other type.
     longest : int
         How many characters a label may have. A longer text is none but a wrong column, and
-        every label met is kept.
+        every observed label is kept.
     among : tuple of int or tuple of str
-        The labels there are; empty where the accumulator knows them.
+        The labels that exist; empty where the accumulator knows them.
     """
 
     integers: bool

@@ -105,17 +105,17 @@ class CsvBlock:
         at = [_position(name, self.header, self.source) for name, _ in fields]
         # Lists by column: a list for each row would keep the garbage collector busy.
         adders = [(position, items.append) for position, items in zip(at, cells, strict=True)]
-        places: list[int] = []
+        row_ids: list[int] = []
         faults: list[Fault] = []
         for line, row in self._rows():
             if isinstance(row, str):
                 faults.append((line, row))
                 continue
-            places.append(line)
+            row_ids.append(line)
             for position, add in adders:
                 add(row[position])
         values = {field: field[1].from_text(c) for field, c in zip(fields, cells, strict=True)}
-        return assemble(columns, values, places, faults, where)
+        return assemble(columns, values, row_ids, faults, where)
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
         """Give every row as its cells, and every line of a bad row as what is wrong with it."""

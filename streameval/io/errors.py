@@ -30,8 +30,8 @@ class BadRow:
     source : str
         The name of the file, as the user gave it.
     unit : str
-        What a place in it is called, "line", "row" or "query".
-    place : int or str
+        What a row of it is called, "line", "row" or "query".
+    row_id : int or str
         The number of the line or row, counted from 1, or the name of the query.
     reason : str
         What is wrong, without a full stop.
@@ -39,12 +39,12 @@ class BadRow:
 
     source: str
     unit: str
-    place: int | str
+    row_id: int | str
     reason: str
 
     def __str__(self) -> str:
         """Give the sentence that a person reads."""
-        return f"{self.source}, {self.unit} {self.place}: {self.reason}."
+        return f"{self.source}, {self.unit} {self.row_id}: {self.reason}."
 
 
 def shown(value: object) -> str:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["JsonBlock", "json_blocks"]
 
-# Most often of a file that is one array.
+# Usually of a file that is one array.
 _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
 _decoder: Any = json.JSONDecoder()
@@ -70,18 +70,18 @@ class JsonBlock:
         # Lists by column: a list for each row would keep the garbage collector busy.
         adders = [(name, items.append) for (name, _), items in values.items() if not is_path(name)]
         finders = [(name, items.append) for (name, _), items in values.items() if is_path(name)]
-        places: list[int] = []
+        row_ids: list[int] = []
         faults: list[Fault] = []
         for line, row in self._lines():
             if isinstance(row, str):
                 faults.append((line, row))
                 continue
-            places.append(line)
+            row_ids.append(line)
             for name, add in adders:
                 add(row.get(name))
             for path, add in finders:
                 add(find(row, path))
-        return assemble(columns, values, places, faults, where)
+        return assemble(columns, values, row_ids, faults, where)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Give every line that is not blank, as an object or as what is wrong with it."""

@@ -62,7 +62,7 @@ class Ends(Protocol):
     missing: str
 
     def last(self, chunk: bytes) -> int:
-        """Give the last place in the next chunk to cut at, 0 if there is none."""
+        """Return the last position in the next chunk to cut at, 0 if there is none."""
         ...
 
 
@@ -72,7 +72,7 @@ class LineEnds:
     missing = "no line end"
 
     def last(self, chunk: bytes) -> int:
-        """Give the place after the last newline."""
+        """Return the position after the last newline."""
         return chunk.rfind(b"\n") + 1
 
 
@@ -88,7 +88,7 @@ class RowEnds:
         self._inside = False
 
     def last(self, chunk: bytes) -> int:
-        """Give the place after the last newline outside of quotes."""
+        """Return the position after the last newline outside of quotes."""
         inside = self._inside = self._inside ^ _is_odd(chunk.count(b'"'))
         end = len(chunk)
         while cut := chunk.rfind(b"\n", 0, end) + 1:
@@ -109,21 +109,21 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         another type.
     """
     line, taken = 1, 0
-    waiting: list[bytes] = []
+    pending: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
-        if line == 1 and not waiting:
+        if line == 1 and not pending:
             check_is_text(chunk, stream.name)
         cut = ends.last(chunk)
         if cut:
-            data = b"".join([*waiting, chunk[:cut]])
+            data = b"".join([*pending, chunk[:cut]])
             yield Piece(line, _unmarked(data, line), stream.taken - taken)
             line, taken = line + data.count(b"\n"), stream.taken
-            waiting = []
-        waiting.append(chunk[cut:])
-        if sum(map(len, waiting)) > LONGEST_LINE:
+            pending = []
+        pending.append(chunk[cut:])
+        if sum(map(len, pending)) > LONGEST_LINE:
             limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
             raise BadDataError(f"{stream.name}, line {line}: {limit}.")
-    rest = b"".join(waiting)
+    rest = b"".join(pending)
     if rest or stream.is_cut:
         unended = stream.cut_short if stream.is_cut else _unended(rest, ends)
         yield Piece(line, _unmarked(rest, line), stream.taken - taken, unended)

@@ -80,8 +80,8 @@ class ParquetBlock:
             read = [".".join(path.structs) for path in paths.values()]
             table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
             values = {field: _values(*paths[field[0]].within(table), field[1]) for field in fields}
-        places = range(self.first_row, self.first_row + table.num_rows)
-        return assemble(columns, values, places, where=where)
+        row_ids = range(self.first_row, self.first_row + table.num_rows)
+        return assemble(columns, values, row_ids, where=where)
 
 
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
@@ -164,13 +164,13 @@ def _found(name: str, schema: Any, source: str) -> _Path:
     raise BadDataError(f"{source}: there is no column {shown(name)}.")
 
 
-def _inside(kind: Any, path: str) -> _Path | None:
+def _inside(arrow_type: Any, path: str) -> _Path | None:
     """Follow a path into a type as far as structures go."""
-    if not path or hasattr(kind, "value_type") or hasattr(kind, "item_type"):
+    if not path or hasattr(arrow_type, "value_type") or hasattr(arrow_type, "item_type"):
         return _Path((), path)
-    if not str(kind).startswith("struct"):
+    if not str(arrow_type).startswith("struct"):
         return None
-    known = {field.name: field.type for field in kind}
+    known = {field.name: field.type for field in arrow_type}
     for name, rest in [(path, ""), *cuts(path)]:
         inner = _inside(known[name], rest) if name in known else None
         if inner is not None:
@@ -193,12 +193,12 @@ def _plain_paths(field: Any, prefix: str = "") -> Iterator[str]:
         yield path
 
 
-def _is_plain(kind: Any) -> bool:
+def _is_plain(arrow_type: Any) -> bool:
     """Tell what JSON could hold by the names that Arrow gives its types."""
-    if str(kind).startswith("struct"):
-        return all(_is_plain(field.type) for field in kind)
-    inner = getattr(kind, "item_type", getattr(kind, "value_type", None))
-    return str(kind).startswith(_SINGLE) if inner is None else _is_plain(inner)
+    if str(arrow_type).startswith("struct"):
+        return all(_is_plain(field.type) for field in arrow_type)
+    inner = getattr(arrow_type, "item_type", getattr(arrow_type, "value_type", None))
+    return str(arrow_type).startswith(_SINGLE) if inner is None else _is_plain(inner)
 
 
 def _values(column: Any, path: str, kind: Kind) -> Sequence[Any] | Array:

@@ -13,7 +13,7 @@ from streameval.io.columns import Column, Texts, as_text, integer_or_text, numbe
 from streameval.io.paths import find
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterable, Iterator, Mapping
 
 __all__ = ["RELATIONS", "Condition", "RowFilter"]
 
@@ -47,17 +47,20 @@ class Condition:
     column: str
     relation: str
     values: tuple[str, ...]
-    _texts: frozenset[str | None] = attrs.field(init=False, repr=False, eq=False)
-    _numbers: frozenset[float] = attrs.field(init=False, repr=False, eq=False)
-
-    @_texts.default
-    def _read_texts(self) -> frozenset[str | None]:
-        return frozenset(_TEXTS.from_text(self.values))
-
-    @_numbers.default
-    def _read_numbers(self) -> frozenset[float]:
-        numbers = (_number(text) for text in self._texts if text is not None)
-        return frozenset(number for number in numbers if number is not None)
+    _texts: frozenset[str | None] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(
+            lambda made: frozenset(_TEXTS.from_text(made.values)), takes_self=True
+        ),
+    )
+    _numbers: frozenset[float] = attrs.field(
+        init=False,
+        repr=False,
+        eq=False,
+        default=attrs.Factory(lambda made: frozenset(_numbers(made._texts)), takes_self=True),
+    )
 
     def holds(self, text: str | None) -> bool:
         """Tell whether it is true of a value, given as text, None if it is missing."""
@@ -111,6 +114,12 @@ class RowFilter:
         return all(
             condition.holds(as_text(find(row, condition.column))) for condition in self.conditions
         )
+
+
+def _numbers(texts: Iterable[str | None]) -> Iterator[float]:
+    """Read the texts that are numbers."""
+    found = (_number(text) for text in texts if text is not None)
+    return (number for number in found if number is not None)
 
 
 def _number(text: str) -> float | None:

@@ -31,22 +31,22 @@ class Parsed:
     ----------
     batch : mapping from argument to array
         The good rows.
-    places : sequence of int or str
+    row_ids : sequence of int or str
         The number of the line or row that each of them comes from, or its query.
     faults : list of (int or str, str)
         The bad ones, in order.
     n_left_out : int
         How many rows a filter left out.
     n_rows : int, optional
-        How many rows of the file the good ones are; as many as there are places by default.
+        How many rows of the file the good ones are; as many as there are row_ids by default.
     """
 
     batch: Mapping[str, Array]
-    places: Sequence[Any]
+    row_ids: Sequence[Any]
     faults: list[Fault]
     n_left_out: int = 0
     n_rows: int = attrs.field(
-        default=attrs.Factory(lambda parsed: len(parsed.places), takes_self=True)
+        default=attrs.Factory(lambda parsed: len(parsed.row_ids), takes_self=True)
     )
 
 
@@ -60,7 +60,7 @@ def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list
 def assemble(
     columns: Sequence[Column],
     values: Mapping[Field, Sequence[Any] | Array],
-    places: Sequence[int],
+    row_ids: Sequence[int],
     faults: Iterable[Fault] = (),
     where: RowFilter | None = None,
 ) -> Parsed:
@@ -72,7 +72,7 @@ def assemble(
         The arguments to make.
     values : mapping
         The values of every field, all of one length: lists, still to be checked, or arrays.
-    places : sequence of int
+    row_ids : sequence of int
         The line or row number of each.
     faults : iterable of (int, str)
         The rows that were found to be bad before.
@@ -80,35 +80,35 @@ def assemble(
         Which rows are looked at.
     """
     if where is not None:
-        return _filtered(columns, values, places, faults, where)
+        return _filtered(columns, values, row_ids, faults, where)
     arrays = {field: _checked(field, items) for field, items in values.items()}
     bad = _misfits({field: values[field] for field, array in arrays.items() if array is None})
     if bad:
-        good = [position not in bad for position in range(len(places))]
+        good = [position not in bad for position in range(len(row_ids))]
         kept = {field: _kept(items, good) for field, items in values.items()}
-        more = [(places[position], reason) for position, reason in bad.items()]
-        return assemble(columns, kept, list(compress(places, good)), [*faults, *more])
+        more = [(row_ids[position], reason) for position, reason in bad.items()]
+        return assemble(columns, kept, list(compress(row_ids, good)), [*faults, *more])
     batch = {column.argument: _argument(column, arrays) for column in columns}
-    return Parsed(batch, places, sorted(faults))
+    return Parsed(batch, row_ids, sorted(faults))
 
 
 def _filtered(
     columns: Sequence[Column],
     values: Mapping[Field, Sequence[Any] | Array],
-    places: Sequence[int],
+    row_ids: Sequence[int],
     faults: Iterable[Fault],
     where: RowFilter,
 ) -> Parsed:
     """Assemble the rows that a filter keeps; what is wrong with the others does not matter."""
     asked = {field: values[field] for field in fields_of(where.columns)}
-    decided = assemble(where.columns, asked, range(len(places)))
-    kept = np.zeros(len(places), dtype=bool)
-    kept[decided.places] = where.kept(decided.batch)
+    decided = assemble(where.columns, asked, range(len(row_ids)))
+    kept = np.zeros(len(row_ids), dtype=bool)
+    kept[decided.row_ids] = where.kept(decided.batch)
     good = kept.tolist()
     chosen = {field: _kept(values[field], good) for field in fields_of(columns)}
-    more = [(places[position], reason) for position, reason in decided.faults]
-    parsed = assemble(columns, chosen, list(compress(places, good)), [*faults, *more])
-    return attrs.evolve(parsed, n_left_out=len(decided.places) - int(kept.sum()))
+    more = [(row_ids[position], reason) for position, reason in decided.faults]
+    parsed = assemble(columns, chosen, list(compress(row_ids, good)), [*faults, *more])
+    return attrs.evolve(parsed, n_left_out=len(decided.row_ids) - int(kept.sum()))
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:

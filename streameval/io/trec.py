@@ -48,26 +48,26 @@ class _Index:
         The positions of all rows, those of a query together and in their order.
     bounds : ndarray of int, shape (n_queries + 1,)
         Where in `order` each query begins, and the last one ends.
-    places : mapping from query to int
+    numbers : mapping from query to int
         The number of each query, by its first row.
     """
 
     order: npt.NDArray[np.intp]
     bounds: npt.NDArray[np.intp]
-    places: dict[str, int]
+    numbers: dict[str, int]
 
     @classmethod
     def of(cls, query: Texts) -> _Index:
         """Give each query a number, and sort the rows by it."""
-        places = {name: place for place, name in enumerate(dict.fromkeys(query))}
-        codes = np.fromiter(map(places.__getitem__, query), dtype=np.intp, count=len(query))
-        bounds = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(places)))])
-        return cls(np.argsort(codes, kind="stable"), bounds, places)
+        numbers = {name: number for number, name in enumerate(dict.fromkeys(query))}
+        codes = np.fromiter(map(numbers.__getitem__, query), dtype=np.intp, count=len(query))
+        bounds = np.concatenate([[0], np.cumsum(np.bincount(codes, minlength=len(numbers)))])
+        return cls(np.argsort(codes, kind="stable"), bounds, numbers)
 
     def rows(self, query: str) -> npt.NDArray[np.intp]:
         """Give the positions of the rows of one query."""
-        place = self.places[query]
-        return self.order[self.bounds[place] : self.bounds[place + 1]]
+        number = self.numbers[query]
+        return self.order[self.bounds[number] : self.bounds[number + 1]]
 
 
 @attrs.frozen(eq=False, repr=False, slots=False)
@@ -91,13 +91,13 @@ class _ByQuery(Mapping[str, dict[str, float]]):
         return dict(zip(self.doc[rows].tolist(), self._values[rows].tolist(), strict=True))
 
     def __contains__(self, query: object) -> bool:
-        return query in self._index.places
+        return query in self._index.numbers
 
     def __iter__(self) -> Iterator[str]:
-        return iter(self._index.places)
+        return iter(self._index.numbers)
 
     def __len__(self) -> int:
-        return len(self._index.places)
+        return len(self._index.numbers)
 
     def __repr__(self) -> str:
         """Show the size."""
@@ -263,7 +263,7 @@ def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
     path : path
         As for `read_run`.
     rows : int, default 262144
-        The least number of rows of a piece, except for the last one. A query with more rows
+        The minimum number of rows of a piece, except for the last one. A query with more rows
         is held whole.
 
     Yields
@@ -280,7 +280,7 @@ def iter_run(path: Path, *, rows: int = 2**18) -> Iterator[Run]:
 
     Notes
     -----
-    The identifiers of the queries met are kept, to notice one that comes back.
+    The identifiers of all queries read are kept, to notice one that comes back.
 
     Examples
     --------
@@ -349,9 +349,9 @@ def _source(path: Path) -> str:
     try:
         return os.fsdecode(path)
     except TypeError:
-        kind = type(path).__name__
+        given = type(path).__name__
         raise InvalidInputError(
-            f"must be the path of a file, got {kind}", argument="path"
+            f"must be the path of a file, got {given}", argument="path"
         ) from None
 
 

@@ -31,7 +31,7 @@ _NUMBERS = Numbers()
 
 @attrs.frozen
 class Form:
-    """What a line of one kind of file holds; the query is its first field, the document its third.
+    """What a line of a run, or of judgements, holds: the query first, the document third.
 
     Parameters
     ----------
@@ -65,7 +65,7 @@ class Form:
         return values if fits.all() else None
 
     def fits(self, width: int) -> bool:
-        """Tell whether a line may have so many fields."""
+        """Tell whether a line may have that number of fields."""
         return width in self.widths or (self.takes_more and width > self.widths[0])
 
     def without_rest(self, line: str) -> str:
@@ -142,7 +142,7 @@ class Table:
 def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
     """Read the rows of a stream, piece by piece; equal queries are one object.
 
-    The first row settles how many fields all of them have, but for those that are ignored.
+    The first row decides how many fields all rows have, but for those that are ignored.
 
     Raises
     ------
@@ -160,8 +160,8 @@ def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
             yield Table.of(query, columns.doc, columns.value, line)
 
 
-def whole_queries(parts: Iterable[Table], least: int, source: str) -> Iterator[Table]:
-    """Cut tables anew, each between two queries and after at least so many rows.
+def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterator[Table]:
+    """Cut tables anew, each between two queries and after at least `min_rows` rows.
 
     Raises
     ------
@@ -170,21 +170,21 @@ def whole_queries(parts: Iterable[Table], least: int, source: str) -> Iterator[T
     """
     seen: set[str] = set()
     last: str | None = None
-    waiting: list[Table] = []
+    pending: list[Table] = []
     n_rows = cut = 0
     for part in parts:
         starts = _starts(part.query, last)
         _meet(part, starts, seen, source)
         if len(starts):
             cut, last = n_rows + int(starts[-1]), part.query[-1]
-        waiting.append(part)
+        pending.append(part)
         n_rows += len(part.line)
-        if cut >= least:
-            waiting = Table.joined(waiting).cut(cut)
+        if cut >= min_rows:
+            pending = Table.joined(pending).cut(cut)
             n_rows, cut = n_rows - cut, 0
-            yield waiting.pop(0)
-    if waiting:
-        yield Table.joined(waiting)
+            yield pending.pop(0)
+    if pending:
+        yield Table.joined(pending)
 
 
 @attrs.frozen(eq=False)

@@ -63,6 +63,10 @@ class Bounded(float):
         """Whether the value is certain: the interval is one point, or nan."""
         return self.low == self.high or math.isnan(self)
 
+    def __call__(self) -> Self:
+        """Give itself, so that a metric reads the same with and without a call."""
+        return self
+
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"a Bounded is frozen: {name} cannot be set.")
 

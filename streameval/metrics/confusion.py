@@ -17,6 +17,7 @@ from streameval.inputs.labels import Label
 from streameval.metrics import classification as metrics
 from streameval.metrics import intervals
 from streameval.metrics.classification import Average, ClassMetric, Outcomes, Quotient, Ratio
+from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
@@ -111,11 +112,14 @@ _WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))
 
 def accuracy(counts: LabelCounts) -> float:
     """Compute the share of examples with every label right."""
+    return _share(right(counts), counts.n)
+
+
+def right(counts: LabelCounts) -> float:
+    """Sum the weights of the examples with every label right."""
     if isinstance(counts.state, MultilabelCounts):
-        right = counts.state.exact_match
-    else:
-        right = counts.outcomes.tp.sum()
-    return _share(right.to_floats().item(), counts.n)
+        return counts.state.exact_match.to_floats().item()
+    return counts.outcomes.tp.sum().to_floats().item()
 
 
 def hamming_loss(counts: LabelCounts) -> float:
@@ -177,7 +181,7 @@ def ratio_value(
     if how is None:
         return ratio.of(counts.outcomes.to_floats(), zero_division)
     if how == "binary":
-        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_place]
+        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_position]
         return ratio.of_one(outcomes, zero_division)
     return metrics.average_ratio(
         ratio,
@@ -199,7 +203,7 @@ def _ratio_interval(
         low, high = _class_intervals(counts, ratio, values, z)
         if how is None:
             return low, high
-        positive = counts.config.positive_place
+        positive = counts.config.positive_position
         return low[positive].item(), high[positive].item()
     weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=counts.averaged)
     return _mean_interval(counts, ratio, how, weights, values, z)
@@ -342,6 +346,30 @@ def _perfect_interval(matrix: Floats, z: float) -> Interval:
     return intervals.perfect_agreement(math.fsum(shares * shares), n, z)
 
 
+def _draws_of_accuracy(counts: LabelCounts) -> Share:
+    refuse_fractions(counts.has_whole_weights)
+    hits = right(counts)
+    return Share.of(hits, counts.n - hits)
+
+
+def _draws_of_top_k(counts: LabelCounts) -> Share:
+    state = counts.matrix_state("top_k_accuracy")
+    refuse_fractions(counts.has_whole_weights)
+    if isinstance(state, MetCounts):
+        return _draws_of_accuracy(counts)
+    cells = metrics.credited_cells(state.credit)
+    hits = math.fsum(weight * within / tied for (within, tied), weight in cells)
+    return Share.of(hits, counts.n - hits)
+
+
+def _draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
+    """Take the examples that a ratio of one class is about, as hits and misses."""
+    refuse_fractions(counts.has_whole_weights)
+    above, below = ratio.parts(counts.outcomes.to_floats()[:, position].tolist())
+    worth = int(max(ratio.numerator))
+    return Share.of(above / worth, below - above, worth)
+
+
 def _is_degenerate(matrix: Floats) -> bool:
     return any(int(np.count_nonzero(matrix.sum(axis=axis))) < 2 for axis in (0, 1))
 
@@ -360,14 +388,18 @@ def _is_binary(counts: LabelCounts) -> bool:
 
 def _metric(name: str, **row: Any) -> Metric:
     """Make the row of a metric, with the defaults of this table."""
-    why_none = "fractional weights and empty classes have none"
-    defaults: dict[str, Any] = {"better": "higher", "why_none": why_none}
+    defaults: dict[str, Any] = {
+        "better": "higher",
+        "why_none": "fractional weights and empty classes have none",
+        "why_no_evidence": "it is no proportion of examples",
+    }
     return Metric(name=name, **defaults | row)
 
 
 def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
     """Make the row of a metric of each class with its averages; `metric` takes its arguments."""
     own = tuple(argument.partition("=")[0] for argument in row.get("arguments", ()))
+    usual = metric()
 
     def chosen(args: Any, options: Any) -> tuple[ClassMetric, AverageOption, float]:
         """Separate the arguments of the metric from those of averages."""
@@ -385,13 +417,18 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
     def sampling(counts: LabelCounts, _value: Any, z: float, *args: Any, **options: Any) -> Any:
         return _ratio_interval(counts, *chosen(args, options), z)
 
+    def draws(counts: LabelCounts, position: int) -> Share:
+        return _draws_of_class(counts, usual, position)  # type: ignore[arg-type] # a Ratio
+
+    if isinstance(usual, Ratio):
+        row["evidence"] = draws
     return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
 
 
 def _outcome(name: str, what: str) -> Metric:
     def value(counts: LabelCounts) -> int | float:
         every = getattr(counts.outcomes, name).to_numbers()
-        number: int | float = every[counts.config.positive_place].item()
+        number: int | float = every[counts.config.positive_position].item()
         return number
 
     of = "negatives" if name in ("fn", "tn") else "positives"
@@ -429,6 +466,7 @@ TABLE = Table(
         formula=r"\sum_k C_{kk} / n",
         value=accuracy,
         sampling=_accuracy_interval,
+        evidence=_draws_of_accuracy,
         oracle="scikit-learn, accuracy_score",
         headline=1,
     ),
@@ -442,6 +480,7 @@ TABLE = Table(
         formula=r"\frac1n \sum_i P(\operatorname{rank}_i \le k)",
         value=top_k_accuracy,
         sampling=_top_k_interval,
+        evidence=_draws_of_top_k,
         oracle="the mean over all orders of ties; scikit-learn, top_k_accuracy_score",
         listed=lambda counts: _is_single_label(counts) and counts.config.top_k > 1,
     ),
@@ -454,6 +493,7 @@ TABLE = Table(
         better="lower",
         value=hamming_loss,
         sampling=_hamming_loss_interval,
+        why_no_evidence="the labels of one example are no draws one after another",
         oracle="scikit-learn, hamming_loss",
         listed=_is_multilabel,
     ),
@@ -465,6 +505,7 @@ TABLE = Table(
         formula=r"\frac1{|T|} \sum_{k \in T} \frac{TP_k}{TP_k + FN_k}",
         value=balanced_accuracy,
         sampling=_balanced_accuracy_interval,
+        why_no_evidence="a mean over classes is no proportion of examples",
         oracle="scikit-learn, balanced_accuracy_score",
         listed=_is_single_label,
     ),

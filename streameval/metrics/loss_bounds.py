@@ -30,7 +30,7 @@ import numpy.typing as npt
 from streameval.exact.log import log, log1p
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.points import CellTable
-from streameval.states.calibration import bin_places
+from streameval.states.calibration import bin_indices
 
 __all__ = ["brier", "ece", "log_loss"]
 
@@ -115,10 +115,10 @@ def ece(table: CellTable, bins: int) -> Bounded:
 
     rising = np.arange(len(pos))[::-1]
     middle = (table.lo + table.hi) / 2
-    value = math.fsum(np.abs(excess(rising, labels_less(middle), bin_places(middle, bins)))) / n
+    value = math.fsum(np.abs(excess(rising, labels_less(middle), bin_indices(middle, bins)))) / n
     if table.is_exact:
         return Bounded(value)
-    first, last = bin_places(table.lo, bins), bin_places(table.hi, bins)
+    first, last = bin_indices(table.lo, bins), bin_indices(table.hi, bins)
     is_cut = first < last
     inside, cut = rising[~is_cut[rising]], rising[is_cut[rising]]
     weight = float(table.min_weight.near_floats())

@@ -13,7 +13,9 @@ from typing import Any, Literal
 
 import attrs
 
+from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import Statistic
 
 __all__ = ["EXAMPLES", "Interval", "Metric", "Reading", "Table", "count_row"]
 
@@ -113,6 +115,10 @@ class Metric:
         The function that computes the sampling interval for `confidence`.
     why_none : str
         Why there may be no sampling interval.
+    evidence : callable, optional
+        From what `value` takes to what a test reads that may look at any time.
+    why_no_evidence : str
+        Why there is no such test.
     arguments : tuple of str
         As in a signature: those without a default are required, as in ``recall_at(0.5)``.
     averages : mapping of str to str
@@ -144,6 +150,8 @@ class Metric:
     certified: bool = False
     sampling: Callable[..., Interval] | None = None
     why_none: str = ""
+    evidence: Callable[..., Statistic] | None = None
+    why_no_evidence: str = ""
     arguments: tuple[str, ...] = ()
     averages: Mapping[str, str] = attrs.field(factory=dict)
     oracle: str = ""
@@ -169,6 +177,16 @@ class Metric:
     def needs_argument(self) -> bool:
         """Whether an argument has no default."""
         return any("=" not in argument for argument in self.arguments)
+
+    def statistic(self, source: Any, *args: Any) -> Statistic:
+        """Give what a test reads, or raise InvalidInputError with the reason why there is none."""
+        if self.evidence is None:
+            why = "a count has no limit to keep" if self.is_count else self.why_no_evidence
+            raise InvalidInputError(
+                f"has no evidence that stays valid however often one looks: {why}",
+                argument=self.name,
+            )
+        return self.evidence(source, *args)
 
 
 def count_row(name: str, heading: str, text: str, **row: Any) -> Metric:

@@ -1,6 +1,6 @@
 """What a picture, a page or a table shows, as plain values: results make them, `render` lays out.
 
-A `Description` is all that a page shows of one result. Pages put those of one kind side by side:
+A `Description` is all that a page shows of one result. Pages put those of one type side by side:
 what is drawn of each state has equal titles in all of them.
 """
 
@@ -38,13 +38,13 @@ Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 
 
-def thinned(x: Floats, y: Floats, most: int) -> Line:
+def thinned(x: Floats, y: Floats, limit: int) -> Line:
     """Keep points that are evenly spaced along the line: a picture has not more of them."""
-    if len(x) <= most:
+    if len(x) <= limit:
         return x, y
     length = np.cumsum(np.abs(np.diff(x, prepend=x[0])) + np.abs(np.diff(y, prepend=y[0])))
-    places = np.searchsorted(length, np.linspace(0.0, length[-1], most))
-    kept = np.unique(np.append(np.minimum(places, len(x) - 1), [0, len(x) - 1]))
+    indices = np.searchsorted(length, np.linspace(0.0, length[-1], limit))
+    kept = np.unique(np.append(np.minimum(indices, len(x) - 1), [0, len(x) - 1]))
     return x[kept], y[kept]
 
 

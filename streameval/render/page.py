@@ -1,4 +1,4 @@
-"""The sections of a page: what several results of one kind are, side by side."""
+"""The sections of a page: what several results of one type are, side by side."""
 
 from __future__ import annotations
 
@@ -83,21 +83,21 @@ def legend(names: Sequence[object]) -> Html:
     if len(names) < 2:
         return Html()
     items = (
-        element("li", _swatch(place), label(name, 40))
-        for place, name in enumerate(names[:MOST_DRAWN])
+        element("li", _swatch(index), label(name, 40))
+        for index, name in enumerate(names[:MOST_DRAWN])
     )
     hidden = len(names) - MOST_DRAWN
     rest = [element("li", f"and {hidden:,} more in the tables")] if hidden > 0 else []
     return element("ul", *items, *rest, class_="legend")
 
 
-def _swatch(place: int) -> Html:
-    line = element("path", d="M0 6H28", class_=f"line {style(place)}")
+def _swatch(index: int) -> Html:
+    line = element("path", d="M0 6H28", class_=f"line {style(index)}")
     return element("svg", line, viewBox="0 0 28 12", class_="swatch", aria_hidden="true")
 
 
 def _agreed(texts: Sequence[str], common: str) -> str:
-    """Give what all say, or what stands for different ones."""
+    """Return what all say, or the common text of different ones."""
     return texts[0] if len(set(texts)) == 1 else common
 
 
@@ -189,9 +189,9 @@ class _Section:
         spoken = ", ".join(f"{short(of)} {number(area)}" for of, (_, area) in block.lines.items())
         summary = f"{curves.area[:1].upper()}{curves.area[1:]}: {spoken}"
         image = pictures.lines(curves, [line for line, _ in block.lines.values()], summary)
-        most = f"The {n_drawn} of {count(block.of)} classes with most positives. "
+        largest = f"The {n_drawn} of {count(block.of)} classes with most positives. "
         is_open = any(line and line.outline for line, _ in block.lines.values())
-        said = f"{most if n_drawn < block.of else ''}{_BAND if is_open else ''}".strip()
+        said = f"{largest if n_drawn < block.of else ''}{_BAND if is_open else ''}".strip()
         title = self._title(curves.title_of_several, name)
         return _figure(title, joined([legend(list(block.lines)), image]), said)
 
@@ -220,16 +220,16 @@ class _Section:
             return []
         name, cells = rows[0]
         spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
-        most = f"The first {MOST_ROWS}. " if len(rows) > MOST_ROWS else ""
-        said = f"{most}{self._interval_note(rows)}".strip()
+        first_rows = f"The first {MOST_ROWS}. " if len(rows) > MOST_ROWS else ""
+        said = f"{first_rows}{self._interval_note(rows)}".strip()
         image = pictures.dots(rows, blocks[0].summary, spoken)
         return [_figure(blocks[0].title, image, said)]
 
     def _class_dots(self, column: str, blocks: Sequence[ByClass], order: Sequence[Any]) -> Html:
         """Draw one number of the classes."""
-        place = list(blocks[0].columns).index(column)
+        index = list(blocks[0].columns).index(column)
         rows = [
-            (of, [block.rows[of][place] if of in block.rows else None for block in blocks])
+            (of, [block.rows[of][index] if of in block.rows else None for block in blocks])
             for of in order
         ]
         title, said = f"{column} of each class", self._interval_note(rows)
@@ -281,8 +281,8 @@ class _Section:
 
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
     """Put the largest classes first where not all of them are shown."""
-    most = MOST_ROWS if blocks[0].drawn else MOST_CLASSES
-    if blocks[0].weights is None or len(every) <= most:
+    limit = MOST_ROWS if blocks[0].drawn else MOST_CLASSES
+    if blocks[0].weights is None or len(every) <= limit:
         return every
     weights = dict.fromkeys(every, 0.0)
     for block in blocks:

@@ -28,7 +28,7 @@ __all__ = [
 ]
 
 MOST_DRAWN = 8
-"""How many lines share a picture: so many colours are told apart."""
+"""How many lines share a picture: more colours are hard to tell apart."""
 MOST_ROWS = 24
 """How many rows a picture of dots has."""
 
@@ -40,15 +40,15 @@ _MOST_POINTS = 800
 _ROW, _STEP = 14, 13
 
 
-def style(place: int) -> str:
-    """Name the colour and the dashes of a line by its place."""
-    return f"s{place}"
+def style(index: int) -> str:
+    """Name the colour and the dashes of a line by its index."""
+    return f"s{index}"
 
 
 def _styled(blocks: Iterable[Any]) -> list[tuple[str, Any]]:
-    """Give the first of several their styles; what is None keeps its own for nothing."""
+    """Pair the first of several with their styles; None has a style, which nothing uses."""
     first = zip(range(MOST_DRAWN), blocks, strict=False)
-    return [(style(place), block) for place, block in first if block is not None]
+    return [(style(index), block) for index, block in first if block is not None]
 
 
 def lines(curves: Curves, drawn: Iterable[BandedLine | None], summary: str) -> Html:
@@ -106,11 +106,11 @@ def scores(every: Sequence[ScoreShares], summary: str) -> list[Html]:
     """
     low = min(float(shares.edges[0]) for shares in every)
     high = max(float(shares.edges[-1]) for shares in every)
-    most = max(float(part.max()) for one in every for part in (one.positives, one.negatives))
+    highest = max(float(part.max()) for one in every for part in (one.positives, one.negatives))
     x = Axis(0, 1, RATES, "Score") if (low, high) == (0, 1) else nice_axis(low, high, "Score")
-    frame = Frame(x, nice_axis(0.0, most or 1.0, "Share of the class"), height=300)
+    frame = Frame(x, nice_axis(0.0, highest or 1.0, "Share of the class"), height=300)
     return [
-        _score_picture(frame, shares, style(place), summary) for place, shares in enumerate(every)
+        _score_picture(frame, shares, style(index), summary) for index, shares in enumerate(every)
     ]
 
 
@@ -127,14 +127,14 @@ def spread(areas: Sequence[Floats], summary: str) -> Html:
     """Draw how the AUCs of groups are spread, each given as an array."""
     edges = np.arange(_GROUP_BINS + 1) / _GROUP_BINS
     shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MOST_DRAWN]]
-    most = max(float(share.max()) for share in shares) or 1.0
-    x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, most, "Share of the groups")
+    highest = max(float(share.max()) for share in shares) or 1.0
+    x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, highest, "Share of the groups")
     frame = Frame(x, y, height=300)
     filled = [
-        frame.stairs(share, edges, style(place), filled=True) for place, share in enumerate(shares)
+        frame.stairs(share, edges, style(index), filled=True) for index, share in enumerate(shares)
     ]
     outlines = [
-        frame.stairs(share, edges, style(place), filled=False) for place, share in enumerate(shares)
+        frame.stairs(share, edges, style(index), filled=False) for index, share in enumerate(shares)
     ]
     return picture(frame, "AUC of the groups", summary, [frame.grid(), *filled, *outlines])
 
@@ -153,9 +153,9 @@ def dots(rows: Rows, title: str, summary: str) -> Html:
     frame = Frame(x, y, height=height, left=156, bottom=30)
     texts = [short(name, 22) for name, _ in shown]
     drawn = [
-        _dot(frame, cell, row + (place + 0.5) / n_states * 0.7 - 0.35, style(place))
+        _dot(frame, cell, row + (index + 0.5) / n_states * 0.7 - 0.35, style(index))
         for row, (_, cells) in enumerate(shown)
-        for place, cell in enumerate(cells[:MOST_DRAWN])
+        for index, cell in enumerate(cells[:MOST_DRAWN])
         if cell is not None and math.isfinite(cell.value)
     ]
     return picture(frame, title, summary, [frame.grid(texts), *drawn])

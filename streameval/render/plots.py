@@ -47,8 +47,8 @@ def matrix(block: Matrix, ax: Axes | None, title: str, *, normalize: bool) -> Ax
         axes.figure.colorbar(image, ax=axes, label=scale)
     axes.set(xlabel="prediction", ylabel="truth", title=title)
     if len(block.counts) <= _MAX_WRITTEN:
-        most = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)  # the darkest shade
-        _write_cells(axes, block, shades / most)
+        darkest = 1.0 if normalize else max(shades.max(initial=0.0), 1e-300)
+        _write_cells(axes, block, shades / darkest)
     return axes
 
 
@@ -194,8 +194,8 @@ def dots(
     drawn = len(axes.containers)
     names = [tick.get_text() for tick in axes.get_yticklabels()] if drawn else []
     names += [name for name in readings if name not in names]
-    places = np.array([names.index(name) for name in readings]) + drawn * _APART
-    _draw_dots(axes, places, list(readings.values()), label)
+    heights = np.array([names.index(name) for name in readings]) + drawn * _APART
+    _draw_dots(axes, heights, list(readings.values()), label)
     axes.set_yticks(range(len(names)), names)
     axes.set_ylim(len(names) - 0.5 + drawn * _APART, -0.5)
     axes.set_xlabel(across)
@@ -205,26 +205,26 @@ def dots(
 
 
 def _draw_dots(
-    axes: Axes, places: npt.NDArray[np.float64], readings: list[Reading], label: str | None
+    axes: Axes, heights: npt.NDArray[np.float64], readings: list[Reading], label: str | None
 ) -> None:
     means = np.array([reading.value for reading in readings], dtype=np.float64)
     nothing = (math.nan, math.nan)
     low, high = np.array([reading.sampling or nothing for reading in readings]).T
     reach = np.array([means - low, high - means])
-    bars = axes.errorbar(means, places, xerr=reach, fmt="o", capsize=3, label=label)
+    bars = axes.errorbar(means, heights, xerr=reach, fmt="o", capsize=3, label=label)
     colour = bars.lines[0].get_color()
-    pairs = zip(places, readings, strict=True)
-    spans = [(place, *reading.certified) for place, reading in pairs if reading.is_open]
+    pairs = zip(heights, readings, strict=True)
+    spans = [(height, *reading.certified) for height, reading in pairs if reading.is_open]
     if spans:
         name = "certified" if label is None else ""
-        heights, lows, highs = zip(*spans, strict=True)
-        axes.hlines(heights, lows, highs, linewidth=8, alpha=0.3, color=colour, label=name)
+        certain, lows, highs = zip(*spans, strict=True)
+        axes.hlines(certain, lows, highs, linewidth=8, alpha=0.3, color=colour, label=name)
         if name:
             axes.legend()
 
 
 def _named(axes: Axes, label: str | None, title: str) -> Axes:
-    """Give one curve a title, and several a legend."""
+    """Put a title on one curve, and a legend on several."""
     if label is None:
         axes.set_title(title)
     else:

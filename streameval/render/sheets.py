@@ -136,7 +136,7 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
     sheet : sequence of str, Grid or Section
         The parts; an empty text is left out.
     width : int, optional
-        How many columns a line has at most, for which names are cut; by None they never are.
+        The maximum number of columns of a line, to which names are cut; None never cuts.
     """
     return "\n\n".join(_part_text(part, width) for part in sheet if part)
 
@@ -149,7 +149,7 @@ def markdown(sheet: Sheet) -> str:
 def reading_grid(
     readings: Mapping[str, Reading], level: float, *, decimals: int = 6, caption: str = ""
 ) -> Grid:
-    """Give each metric a line: its value, and the intervals that it has."""
+    """Lay out a line for each metric: its value and its intervals."""
     items = list(readings.values())
     certified = [reading.certified if reading.is_open else None for reading in items]
     values = numbers([reading.value for reading in items], decimals)

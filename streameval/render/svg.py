@@ -19,7 +19,7 @@ Line = tuple[Floats, Floats]
 
 _N_STEPS = 5
 _LEAST, _MOST = 1e-300, sys.float_info.max
-_GRID = 10  # places are rounded to a tenth of a unit, which is less than a pixel
+_GRID = 10  # positions are rounded to a tenth of a unit, which is less than a pixel
 
 
 @attrs.frozen
@@ -62,17 +62,17 @@ def nice_axis(low: float, high: float, label: str = "") -> Axis:
         reach = abs(low) / 2 if abs(low) > _LEAST else 0.5
         low, high = max(low - reach, -_MOST), min(high + reach, _MOST)
     step = _round_step((high / 2 - low / 2) / _N_STEPS * 2)
-    places = range(math.floor(low / step), math.ceil(high / step) + 1)
-    ticks = tuple(float(f"{place * step:.12g}") for place in places)
+    positions = range(math.floor(low / step), math.ceil(high / step) + 1)
+    ticks = tuple(float(f"{position * step:.12g}") for position in positions)
     if not (math.isfinite(ticks[-1] - ticks[0]) and len(set(ticks)) == len(ticks) > 1):
         return Axis(low, high, (low, high), label)  # near the ends of what numbers there are
     return Axis(ticks[0], ticks[-1], ticks, label)
 
 
-def _round_step(least: float) -> float:
-    """Give the first of 1, 2, 2.5, 5 and 10 times a power of ten that is large enough."""
-    power = 10.0 ** math.floor(math.log10(least))
-    return next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= least * 0.999)
+def _round_step(minimum: float) -> float:
+    """Return the first of 1, 2, 2.5, 5 and 10 times a power of ten that is large enough."""
+    power = 10.0 ** math.floor(math.log10(minimum))
+    return next(power * part for part in (1, 2, 2.5, 5, 10) if power * part >= minimum * 0.999)
 
 
 @attrs.frozen
@@ -86,7 +86,7 @@ class Frame:
     width, height : int
         Of the picture.
     left, bottom : int
-        The room for the numbers and the names of the axes.
+        The space for the numbers and the names of the axes.
     """
 
     x: Axis
@@ -98,7 +98,7 @@ class Frame:
     right: int = 14
     top: int = 10
 
-    def places(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
+    def positions(self, x: npt.ArrayLike, y: npt.ArrayLike) -> Line:
         """Find where points are drawn."""
         right, up = self.x.shares(x), self.y.shares(y)
         across = self.left + right * (self.width - self.left - self.right)
@@ -106,11 +106,11 @@ class Frame:
 
     def line(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str) -> Html:
         """Draw a line through points."""
-        return element("path", d=_path(*self.places(x, y)), class_=f"line {style}")
+        return element("path", d=_path(*self.positions(x, y)), class_=f"line {style}")
 
     def area(self, x: npt.ArrayLike, y: npt.ArrayLike, style: str) -> Html:
         """Fill a polygon."""
-        return element("path", d=_path(*self.places(x, y)) + "Z", class_=f"area {style}")
+        return element("path", d=_path(*self.positions(x, y)) + "Z", class_=f"area {style}")
 
     def stairs(self, values: Floats, edges: Floats, style: str, *, filled: bool) -> Html:
         """Draw the outline of bars from 0 on."""
@@ -122,7 +122,7 @@ class Frame:
         """Draw a dot at each point."""
         return joined(
             element("circle", cx=_text(across), cy=_text(down), r=radius, class_=f"dot {style}")
-            for across, down in zip(*self.places(x, y), strict=True)
+            for across, down in zip(*self.positions(x, y), strict=True)
         )
 
     def grid(self, texts: Sequence[str] | None = None) -> Html:
@@ -140,7 +140,7 @@ class Frame:
         )
 
     def _upright(self, tick: float) -> Html:
-        (across,), (down,) = self.places([tick], [self.y.low])
+        (across,), (down,) = self.positions([tick], [self.y.low])
         return joined(
             [
                 _rule(across, self.top, across, down),
@@ -149,7 +149,7 @@ class Frame:
         )
 
     def _level(self, tick: float, text: str) -> Html:
-        (across,), (down,) = self.places([self.x.low], [tick])
+        (across,), (down,) = self.positions([self.x.low], [tick])
         return joined(
             [
                 _rule(across, down, self.width - self.right, down),
@@ -207,5 +207,5 @@ def _path(x: Floats, y: Floats) -> str:
     return f"M{'L'.join(corners)}"
 
 
-def _text(place: float) -> str:
-    return f"{place:.1f}".removesuffix(".0")
+def _text(position: float) -> str:
+    return f"{position:.1f}".removesuffix(".0")

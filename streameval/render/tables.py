@@ -51,7 +51,7 @@ Classes = Mapping[Any, Sequence[Reading]]
 _MOST_PAIRS = 20
 _SHADES = 10
 _LONGEST_UPRIGHT = 4
-_SPACIOUS = 4  # so few classes leave room for the shares
+_SPACIOUS = 4  # up to this many classes, shares fit beside the counts
 
 _UNDEFINED = (
     "\N{EN DASH} is a number that these data do not define, such as the recall of an absent class."
@@ -100,7 +100,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
         element(
             "tr",
             element("th", name, scope="row"),
-            _plain_cell(cell),
+            _value_cell(cell),
             *([_range_cell(cell.certified if cell and cell.is_open else None, hull)] * is_open),
             *([_range_cell(cell.sampling if cell else None, interval)] * is_sampled),
         )
@@ -111,7 +111,7 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     return _table(columns, body, "Metrics", notes)
 
 
-def _plain_cell(cell: Reading | None) -> Html:
+def _value_cell(cell: Reading | None) -> Html:
     if cell is None or math.isnan(cell.value):
         return element("td", DASH, class_="number")
     return element("td", _value(cell), class_="number")
@@ -135,7 +135,7 @@ def _stacked(
     level: float,
     more: Sequence[Html] = (),
 ) -> Html:
-    """Lay out numbers with their intervals one below the other, named where there are two kinds."""
+    """Lay out numbers with their intervals one below the other, named where there are two types."""
     every = [_reading(cell) for _, cells in rows for cell in cells]
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)

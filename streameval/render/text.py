@@ -29,7 +29,7 @@ __all__ = [
 ]
 
 WIDTH = 80
-"""How many columns a text has at most."""
+"""The maximum number of columns of a text."""
 
 # C0 and C1 with DEL, the ends of lines and paragraphs, and what turns the text beside it.
 _CONTROLS = r"\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -20,7 +21,9 @@ from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Reliability, ReliabilityDiagram, Row
 from streameval.render.sheets import Column, Grid, Sheet
 from streameval.render.text import numbers, shorten
-from streameval.results.result import Result, labels_beside
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult, labels_beside
+from streameval.results.tables import Row as TableRow
 from streameval.states.calibration import CalibrationSums
 
 if TYPE_CHECKING:
@@ -35,7 +38,7 @@ _CURVE = ("mean_prediction", "mean_label", "weight")
 
 
 @attrs.frozen(repr=False)
-class Calibration(Result):
+class Calibration(SumsResult):
     """How good probabilities are, and whether they mean what they say.
 
     Made by `CalibrationAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -61,12 +64,6 @@ class Calibration(Result):
     _state: CalibrationSums
 
     @property
-    def n(self) -> int | float:
-        """The sum of the weights of all examples."""
-        number: int | float = self._state.n.to_numbers().item()
-        return number
-
-    @property
     def labels(self) -> tuple[Label, ...]:
         """The K classes in the order of the probabilities; empty for two of one probability."""
         return self._config.labels
@@ -87,31 +84,31 @@ class Calibration(Result):
         return number
 
     @property
-    def log_loss(self) -> float:
+    def log_loss(self) -> MetricValue:
         """The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].
 
         Probabilities are clipped to [2**-52, 1 - 2**-52], whatever their dtype.
         """
-        return mean(self._state.log_loss, self._state.n)
+        return MetricValue(mean(self._state.log_loss, self._state.n))
 
     @property
-    def brier(self) -> float:
+    def brier(self) -> MetricValue:
         """The mean squared error of the probabilities (Brier, 1950).
 
         For two classes of (p - y)**2, in [0, 1]; for K classes of the sum over k of
         (p_k - [y = k])**2, in [0, 2].
         """
-        return mean(self._state.brier, self._state.n)
+        return MetricValue(mean(self._state.brier, self._state.n))
 
     @property
-    def ece(self) -> float:
+    def ece(self) -> MetricValue:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
         The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
         prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
         depends on `bins`, and of few examples it is too high.
         """
-        return metrics.ece(self._state.prediction, self._state.hits, self._state.n)
+        return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
 
     @property
     def pcopc(self) -> PerClass:
@@ -250,34 +247,45 @@ class Calibration(Result):
         details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
         if not self.labels:
             return details
-        names = [row.name for row in self.TABLE.by_class]
-        columns = [list(getattr(self, name)) for name in names]
-        rows = [dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True)]
-        per_class = dict(zip(map(str, self.class_names), rows, strict=True))
+        per_class = {str(name): row for name, row in self._per_class().items()}
         labels = labels_beside(self.class_names, self.labels)
         return details | {"classes": list(self.class_names), **labels, "per_class": per_class}
 
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows} if self.labels else {}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
+        names = [row.name for row in self.TABLE.by_class]
+        columns = [getattr(self, name).tolist() for name in names] if self.labels else []
+        rows = (dict(zip(names, values, strict=True)) for values in zip(*columns, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
+
     def _totals(self) -> tuple[list[ExactSum], list[FixedPoint]]:
-        """Give the sums of predictions and of labels: of the positive class, or of each."""
+        """List the sums of predictions and of labels: of the positive class, or of each."""
         state = self._state
         if not self.labels:
             return [metrics.total(state.prediction)], [state.hits.total()]
-        places = range(len(self.labels))
-        return list(state.class_prediction), [state.class_weight[place] for place in places]
+        labels = [state.class_weight[k] for k in range(len(self.labels))]
+        return list(state.class_prediction), labels
 
     def _of_classes(self, values: list[float]) -> PerClass:
-        return np.array(values) if self.labels else values[0]
+        return np.array(values) if self.labels else MetricValue(values[0])
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    why_no_evidence = "it is no proportion of examples, and its spread is not kept"
+    return Metric(name=name, **{"why_no_evidence": why_no_evidence} | row)
 
 
 def _of_one(name: str, **row: Any) -> Metric:
     """Make the row of a metric that each class has where there are several."""
-    return Metric(name=name, by_class=True, listed=lambda result: not result.labels, **row)
+    return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
 
 
 Calibration.TABLE = Table(
     EXAMPLES,
-    Metric(
-        name="log_loss",
+    _metric(
+        "log_loss",
         aliases=("logloss", "cross_entropy", "nll"),
         heading="Log loss",
         help="The mean of -log(probability of the true class), natural, in [2.2e-16, 36.05].",
@@ -287,8 +295,8 @@ Calibration.TABLE = Table(
         oracle="scikit-learn, log_loss",
         headline=1,
     ),
-    Metric(
-        name="brier",
+    _metric(
+        "brier",
         aliases=("brier_score", "brier_score_loss"),
         heading="Brier score",
         help="The mean squared error of the probabilities (Brier, 1950).",
@@ -298,8 +306,8 @@ Calibration.TABLE = Table(
         better="lower",
         oracle="scikit-learn, brier_score_loss",
     ),
-    Metric(
-        name="ece",
+    _metric(
+        "ece",
         aliases=("calibration_error", "expected_calibration_error"),
         heading="Calibration error (ECE)",
         help="The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).",

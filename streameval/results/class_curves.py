@@ -14,6 +14,7 @@ from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetr
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render.blocks import BandedLine, ByClass, Curves, Description, Lines, Row
@@ -22,6 +23,7 @@ from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, unknown_class
+from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells
 
 if TYPE_CHECKING:
@@ -70,7 +72,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return cls(n, dict(zip(labels, curves, strict=True)), tables, skipped, names)
 
     def __getitem__(self, label: Label) -> Curve:
-        """Give the curve of a class, by its label or its display name."""
+        """Look up the curve of a class by its label or its display name."""
         return (self._curves if label in self._curves else self._by_class_name())[label]
 
     def __iter__(self) -> Iterator[Label]:
@@ -192,19 +194,19 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         averages, rows = self.metrics(), [row for row in self.TABLE.values() if row.averages]
         shown = dict(list(self._by_class_name().items())[:max_classes])
         hidden = len(self) - len(shown)
-        more, kinds = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
-        means = [f"{kind} mean" for kind in kinds]
+        more, means_of = [f"... and {hidden:,} more"] * (hidden > 0), ("macro", "weighted", "micro")
+        means = [f"{average} mean" for average in means_of]
         columns = [
             Column.of_names("class", [*(shorten(label, None) for label in shown), *more, *means])
         ]
         for row, width in zip(rows, (10, 17), strict=True):
             every = [getattr(curve, row.name) for curve in shown.values()]
-            every += [averages[f"{row.name}_{kind}"] for kind in kinds]
+            every += [averages[f"{row.name}_{average}"] for average in means_of]
             cells = numbers(every)
             cells[len(shown) : len(shown)] = [""] * len(more)
             columns.append(Column([row.name, *cells], width=width))
         counts = [f"{curve.n_pos:,}" for curve in shown.values()]
-        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(kinds))]))
+        columns.append(Column(["positives", *counts, *[""] * (len(more) + len(means_of))]))
         opened = {name: Reading(value) for name, value in averages.items() if not value.exact}
         sizes = f"n = {self.n:,}, {len(self):,} classes, {state}"
         return [sizes, Grid(columns), *([reading_grid(opened, 0.0)] if opened else [])]
@@ -242,7 +244,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return axes
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
-        """Draw one kind of curve."""
+        """Draw one type of curve."""
         self.plot(ax, kind=kind)
 
     def meaning(self, name: str) -> str:
@@ -350,13 +352,22 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             if name not in averaged:
                 raise UnknownMetricError(f"no metric {name!r}: {nearest(name, averaged)}")
             return super()._find(MetricName(f"{name}_{of}"))
-        place = class_position(of, self.class_names, self.labels)
-        if place is None:
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:
             raise unknown_class(of, map(str, self.class_names), averages)
-        return self[self.labels[place]]._find(MetricName(name))
+        return self[self.labels[position]]._find(MetricName(name))
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of one class."""
+        self._find(metric)
+        of = metric.of
+        position = None if of is None else class_position(of, self.class_names, self.labels)
+        if position is None:
+            return self._row(metric.name).statistic(self)
+        return self[self.labels[position]].statistic(metric.name)
 
     def _by_class_name(self) -> dict[Label, Curve]:
-        """Give the curves by what their classes are shown by."""
+        """Map what classes are shown by to their curves."""
         return dict(zip(self.class_names, self.values(), strict=True))
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:
@@ -367,6 +378,12 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             per_class[str(name)] = entries
         labels = labels_beside(self.class_names, self.labels)
         return {"classes": list(self.class_names), **labels, "per_class": per_class}
+
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, Any]]:
+        return {name: curve._numbers() for name, curve in self._by_class_name().items()}
 
     def _average(self, name: str, average: Any) -> Any:
         if average is not None:
@@ -413,7 +430,13 @@ _HOW = {"macro": "mean over classes", "weighted": "weighted by positives", "micr
 
 
 def _averaged(name: str, **row: Any) -> Metric:
-    return Metric(name=name, certified=True, averages=_AVERAGES, better="higher", **row)
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "averages": _AVERAGES,
+        "better": "higher",
+        "why_no_evidence": f"an average over classes has no variance. Name a class: {name}[LABEL]",
+    }
+    return Metric(name=name, **defaults | row)
 
 
 ClassCurves.TABLE = Table(

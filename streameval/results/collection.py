@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html as escaping
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -10,11 +11,14 @@ from typing import Any
 import attrs
 
 from streameval.configs.collection import SEPARATOR
+from streameval.errors import InvalidInputError
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
 from streameval.results.result import Result
+from streameval.results.tables import Row, stacked
 
 __all__ = ["CollectionResult"]
 
@@ -37,7 +41,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     _results: tuple[Any, ...]
 
     def __getitem__(self, name: str) -> Any:
-        """Give the result of a member."""
+        """Look up the result of a member."""
         if name in self._members:
             return self._results[self._members.index(name)]
         start = f"{name}{SEPARATOR}"
@@ -56,22 +60,25 @@ class CollectionResult(Result, Mapping[str, Any]):
         return iter(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self._members))
 
     def __len__(self) -> int:
-        """Give the number of members."""
+        """Count the members."""
         return sum(1 for _ in self)
 
     def leaves(self) -> dict[str, Any]:
-        """Give the results of the members that are no collections, by full name."""
+        """Map full names to the results of the members that are no collections."""
         return dict(zip(self._members, self._results, strict=True))
 
-    def as_dict(self) -> dict[str, int | float]:
+    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``.
 
         A result that is a number itself, as one of a class of one's own may be, is named as its
-        member.
+        member. `per_class` and `bounds` are as for other results.
         """
         flat: dict[str, int | float] = {}
         for name, result in self.leaves().items():
-            numbers = result.as_dict() if hasattr(result, "as_dict") else result
+            if isinstance(result, Result):
+                numbers: Any = result.as_dict(per_class=per_class, bounds=bounds)
+            else:
+                numbers = result.as_dict() if hasattr(result, "as_dict") else result
             if isinstance(numbers, Mapping):
                 items = numbers.items()
                 flat |= {f"{name}{SEPARATOR}{metric}": value for metric, value in items}
@@ -79,8 +86,18 @@ class CollectionResult(Result, Mapping[str, Any]):
                 flat[name] = numbers
         return flat
 
+    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+        """List the rows of `table`, each after the name of its member."""
+        if per is not None:
+            return super().rows(per, bounds)
+        rows: list[Row] = []
+        for name, result in self.leaves().items():
+            if isinstance(result, Result):
+                rows += [{"member": name, **row} for row in result.rows(None, bounds)]
+        return rows
+
     def titled(self) -> Iterator[tuple[str, Any]]:
-        """Give each result once, after the names of the members that share it."""
+        """Yield each result once, after the names of the members that share it."""
         names: dict[int, list[str]] = {}
         for name, result in self.leaves().items():
             names.setdefault(id(result), []).append(name)
@@ -105,7 +122,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         }
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
-        """Give what the JSON object says of the result: the members one by one."""
+        """Build the JSON object of the result: the members one by one."""
         leaves = self.leaves().items()
         members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
         metrics = {name: reading.value for name, reading in self.readings(0.0).items()}
@@ -125,6 +142,16 @@ class CollectionResult(Result, Mapping[str, Any]):
             f"<h4>{escaping.escape(title)}</h4>{_html(result)}" for title, result in self.titled()
         )
         return f"<div>{''.join(parts)}</div>"
+
+    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
+        holders: dict[str, dict[str, Result]] = {}
+        for name, result in self.leaves().items():
+            for per in result._parts() if isinstance(result, Result) else ():
+                holders.setdefault(per, {})[name] = result
+        return {
+            per: functools.partial(_rows_of_members, results, per)
+            for per, results in holders.items()
+        }
 
     def _names(self) -> list[str]:
         return self._of_members(lambda inner: inner._names())
@@ -151,12 +178,23 @@ class CollectionResult(Result, Mapping[str, Any]):
         read: Callable[[float], Reading] = inner._find(own)
         return read
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        inner, own = self._found(metric)
+        if not isinstance(inner, Result):  # of a class of one's own
+            name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
+            raise InvalidInputError("has a result without a table of metrics", argument=name)
+        return inner.statistic(own)
+
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
         """Find the result of the member that a metric names, and the metric in it."""
         leaves, match = self.leaves(), _MEMBER.fullmatch(metric.name)
         if match is None or match[1] not in leaves:
             raise self._unknown(metric.name)
         return leaves[match[1]], attrs.evolve(metric, name=match[2])
+
+
+def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list[Row]:
+    return stacked(results, per, key="member", bounds=bounds)
 
 
 def _sheet(result: Any, level: float) -> Sheet:

@@ -14,6 +14,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label
 from streameval.metrics import confusion as functions
 from streameval.metrics.confusion import LabelCounts
+from streameval.metrics.evidence import Share, Statistic
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
@@ -23,6 +24,7 @@ from streameval.render.text import check_count, shorten
 from streameval.results.metric_values import ClassMetric, FScore, MetricValue
 from streameval.results.names import MetricName, class_position
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
+from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -183,7 +185,7 @@ class Confusion(Result):
     def confidence(
         self, name: str, *args: Any, level: float = 0.95, **options: Any
     ) -> tuple[Any, Any]:
-        """Give the sampling interval of a metric: where the population's value may lie.
+        """Compute the sampling interval of a metric: where the population's value may lie.
 
         Wilson's interval; exact counts of draws for accuracy and the ratios of one class, an
         effective number of draws for averages, F and top-k; Fisher's for the correlations.
@@ -238,7 +240,7 @@ class Confusion(Result):
 
     @property
     def metric_names(self) -> tuple[str, ...]:
-        """The scalar metrics that are defined for this kind of labels, in order of report."""
+        """The scalar metrics that are defined for these labels, in order of report."""
         return tuple(row.name for row in self._metrics)
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
@@ -370,7 +372,7 @@ class Confusion(Result):
     def _positive_or_all(self, numbers: npt.NDArray[Any]) -> Counts:
         if not self._is_binary:
             return numbers
-        number: int | float = numbers[self._counts.config.positive_place].item()
+        number: int | float = numbers[self._counts.config.positive_position].item()
         return number
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -380,17 +382,36 @@ class Confusion(Result):
         if not row.averages:
             refuse_brackets(metric)
         classes = list(map(str, self.class_names))
-        place = None if of is None else class_position(of, self.class_names, self.labels)
-        if of is not None and classes and of not in row.averages and place is None:
+        position = None if of is None else class_position(of, self.class_names, self.labels)
+        if of is not None and classes and of not in row.averages and position is None:
             raise unknown_class(of, classes, row.averages)
         if of is None or of in row.averages:
             options = {} if of is None else {"average": of}
             return lambda level: self._reading(
                 row, self._number(row.name, **options), level, **options
             )
-        if place is None:  # none has been observed yet
+        if position is None:  # none has been observed yet
             return lambda _: Reading(math.nan)
-        return lambda level: self._class_readings(row, level, zero_division=0.0)[place]
+        return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Give what a test reads of a metric: of one class where it has averages."""
+        self.check(metric)
+        row, of = self.TABLE[metric.name], metric.of
+        if not row.averages or row.evidence is None:
+            return row.statistic(self._counts)
+        if of is None and self._is_binary:
+            return row.statistic(self._counts, self._counts.config.positive_position)
+        if of is None or of in row.averages:
+            raise InvalidInputError(
+                "is a mean over classes here, which is no proportion of examples",
+                argument=row.name,
+                remedy=f"Name a class, as in {row.name}[{[*self.class_names, 'LABEL'][0]}].",
+            )
+        position = class_position(of, self.class_names, self.labels)
+        if position is None:  # none has been observed yet
+            return Share.of(0.0, 0.0)
+        return row.statistic(self._counts, position)
 
     def _number(self, name: str, **options: Any) -> Any:
         return self.TABLE[name].value(self._counts, **options)
@@ -421,10 +442,13 @@ class Confusion(Result):
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),
-            "per_class": self._per_class(),
+            "per_class": {str(name): row for name, row in self._per_class().items()},
         }
 
-    def _per_class(self) -> dict[str, dict[str, float]]:
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"class": self._class_rows}
+
+    def _per_class(self) -> dict[Label, dict[str, float]]:
         columns = {
             row.name: row.value(self._counts, average=None).tolist() for row in self.TABLE.by_class
         }
@@ -433,10 +457,10 @@ class Confusion(Result):
             dict(zip(columns, values, strict=True))
             for values in zip(*columns.values(), strict=True)
         ]
-        return dict(zip(map(str, self.class_names), rows, strict=True))
+        return dict(zip(self.class_names, rows, strict=True))
 
     def _class_weights(self) -> list[float]:
-        """Give the weight of each class in the truth, of two as well."""
+        """List the weight of each class in the truth, of both of two too."""
         weights: list[float] = self._counts.outcomes.support.to_numbers().tolist()
         return weights
 

@@ -6,6 +6,7 @@ import functools
 import math
 import textwrap
 from collections.abc import Callable, Iterator
+from fractions import Fraction
 from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -22,7 +23,8 @@ from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import LabelCounts
-from streameval.metrics.delong import auc_interval
+from streameval.metrics.delong import auc_interval, auc_variance
+from streameval.metrics.evidence import Area, Share, Statistic, refuse_fractions
 from streameval.metrics.intervals import normal_quantile, wilson
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
@@ -45,7 +47,7 @@ from streameval.render.text import plural
 from streameval.results.confusion import Confusion
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
-from streameval.states.calibration import bin_places
+from streameval.states.calibration import bin_indices
 from streameval.states.confusion import MatrixCounts
 
 if TYPE_CHECKING:
@@ -549,16 +551,28 @@ class Curve(Result):
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a metric, with its argument if it takes one."""
+        call = self._call(metric)
+        return super()._find(metric) if call is None else functools.partial(self._called, *call)
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        call = self._call(metric)
+        if call is None:
+            return super()._statistic(metric)
+        row, argument = call
+        return row.statistic(self, argument)
+
+    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
+        """Take a metric with an argument apart; None if it takes none."""
         row = self.TABLE.get(metric.call[0]) if metric.call else None
         if row is None or metric.call is None or not row.needs_argument:
-            return super()._find(metric)
+            return None
         refuse_brackets(metric)
         text = metric.call[1]
         try:
             argument = float(text)
         except ValueError:
             raise UnknownMetricError(f"{metric.name!r}: {text!r} is no number.") from None
-        return functools.partial(self._called, row, argument)
+        return row, argument
 
     def _called(self, row: Metric, argument: float, level: float) -> Reading:
         """Read a metric that takes an argument."""
@@ -709,7 +723,7 @@ def _reliability(table: CellTable) -> Reliability:
     middle = (table.lo + table.hi) / 2
     pos = table.pos.near_floats()
     weight = pos + table.neg.near_floats()
-    bins = bin_places(middle, _BINS)
+    bins = bin_indices(middle, _BINS)
     total, positive, score = (
         np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
     )
@@ -784,6 +798,46 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
+def _area(curve: Curve) -> Area:
+    table = _whole_table(curve)
+    extremes = (table.low, table.high)
+    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
+    variances = map(auc_variance, extremes)
+    low, high = zip(areas, variances, strict=True)
+    return Area(low, high, float(table.n_pos), float(table.n_neg))
+
+
+def _draws_of_precision(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, fp, _: (tp, fp))
+
+
+def _draws_of_recall(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, _, n_pos: (tp, n_pos - tp))
+
+
+def _draws_of_f1(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2)
+
+
+def _draws(
+    curve: Curve,
+    threshold: Any,
+    counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]],
+    *,
+    worth: int = 1,
+) -> Share:
+    """Take hits and misses at a threshold, which may divide a cell."""
+    table = _whole_table(curve)
+    n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, _threshold_value(threshold))
+    low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
+    return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
+
+
+def _whole_table(curve: Curve) -> CellTable:
+    refuse_fractions(curve._table.is_whole)
+    return curve._table
+
+
 def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
     """Cover all intervals; nan if there is none on one of the data sets."""
     lows, highs = zip(*intervals, strict=True)
@@ -825,7 +879,11 @@ def _beta_value(value: Any) -> float:
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"certified": True, "better": "higher"}
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "better": "higher",
+        "why_no_evidence": "it is no proportion of examples, and no variance is known of it",
+    }
     return Metric(name=name, **defaults | row)
 
 
@@ -852,6 +910,7 @@ Curve.TABLE = Table(
         notes="The probability that a positive scores above a negative, ties counting half.",
         formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
         sampling=_auc_confidence,
+        evidence=_area,
         why_none=_NO_INTERVAL,
         oracle="scikit-learn, roc_auc_score",
         headline=1,
@@ -966,6 +1025,7 @@ Curve.TABLE = Table(
         formula=r"\frac{TP_t}{TP_t + FP_t}",
         arguments=("threshold",),
         sampling=_precision_confidence,
+        evidence=_draws_of_precision,
         why_none=_NO_INTERVAL,
         oracle="the definition, at the threshold",
     ),
@@ -976,6 +1036,7 @@ Curve.TABLE = Table(
         formula=r"\frac{TP_t}{P}",
         arguments=("threshold",),
         sampling=_recall_confidence,
+        evidence=_draws_of_recall,
         why_none=_NO_INTERVAL,
         oracle="the definition, at the threshold",
     ),
@@ -985,6 +1046,7 @@ Curve.TABLE = Table(
         help="F at a threshold, 0 where nothing is positive or predicted so.",
         formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
         arguments=("threshold", "beta=1.0"),
+        evidence=_draws_of_f1,
         oracle="the definition, at the threshold",
     ),
     _metric(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -17,7 +18,9 @@ from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import plots
 from streameval.render.blocks import ByClass, Description, Row, Spread
 from streameval.render.text import plural
-from streameval.results.result import Number, Result
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult
+from streameval.results.tables import Row as TableRow
 from streameval.states.grouped import GroupTables
 
 if TYPE_CHECKING:
@@ -36,7 +39,7 @@ _SHARES = {
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class GroupedCurves(Result):
+class GroupedCurves(SumsResult):
     """The AUC within each group, and their mean.
 
     Made by `GroupedAUC.compute`. Groups with one class have no AUC: `coverage` says how much
@@ -49,12 +52,6 @@ class GroupedCurves(Result):
 
     _state: GroupTables
     _config: GroupedConfig
-
-    @property
-    def n(self) -> Number:
-        """The sum of the weights of all examples."""
-        total: Number = self._state.n.to_numbers().item()
-        return total
 
     @property
     def n_groups(self) -> int:
@@ -85,9 +82,9 @@ class GroupedCurves(Result):
         return gauc(self._areas, self._config.group_weight, is_exact=self.exact)
 
     @property
-    def coverage(self) -> float:
+    def coverage(self) -> MetricValue:
         """The share of the examples in groups with both classes, in [0, 1]; nan of nothing."""
-        return coverage(self._areas)
+        return MetricValue(coverage(self._areas))
 
     def per_group(self) -> dict[str, npt.NDArray[Any]]:
         """List the groups in order, as columns that a data frame takes.
@@ -189,19 +186,31 @@ class GroupedCurves(Result):
     def _areas(self) -> GroupAreas:
         return GroupAreas.of(self._state.cells(), self._state.sizes.values)
 
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"group": self._group_rows}
+
+    def _group_rows(self, bounds: bool) -> list[TableRow]:
+        ends = ("roc_auc_low", "roc_auc_high")
+        columns = {
+            name: column.tolist()
+            for name, column in self.per_group().items()
+            if bounds or name not in ends
+        }
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
+
     def _largest(self) -> dict[object, list[Reading]]:
         """Read the groups with most examples."""
         columns = self.per_group()
         sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
         largest = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
-        return {columns["group"][place]: _group(columns, place) for place in largest}
+        return {columns["group"][index]: _group(columns, index) for index in largest}
 
 
-def _group(columns: dict[str, Any], place: int) -> list[Reading]:
+def _group(columns: dict[str, Any], index: int) -> list[Reading]:
     value, low, high = (
-        float(columns[name][place]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
+        float(columns[name][index]) for name in ("roc_auc", "roc_auc_low", "roc_auc_high")
     )
-    counts = (Reading(columns[name][place].item(), is_count=True) for name in ("n_pos", "n_neg"))
+    counts = (Reading(columns[name][index].item(), is_count=True) for name in ("n_pos", "n_neg"))
     return [*counts, Reading(Bounded(value, low, high))]
 
 
@@ -221,6 +230,7 @@ GroupedCurves.TABLE = Table(
         formula=r"\frac{\sum_g w_g AUC_g}{\sum_g w_g}",
         better="higher",
         certified=True,
+        why_no_evidence="the spread of a mean over groups is not kept",
         oracle="scikit-learn, roc_auc_score of each group",
         headline=1,
     ),
@@ -230,6 +240,7 @@ GroupedCurves.TABLE = Table(
         help="The share of the examples in groups with both classes, in [0, 1]; nan of nothing.",
         formula=r"\frac{n_{\text{both}}}{n}",
         better="higher",
+        why_no_evidence="it says which groups came, not how good scores are",
         oracle="the definition, group by group",
         headline=2,
     ),

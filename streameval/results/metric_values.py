@@ -27,27 +27,15 @@ class MetricValue(float):
     __slots__ = ()
 
     def __call__(self) -> float:
-        """Give the value."""
+        """Return the value."""
         return float(self)
 
     def __reduce__(self) -> tuple[Any, ...]:
         return float, (float(self),)
 
 
-class ClassMetric(float):
-    """A metric of each class: a `float`, its usual average, that may be called and asked further.
-
-    Of two listed classes it is that of the positive class, else the mean over the classes that
-    occur.
-
-    Examples
-    --------
-    >>> import streameval as se
-    >>> acc = se.ConfusionAccumulator(classes={0: "neg", 1: "pos"})
-    >>> recall = acc.update([0, 1, 1], [0, 1, 0]).compute().recall
-    >>> f"{recall:.2f}", recall("macro"), recall["neg"], recall[1]
-    ('0.50', 0.75, 1.0, 0.5)
-    """
+class _OfClasses(float):
+    """A metric of each class as its usual average, that may be asked for one class."""
 
     __slots__ = ("_name", "_result")
 
@@ -61,6 +49,36 @@ class ClassMetric(float):
         number = super().__new__(cls, result.value(name))
         number._name, number._result = name, result
         return number
+
+    def __getitem__(self, of: Label) -> float:
+        """Compute the metric of one class, by its label or its display name."""
+        result = self._result
+        position = class_position(of, result.class_names, result.labels)
+        if position is None:
+            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
+        number: float = result.value(self._name, average=None)[position].item()
+        return number
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._result, self._name)
+
+
+class ClassMetric(_OfClasses):
+    """A metric of each class: a `float`, its usual average, that may be called and asked further.
+
+    Of two listed classes it is the value of the positive class, else the mean over the classes that
+    occur.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> acc = se.ConfusionAccumulator(classes={0: "neg", 1: "pos"})
+    >>> recall = acc.update([0, 1, 1], [0, 1, 0]).compute().recall
+    >>> f"{recall:.2f}", recall("macro"), recall["neg"], recall[1]
+    ('0.50', 0.75, 1.0, 0.5)
+    """
+
+    __slots__ = ()
 
     @overload
     def __call__(self, average: None, *, zero_division: float = ...) -> Floats: ...
@@ -86,25 +104,13 @@ class ClassMetric(float):
         """
         return self._result.value(self._name, average=average, zero_division=zero_division)
 
-    def __getitem__(self, of: Label) -> float:
-        """Compute the metric of one class, by its label or its display name."""
-        result = self._result
-        position = class_position(of, result.class_names, result.labels)
-        if position is None:
-            raise KeyError(f"no class {of!r}: {nearest(str(of), map(str, result.class_names))}")
-        number: float = self(average=None)[position].item()
-        return number
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        return getattr, (self._result, self._name)
-
-
-class FScore(ClassMetric):
+class FScore(_OfClasses):
     """F of each class: a `float` as other metrics of classes, that takes `beta` when called."""
 
     __slots__ = ()
 
-    @overload  # type: ignore[override] # it takes `beta` first
+    @overload
     def __call__(
         self,
         beta: float = ...,

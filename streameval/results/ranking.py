@@ -16,6 +16,7 @@ from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.evidence import Mean, Share, Statistic
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
@@ -24,6 +25,7 @@ from streameval.render.blocks import Description, Dots, Row
 from streameval.render.text import plural
 from streameval.results.names import MetricName
 from streameval.results.result import Result
+from streameval.results.tables import Row as TableRow
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -262,14 +264,12 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Look up the mean of a measure, or a count."""
         return self._number(name)
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to numbers for a logger, with ``_low`` and ``_high`` if a value has bounds."""
-        flat: dict[str, int | float] = {name: self._number(name) for name in self._count_names()}
-        for name, value in self.items():
-            flat[name] = float(value)
-            if not value.exact:
-                flat[f"{name}_low"], flat[f"{name}_high"] = value.low, value.high
-        return flat
+    def _parts(self) -> dict[str, Callable[[bool], list[TableRow]]]:
+        return {"query": self._query_rows} if self.has_queries else {}
+
+    def _query_rows(self, bounds: bool) -> list[TableRow]:  # noqa: ARG002 - queries have none
+        columns = {name: column.tolist() for name, column in self.per_query().items()}
+        return [dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True)]
 
     def report(self, *, level: float = 0.95) -> str:
         """Lay the numbers out as a text table.
@@ -374,6 +374,11 @@ class Ranking(Result, Mapping[str, Bounded]):
             counts += [f"{count:,} {what}"] if count else []
         return ", ".join(counts)
 
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        row = self._row(metric.name)
+        return row.statistic(self, *([] if row.is_count else [self._index(metric.name)]))
+
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
         """List the entries of the JSON object, with the counts first."""
         entries = super().entries(level, bounds=bounds)
@@ -455,6 +460,19 @@ class Ranking(Result, Mapping[str, Bounded]):
         return _Tally(n, own, squares, low, high, bool(n_empty) and empty == "nan")
 
 
+def _draws(ranking: Ranking, index: int) -> Statistic:
+    """Take the queries as draws: hits and misses, or numbers with their squares."""
+    tally, item = ranking._tallies[index], ranking._config.parsed[index]
+    if tally.is_undefined:
+        raise InvalidInputError(
+            'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
+        )
+    low, high = float(tally.low), float(tally.high)
+    if item.kind == "hit":
+        return Share((low, tally.n - low), (high, tally.n - high))
+    return Mean(tally.n, low, high, float(tally.squares), item.most)
+
+
 def _is_share(name: str) -> bool:
     return measure(name).most == 1.0
 
@@ -471,6 +489,8 @@ def _of(row: MeasureRow) -> Metric:
         certified=True,
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
+        evidence=None if row.name == "gm_map" else _draws,
+        why_no_evidence="a geometric mean is no mean of what queries count",
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

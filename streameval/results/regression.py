@@ -11,14 +11,15 @@ from streameval.metrics import regression as metrics
 from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
-from streameval.results.result import Result
+from streameval.results.metric_values import MetricValue
+from streameval.results.result import SumsResult
 from streameval.states.regression import RegressionSums
 
 __all__ = ["Regression"]
 
 
 @attrs.frozen(repr=False)
-class Regression(Result):
+class Regression(SumsResult):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -31,39 +32,35 @@ class Regression(Result):
     _state: RegressionSums
 
     @property
-    def n(self) -> int | float:
-        """The sum of the weights of all examples."""
-        number: int | float = self._state.n.to_numbers().item()
-        return number
-
-    @property
-    def mse(self) -> float:
+    def mse(self) -> MetricValue:
         """The mean squared error, at least 0."""
-        return metrics.mean(self._state.squared_error, self._state.n)
+        return MetricValue(metrics.mean(self._state.squared_error, self._state.n))
 
     @property
-    def rmse(self) -> float:
+    def rmse(self) -> MetricValue:
         """The square root of the mean squared error, at least 0."""
-        return math.sqrt(self.mse)
+        return MetricValue(math.sqrt(self.mse))
 
     @property
-    def mae(self) -> float:
+    def mae(self) -> MetricValue:
         """The mean absolute error, at least 0."""
-        return metrics.mean(self._state.absolute_error, self._state.n)
+        return MetricValue(metrics.mean(self._state.absolute_error, self._state.n))
 
     @property
-    def r2(self) -> float:
+    def r2(self) -> MetricValue:
         """1 - SSE / SST, at most 1; nan when the truth is constant.
 
         1 is perfect, 0 is as good as always predicting the mean, and less is worse.
         """
         state = self._state
-        return metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
+        return MetricValue(
+            metrics.r2(state.squared_error, state.truth, state.squared_truth, state.n)
+        )
 
     @property
-    def bias(self) -> float:
+    def bias(self) -> MetricValue:
         """The mean of prediction - truth: above 0 the model predicts too much."""
-        return metrics.mean(self._state.error, self._state.n)
+        return MetricValue(metrics.mean(self._state.error, self._state.n))
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
@@ -86,7 +83,10 @@ class Regression(Result):
 
 
 def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {"better": "lower"}
+    defaults: dict[str, Any] = {
+        "better": "lower",
+        "why_no_evidence": "nothing bounds the errors that may come",
+    }
     return Metric(name=name, **defaults | row)
 
 

@@ -3,24 +3,26 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from streameval.configs.names import closest, listed, nearest
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.labels import Label
 from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import Statistic
 from streameval.metrics.table import Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.sheets import Sheet, reading_grid, sheet_text
 from streameval.results.names import MetricName, parse_metric
+from streameval.results.tables import Columns, Row, flat, in_columns
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
     from streameval.render.blocks import Description
 
-__all__ = ["Number", "Result"]
+__all__ = ["Number", "Result", "SumsResult"]
 
 Number = int | float
 
@@ -36,9 +38,11 @@ class Result:
 
     TABLE: ClassVar[Table] = Table()
     TASK: ClassVar[str] = ""
-    """What the command line calls results of this kind."""
+    """The task of the command line that gives such results."""
+    IS_TASK: ClassVar[bool] = True
+    """Whether the command line counts files into such results."""
     MADE_BY: ClassVar[str] = ""
-    """The class of the accumulators that compute results of this kind."""
+    """The class of the accumulators that compute such results."""
     SIZE: ClassVar[str] = "n"
     """The attribute that says how many were counted."""
     PICTURES: ClassVar[tuple[str, ...]] = ()
@@ -68,7 +72,7 @@ class Result:
             As on the command line: ``"accuracy"``, ``"recall[macro]"``, ``"recall_at(0.5)"``,
             ``"member/roc_auc"``.
         level : float
-            That of the sampling interval, in [0, 1); 0 leaves it out.
+            The level of the sampling interval, in [0, 1); 0 leaves it out.
 
         Raises
         ------
@@ -76,6 +80,51 @@ class Result:
             If there is no such metric, class or average, or its argument is out of range.
         """
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
+
+    def statistic(self, metric: str | MetricName) -> Statistic:
+        """Give what a test of a metric reads that may look at any time; see `evidence`.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is no such metric, class or average, or no such test of it; the message
+            says why.
+        """
+        return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
+
+    def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
+        """Compute the interval that covers a metric of the source at all times at once.
+
+        However often it is looked at while the data grow, the value of a source that stays the
+        same lies in all these intervals with the probability `level`. A sampling interval promises
+        that of one look only, and is narrower.
+
+        Parameters
+        ----------
+        metric : str
+            A proportion, F1 or a mean of a ranking, named as for `read`.
+        level : float
+            The probability, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            Robbins' uniform mixture, which depends on counts alone.
+
+        Raises
+        ------
+        InvalidInputError
+            If there is none; the message says why.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator()
+        >>> result = acc.update([0] * 100, [0] * 95 + [1] * 5).compute()
+        >>> [round(end, 3) for end in result.confidence_sequence("accuracy")]
+        [0.84, 0.993]
+        """
+        return self.statistic(metric).interval(level)
 
     def check(self, metric: MetricName) -> None:
         """Raise UnknownMetricError if there is no such metric; classes may still come."""
@@ -92,17 +141,71 @@ class Result:
         """Say what a metric means."""
         return self._row(name).meaning
 
-    def as_dict(self) -> dict[str, int | float]:
-        """Flatten to plain numbers for a logger; ``_low`` and ``_high`` are bounds."""
-        flat: dict[str, int | float] = {}
+    def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
+        """Flatten to plain numbers for a logger.
+
+        Parameters
+        ----------
+        per_class : bool
+            Whether the numbers of each class follow, as ``recall[cat]``, where there are classes.
+        bounds : bool
+            Whether the ends of certified intervals stand beside the values, as ``roc_auc_low`` and
+            ``roc_auc_high``.
+        """
+        named: dict[str, int | float] = {}
         for name, number in self._numbers().items():
-            flat[name] = float(number) if isinstance(number, Bounded) else number
-            if isinstance(number, Bounded):
-                flat |= {f"{name}_low": number.low, f"{name}_high": number.high}
-        return flat
+            named |= flat(name, number, bounds=bounds)
+        for of, numbers in self._per_class().items() if per_class else ():
+            for name, number in numbers.items():
+                named |= flat(name, number, bounds=bounds, of=f"[{of}]")
+        return named
+
+    def table(self, per: str | None = None, *, bounds: bool = False) -> Columns:
+        """Lay the numbers out as columns, for ``pandas.DataFrame`` and the like.
+
+        Parameters
+        ----------
+        per : {"class", "group", "query"}, optional
+            What has a row: each class; each group of `GroupedCurves`; each query of a `Ranking`
+            with ``per_query=True``. By default each metric.
+        bounds : bool
+            Whether the ends of certified intervals stand beside the values.
+
+        Returns
+        -------
+        dict of lists
+            The columns. In one of classes `class` holds what they are shown by, and `label` the
+            labels where these have names.
+        """
+        return in_columns(self.rows(per, bounds))
+
+    def to_pandas(self, per: str | None = None, *, bounds: bool = False) -> Any:
+        """Make a ``pandas.DataFrame`` of `table`; pandas is imported here."""
+        import pandas as pd  # noqa: PLC0415 (on request)
+
+        return pd.DataFrame(self.table(per, bounds=bounds))
+
+    def to_polars(self, per: str | None = None, *, bounds: bool = False) -> Any:
+        """Make a ``polars.DataFrame`` of `table`; polars is imported here."""
+        import polars as pl  # noqa: PLC0415 (on request)
+
+        return pl.DataFrame(self.table(per, bounds=bounds))
+
+    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+        """List the rows of `table`."""
+        if per is None:
+            return [
+                {"metric": name, **_value(number, bounds=bounds)}
+                for name, number in self._numbers().items()
+            ]
+        parts = self._parts()
+        if per not in parts:
+            known = " or ".join(map(repr, [*parts, None]))
+            raise InvalidInputError(f"must be {known}, got {per!r}", argument="per")
+        return parts[per](bounds)
 
     def entries(self, level: float, *, bounds: bool = False) -> dict[str, Any]:
-        """Give what the JSON object says of the result, with certified intervals if asked for."""
+        """Build the JSON object of the result, with certified intervals if asked for."""
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
@@ -168,7 +271,7 @@ class Result:
         return sorted({*super().__dir__(), *self.TABLE})
 
     def _attribute(self, name: str) -> Any:
-        """Give what an attribute is: a method where the metric takes arguments, else its value."""
+        """Make an attribute: a method where the metric takes arguments, else its value."""
         row = self.TABLE[name]
         if not (row.arguments or row.averages):
             return self.value(name)
@@ -193,6 +296,26 @@ class Result:
             f"{row.name} = {number:,}" for row, number in numbers if number or not row.is_rare
         )
 
+    def _parts(self) -> dict[str, Callable[[bool], list[Row]]]:
+        """Name what may have a row in a table, and what lists the rows with bounds or without."""
+        return {}
+
+    def _per_class(self) -> Mapping[Label, Mapping[str, Any]]:
+        """List the numbers of each class, by what it is shown by."""
+        return {}
+
+    def _class_rows(self, bounds: bool) -> list[Row]:
+        """List the classes; their labels too, where they have names."""
+        counted: Any = self  # only results of classes have rows of them
+        labels = counted.labels if counted.labels != counted.class_names else None
+        rows = []
+        for position, (of, numbers) in enumerate(self._per_class().items()):
+            row = {"class": of} if labels is None else {"class": of, "label": labels[position]}
+            for name, number in numbers.items():
+                row |= flat(name, number, bounds=bounds)
+            rows.append(row)
+        return rows
+
     def _names(self) -> list[str]:
         """List the metrics that say something of this result and need no argument."""
         return [row.name for row in self.TABLE.listed(self._source)]
@@ -206,7 +329,7 @@ class Result:
         return {name: self._number(name) for name in self._names()}
 
     def _row(self, name: str) -> Metric:
-        """Give the row of one of these."""
+        """Look up the row of one of these."""
         return self.TABLE[name]
 
     def _certainty(self, readings: dict[str, Reading], *, bounds: bool) -> dict[str, Any]:
@@ -222,7 +345,7 @@ class Result:
         return {**({"bounds": certified} if bounds else {}), "exact": is_exact}
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - of classes
-        """Give what else is in JSON."""
+        """Build what else is in the JSON object."""
         return {}
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -231,6 +354,10 @@ class Result:
         refuse_brackets(metric)
         row = self._row(metric.name)
         return lambda level: self._reading(row, self._number(metric.name), level)
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        self.check(metric)
+        return self._row(metric.name).statistic(self._source)
 
     def _known(self) -> list[str]:
         """List what can be read: the metrics with a value, and those that take an argument."""
@@ -266,7 +393,7 @@ class Result:
         return Reading(number, self._sampling(row, level, *args, **options), row.why_none)
 
     def _sampling(self, row: Metric, level: float, *args: Any, **options: Any) -> Interval | None:
-        """Give the sampling interval, None if there is none."""
+        """Compute the sampling interval, None if there is none."""
         if row.sampling is None:
             return None
         sampled: Any = self  # results of which no metric has an interval have no such method
@@ -277,8 +404,28 @@ class Result:
         return None if math.isnan(low) else (low, high)
 
 
+def _value(number: Any, *, bounds: bool) -> Row:
+    """Name a number as a float, and the ends between which it lies."""
+    low, high = Reading(number).certified
+    return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
+
+
+class SumsResult(Result):
+    """The base of results that read a state of sums as it is."""
+
+    __slots__ = ()
+
+    _state: Any
+
+    @property
+    def n(self) -> Number:
+        """The sum of the weights of all examples."""
+        number: Number = self._state.n.to_numbers().item()
+        return number
+
+
 def labels_beside(names: tuple[Label, ...], labels: tuple[Label, ...]) -> dict[str, list[Label]]:
-    """Give the labels in JSON, where classes are shown by names of their own."""
+    """List the labels in JSON, where classes are shown by names of their own."""
     return {} if names == labels else {"labels": list(labels)}
 
 
@@ -295,12 +442,13 @@ def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> U
 
 def _owners(name: str) -> list[str]:
     """Say which results have a metric of that name."""
-    from streameval.results.kinds import RESULTS  # noqa: PLC0415 (all of them, for a message)
+    from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
 
-    pairs = [(kind, row) for kind in RESULTS for row in kind.TABLE.called(name)]
-    exact = [(kind, row) for kind, row in pairs if row.name == name.casefold()]
+    pairs = [(cls, row) for cls in RESULTS for row in cls.TABLE.called(name)]
+    exact = [(cls, row) for cls, row in pairs if row.name == name.casefold()]
     owners: dict[str, str] = {}
-    for kind, row in exact or pairs:
-        said = f"{row.typed} is a metric of --task {kind.TASK} ({kind.MADE_BY})"
-        owners.setdefault(kind.TASK, said)
+    for cls, row in exact or pairs:
+        of = f"--task {cls.TASK} ({cls.MADE_BY})" if cls.IS_TASK else cls.MADE_BY
+        said = f"{row.typed} is a metric of {of}"
+        owners.setdefault(cls.TASK, said)
     return list(owners.values())

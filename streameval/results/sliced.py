@@ -11,7 +11,10 @@ import attrs
 from streameval.configs.collection import SEPARATOR
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.inputs.values import Value, value_text
+from streameval.render.sheets import Sheet
 from streameval.results.collection import CollectionResult
+from streameval.results.result import Result
+from streameval.results.tables import Row
 
 __all__ = ["OTHER", "SlicedResult"]
 
@@ -84,9 +87,23 @@ class SlicedResult(CollectionResult):
         """Give the number of values that have a slice."""
         return len(self._by_value)
 
-    def text(self, level: float) -> str:
-        """Lay the reports of the slices out one below the other."""
-        return super().text(level) or "no slices"
+    def sheet(self, level: float) -> Sheet:
+        """List what a text shows: the sheets of the slices."""
+        return super().sheet(level) or ["no slices"]
+
+    def rows(self, per: str | None, bounds: bool) -> list[Row]:
+        """List the rows of `table`: one for each slice, or for each of its classes and the like."""
+        slices = dict(self._by_value)
+        if self.n_turned_away:
+            slices[OTHER] = self.other
+        rows: list[Row] = []
+        for value, result in slices.items():
+            if isinstance(result, Result):
+                items = value if isinstance(value, tuple) else (value,) * len(self._config.column)
+                keys = dict(zip(self._config.column, items, strict=True))
+                flat = [result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds)
+                rows += [{**keys, **row} for row in flat]
+        return rows
 
     def __repr__(self) -> str:
         """Show the result of each slice."""

@@ -161,10 +161,11 @@ def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
     """Choose what one value of an argument is."""
     first = values[0] if values else None
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
-    classes: Any = getattr(config, "classes", None)
+    classes = getattr(config, "classes", None)
     may_be_list = argument.startswith("y_") and classes is not None
-    if may_be_list and classes != "auto" and scores_by_class(first) is not None:
-        labels: Iterable[Any] = range(classes) if isinstance(classes, int) else classes
+    has_names = scores_by_class(first) is not None
+    if may_be_list and has_names and isinstance(classes, (int, tuple)):
+        labels = range(classes) if isinstance(classes, int) else classes
         return ScoresByClass(tuple(map(str, labels)))
     if isinstance(first, list) and may_be_list:
         of_integers = not is_number and all(type(item) in (int, bool) for item in first)

@@ -85,7 +85,7 @@ class Plan:
         From the accumulator of everything, and the judged queries that no file has: counts what
         is left to count, and gives what is to be printed of it.
     text : callable, optional
-        From a result: what is printed in place of the report.
+        From a result: what is printed instead of the report.
     words : callable, optional
         What messages call an argument that is made of no column.
     advice : str
@@ -161,18 +161,18 @@ def count(block: Block, plan: Plan) -> Counted:
     """
     parsed = block.parse(plan.columns, plan.where)
     accumulator = plan.make()
-    batch, places, text, refused = parsed.batch, parsed.places, "", []
-    if len(places):
+    batch, row_ids, text, refused = parsed.batch, parsed.row_ids, "", []
+    if len(row_ids):
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            most = _most_refused(plan, len(places))
-            refused = _refused(plan.make(), batch, places, most + 1, plan)
+            most = _most_refused(plan, len(row_ids))
+            refused = _refused(plan.make(), batch, row_ids, most + 1, plan)
             if isinstance(plan.max_bad, Share) and len(refused) > most:
                 raise _mostly_refused(block, plan, refused[0]) from None
-            batch = _without(batch, places, {place for place, _ in refused})
+            batch = _without(batch, row_ids, {row_id for row_id, _ in refused})
             text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
-    faults = [(place, _reason(error, plan, block.unit)) for place, error in refused]
+    faults = [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
     return Counted(
         block.source,
         accumulator,
@@ -188,11 +188,13 @@ def count(block: Block, plan: Plan) -> Counted:
 def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:
     """Name the rows of a block that cannot be counted; one may still be being written."""
     more = f"; {block.unended}{MAYBE_PARTIAL}{advice}" if block.unended else ""
-    return [BadRow(block.source, block.unit, place, f"{reason}{more}") for place, reason in faults]
+    return [
+        BadRow(block.source, block.unit, row_id, f"{reason}{more}") for row_id, reason in faults
+    ]
 
 
 def _refused(
-    accumulator: Any, batch: Mapping[str, Any], places: Sequence[Any], limit: int, plan: Plan
+    accumulator: Any, batch: Mapping[str, Any], row_ids: Sequence[Any], limit: int, plan: Plan
 ) -> list[tuple[Any, StreamevalError]]:
     """Find the rows that an accumulator refuses, by bisection.
 
@@ -202,16 +204,16 @@ def _refused(
     try:
         plan.update(accumulator, batch)
     except (InvalidInputError, CountOverflowError) as error:
-        if len(places) == 1:
-            return [(places[0], error)]
+        if len(row_ids) == 1:
+            return [(row_ids[0], error)]
     else:
         return []
     refused: list[tuple[Any, StreamevalError]] = []
-    half = len(places) // 2
+    half = len(row_ids) // 2
     for part in (slice(half), slice(half, None)):
         if len(refused) < limit:
             rows = {name: array[part] for name, array in batch.items()}
-            refused += _refused(accumulator, rows, places[part], limit - len(refused), plan)
+            refused += _refused(accumulator, rows, row_ids[part], limit - len(refused), plan)
     return refused
 
 
@@ -222,16 +224,16 @@ def _most_refused(plan: Plan, n_rows: int) -> int:
 
 def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:
     """Give up on a block of which most rows are refused, whatever share of all they are."""
-    place, error = first
-    row = BadRow(block.source, block.unit, place, _reason(error, plan, block.unit))
+    row_id, error = first
+    row = BadRow(block.source, block.unit, row_id, _reason(error, plan, block.unit))
     return BadDataError(
         str(row), " Most of the next rows are refused as well; ", Named("max_bad"),
         f" {plan.max_bad} is for a few.",
     )  # fmt: skip
 
 
-def _without(batch: Mapping[str, Any], places: Sequence[Any], bad: set[Any]) -> Mapping[str, Any]:
-    good = [place not in bad for place in places]
+def _without(batch: Mapping[str, Any], row_ids: Sequence[Any], bad: set[Any]) -> Mapping[str, Any]:
+    good = [row_id not in bad for row_id in row_ids]
     return {name: array[good] for name, array in batch.items()}
 
 

@@ -286,7 +286,7 @@ def look_ahead(
         bad.add(bad_rows(block, faults, advice))
         if not faults and not others:
             seen.pop()
-        if len(seen) == _MOST_SEEN:
+        if len(seen) >= _MOST_SEEN and (others or isinstance(max_bad, Share)):
             break
     if not others:
         bad.check(bad.n)

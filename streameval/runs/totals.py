@@ -98,7 +98,7 @@ class Tally:
         BadDataError
             If there are blocks that do not fit together, or too large a share of bad rows.
         """
-        self.bad.check(self.n_good.total() + self.bad.n)
+        self.bad.check(self.n_good.total() + self.n_left_out + self.bad.n)
         while len(self._parts) > 1:
             self._merge_last()
         return self._parts[0][1]

@@ -18,7 +18,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log1p
 from streameval.states.state import State, check_numbers
 
-__all__ = ["CalibrationSums", "bin_places"]
+__all__ = ["CalibrationSums", "bin_indices"]
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -96,16 +96,16 @@ class CalibrationSums(State):
         loss[is_positive] = -log(kept[is_positive])
         loss[~is_positive] = -log1p(-kept[~is_positive])
         error = probability - truth
-        places = bin_places(probability, config.bins)
+        index = bin_indices(probability, config.bins)
         return cls(
             n=_total(weights, len(truth)),
             clipped=_total_where(kept != probability, weights),
-            weight=_tally(places, config.bins, weights),
-            hits=_tally_where(is_positive, places, config.bins, weights),
+            weight=_tally(index, config.bins, weights),
+            hits=_tally_where(is_positive, index, config.bins, weights),
             class_weight=FixedPoint.zeros(0),
             log_loss=single_sum([loss], weights),
             brier=single_sum(exact_product(error, error), weights),
-            prediction=cell_sums(probability, weights, places, config.bins),
+            prediction=cell_sums(probability, weights, index, config.bins),
             class_prediction=(),
         )
 
@@ -118,7 +118,7 @@ class CalibrationSums(State):
         weights: FixedPoint | None,
         config: CalibrationConfig,
     ) -> Self:
-        """Sum a batch of places of true classes (n,) and of probabilities (n, K).
+        """Sum a batch of indices of true classes (n,) and of probabilities (n, K).
 
         `top` is the first class with the highest probability of each row.
         """
@@ -127,17 +127,17 @@ class CalibrationSums(State):
         error[rows, truth] -= 1.0
         own, highest = probability[rows, truth], probability[rows, top]
         kept = np.clip(own, _EPSILON, 1.0 - _EPSILON)
-        places = bin_places(highest, config.bins)
+        index = bin_indices(highest, config.bins)
         of_entries = None if weights is None else weights.select(np.repeat(rows, classes))
         return cls(
             n=_total(weights, len(truth)),
             clipped=_total_where(kept != own, weights),
-            weight=_tally(places, config.bins, weights),
-            hits=_tally_where(top == truth, places, config.bins, weights),
+            weight=_tally(index, config.bins, weights),
+            hits=_tally_where(top == truth, index, config.bins, weights),
             class_weight=_tally(truth, classes, weights),
             log_loss=single_sum([-log(kept)], weights),
             brier=single_sum(exact_product(error.ravel(), error.ravel()), of_entries),
-            prediction=cell_sums(highest, weights, places, config.bins),
+            prediction=cell_sums(highest, weights, index, config.bins),
             class_prediction=cell_sums(
                 probability.ravel(), of_entries, np.tile(np.arange(classes), len(truth)), classes
             ),
@@ -194,7 +194,7 @@ class CalibrationSums(State):
         """Check what holds row by row: probabilities in [0, 1] that sum to 1 or nearly so.
 
         Rows of the coarsest dtype may be off by less than a tenth. The squared errors of a row
-        are at most those of its true class, 1, and the sum of the other probabilities.
+        are no more than that of its true class, 1, plus the sum of the other probabilities.
         """
         require(self.class_weight.total() == self.n, "class_weight does not add up to n")
         totals = [total.units for total in self.class_prediction]
@@ -205,7 +205,7 @@ class CalibrationSums(State):
         require(0 <= 10 * self.brier.units <= 21 * scale, "brier passes its range")
 
 
-def bin_places(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
+def bin_indices(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
     """Find the bin ``[i / bins, (i + 1) / bins)`` of each probability; the last is closed.
 
     Edges are the floats nearest to i / bins, so that 0.6 belongs to the bin from 9 / 15 on:
@@ -226,16 +226,16 @@ def _total_where(chosen: Mask, weights: FixedPoint | None) -> FixedPoint:
     return weights.select(chosen).total()
 
 
-def _tally(places: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
+def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
     if weights is None:
-        return FixedPoint(np.bincount(places, minlength=size))
-    return weights.scatter(places, size)
+        return FixedPoint(np.bincount(index, minlength=size))
+    return weights.scatter(index, size)
 
 
 def _tally_where(
-    chosen: Mask, places: npt.NDArray[np.intp], size: int, weights: FixedPoint | None
+    chosen: Mask, index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None
 ) -> FixedPoint:
-    return _tally(places[chosen], size, None if weights is None else weights.select(chosen))
+    return _tally(index[chosen], size, None if weights is None else weights.select(chosen))
 
 
 def _in_units(number: FixedPoint) -> int:

@@ -17,7 +17,7 @@ from streameval.states.sorted_rows import SortedRows
 
 __all__ = ["Cells", "split_by_class"]
 
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 Mask = npt.NDArray[np.bool_]
 Floats = npt.NDArray[np.floating[Any]]
 
@@ -30,13 +30,13 @@ _ITEMS_A_PREFIX = 0.25  # from so many for each prefix in range, a table is fast
 class Cells:
     """Cells in the order of their keys.
 
-    Settled at a level, no two cells hold keys that agree in all but the lowest `level` bits.
-    A cell whose ends are equal is one score, known exactly.
+    In canonical form at a level, no two cells hold keys that agree in all but the lowest `level`
+    bits. A cell whose ends are equal is one score, known exactly.
 
     Parameters
     ----------
     lo, hi : uint64 array, shape (m,)
-        The least and the greatest key seen in each cell.
+        The min and the max key observed in each cell.
     pos, neg : FixedPoint, shape (m,)
         The weight of the positives and of the negatives.
     group : int64 array, shape (m,), optional
@@ -47,7 +47,7 @@ class Cells:
     hi: Keys
     pos: FixedPoint
     neg: FixedPoint
-    group: Places | None = None
+    group: Indices | None = None
 
     @classmethod
     def none(cls) -> Self:
@@ -79,9 +79,9 @@ class Cells:
         positive: Mask,
         weights: FixedPoint | None,
         level: int,
-        group: Places | None = None,
+        group: Indices | None = None,
     ) -> Self:
-        """Settle the rows of a batch."""
+        """Put the rows of a batch into cells of a level."""
         pos, neg = split_by_class(positive, weights)
         rows = cls(keys, keys, pos, neg, group)
         return rows[rows._order(level)]._merged(level)
@@ -110,7 +110,7 @@ class Cells:
         return np.repeat(self.lo, counts[::2] + counts[1::2]), np.repeat(positive, counts)
 
     def joined(self, other: Self, level: int) -> Self:
-        """Put two settled lists together and settle the result at a level not below theirs."""
+        """Join two canonical lists at a level not below theirs."""
         mine, theirs = self._merged(level), other._merged(level)
         if not len(theirs):
             return mine
@@ -132,7 +132,7 @@ class Cells:
         return both._paired(order[starts], order[_ends(starts, len(order))], level)
 
     def joined_within(self, other: Self, level: int, budget: int | None) -> tuple[int, Self]:
-        """Join two settled lists as `joined` does, and fit them as `fitted` does, at once."""
+        """Join two canonical lists as `joined` does and fit them as `fitted` does, in one pass."""
         if level and len(self) and len(other) and self._are_plain and other._are_plain:
             first, span = _prefix_range(level, self.lo, other.lo)
             if len(self) + len(other) >= _ITEMS_A_PREFIX * span:
@@ -142,7 +142,7 @@ class Cells:
     def with_rows(
         self, scores: Floats, scale: Scale, positive: Mask, weights: FixedPoint | None, level: int
     ) -> Self:
-        """Add the rows of a batch to cells settled at `level`, without groups."""
+        """Add the rows of a batch to cells canonical at `level`, without groups."""
         if weights is None and level and len(scores):
             ends = keys_of(np.array([scores.min(), scores.max()]), scale)
             first, span = _prefix_range(level, ends, self.lo)
@@ -153,22 +153,22 @@ class Cells:
         return self.joined(self.of_rows(keys_of(scores, scale), positive, weights, level), level)
 
     def fitted(self, budget: int | None, level: int) -> tuple[int, Self]:
-        """Settle cells at the least level, not below theirs, at which they fit the budget.
+        """Merge cells at the lowest level, not below theirs, at which they fit the budget.
 
-        The level is a function of the rows alone, whatever the way here: the number of cells
+        The level is a function of the rows alone, whatever their order: the number of cells
         never grows with the level, and never falls as rows are added. With groups the budget
-        is at least their number.
+        is no less than their number.
         """
         if budget is None or len(self) <= budget:
             return level, self
         gaps = self.lo[1:] ^ self.lo[:-1]
         if self.group is not None:
             gaps = gaps[self.group[1:] == self.group[:-1]]
-        level = _least_level(gaps, len(self) - len(gaps), budget)
+        level = _lowest_level(gaps, len(self) - len(gaps), budget)
         return level, self._merged(level)
 
     def n_cells_at(self, level: int) -> int:
-        """Count the cells that these settled cells, one level up, would be at `level`."""
+        """Count the cells that these canonical cells, one level up, would be at `level`."""
         return len(self) + int(
             np.count_nonzero(prefixes(self.lo, level) != prefixes(self.hi, level))
         )
@@ -179,7 +179,7 @@ class Cells:
         return self.group is None and self.pos.is_whole and self.neg.is_whole
 
     def _order(self, level: int) -> npt.NDArray[np.intp]:
-        """Find the order of cells, at least as far as they can be told apart at a level."""
+        """Find the order of cells, down to what tells them apart at a level."""
         if self.group is None:
             # runs that are in order already are merged, not sorted again
             return np.argsort(self.lo, kind="stable")
@@ -230,12 +230,12 @@ class Cells:
         self, other: Self, level: int, budget: int | None, first: np.uint64, span: int
     ) -> tuple[int, Self]:
         """Join whole counts by a table of all prefixes in range."""
-        mine, theirs = (_places(prefixes(part.lo, level) - first) for part in (self, other))
+        mine, theirs = (_indices(prefixes(part.lo, level) - first) for part in (self, other))
         is_occupied = np.zeros(span, dtype=bool)
         is_occupied[mine] = is_occupied[theirs] = True
         occupied = np.flatnonzero(is_occupied)
         distinct = occupied.astype(np.uint64) + first
-        rise = _least_level(distinct[1:] ^ distinct[:-1], 1, budget)
+        rise = _lowest_level(distinct[1:] ^ distinct[:-1], 1, budget)
         is_start = _is_start(prefixes(distinct, rise), None)
         cell = np.empty(span, dtype=np.intp)
         cell[occupied] = np.cumsum(is_start) - 1
@@ -264,31 +264,31 @@ class Cells:
         span: int,
     ) -> Self:
         """Count rows in a table of all prefixes in range, and list its occupied cells."""
-        places = _places(prefixes(self.lo, level) - first)
+        held = _indices(prefixes(self.lo, level) - first)
         lo, hi = np.full(span, _LARGEST_KEY), np.zeros(span, dtype=np.uint64)
-        lo[places], hi[places] = self.lo, self.hi
+        lo[held], hi[held] = self.lo, self.hi
         counts = np.zeros((span, 2), dtype=np.int64)  # of negatives and positives
-        counts[places, 0], counts[places, 1] = self.neg.whole, self.pos.whole
+        counts[held, 0], counts[held, 1] = self.neg.whole, self.pos.whole
         for start in range(0, len(scores), _CHUNK):
             part = keys_of(scores[start : start + _CHUNK], scale)
             prefix = prefixes(part, level)
-            at = _places(np.subtract(prefix, first, out=prefix))
-            # most rows of a long stream lie within their cell: looking is cheaper than writing
+            at = _indices(np.subtract(prefix, first, out=prefix))
+            # nearly all rows of a long stream lie within their cell: a read is cheaper than a write
             is_outside = (part < lo.take(at)) | (part > hi.take(at))
-            ends, places_of_ends = np.compress(is_outside, part), np.compress(is_outside, at)
-            np.minimum.at(lo, places_of_ends, ends)
-            np.maximum.at(hi, places_of_ends, ends)
+            ends, cells_of_ends = np.compress(is_outside, part), np.compress(is_outside, at)
+            np.minimum.at(lo, cells_of_ends, ends)
+            np.maximum.at(hi, cells_of_ends, ends)
             at <<= 1
             np.bitwise_or(at, positive[start : start + _CHUNK], out=at)
             np.add.at(counts.reshape(-1), at, 1)
         occupied = np.flatnonzero(lo <= hi)
-        neg = _with_fractions(counts[occupied, 0], self.neg, occupied, places)
-        pos = _with_fractions(counts[occupied, 1], self.pos, occupied, places)
+        neg = _with_fractions(counts[occupied, 0], self.neg, occupied, held)
+        pos = _with_fractions(counts[occupied, 1], self.pos, occupied, held)
         return type(self)(lo[occupied], hi[occupied], pos, neg)
 
 
 def _ends(starts: npt.NDArray[np.intp], size: int) -> npt.NDArray[np.intp]:
-    """Find the last place of each run of a list of `size`."""
+    """Find the last index of each run of a list of `size`."""
     return np.append(starts[1:], size)[: len(starts)] - 1
 
 
@@ -304,8 +304,8 @@ def _pieces(ordered: Keys, bounds: Keys) -> Iterator[slice]:
     return (slice(*ends) for ends in itertools.pairwise(edges))
 
 
-def _least_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
-    """Find the least level at which cells fit a budget, from the xor of neighbouring keys.
+def _lowest_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
+    """Find the lowest level at which cells fit a budget, from the xor of neighbouring keys.
 
     Cells part at a level if the xor of their keys reaches above it.
     """
@@ -319,14 +319,14 @@ def _least_level(gaps: Keys, n_groups: int, budget: int | None) -> int:
 
 
 def _prefix_range(level: int, *ordered: Keys) -> tuple[np.uint64, int]:
-    """Find the least prefix of sorted keys, and how many there are from there to the greatest."""
+    """Find the min prefix of sorted keys, and how many there are from there to the max."""
     ends = np.concatenate([keys[[0, -1]] for keys in ordered if len(keys)])
     first, last = prefixes(np.array([ends.min(), ends.max()]), level).tolist()
     return np.uint64(first), last - first + 1
 
 
-def _places(numbers: Keys) -> npt.NDArray[np.intp]:
-    """Take small numbers for places, without a copy where places have 64 bits."""
+def _indices(numbers: Keys) -> npt.NDArray[np.intp]:
+    """Take small numbers as indices, without a copy where indices have 64 bits."""
     return numbers.view(np.int64).astype(np.intp, copy=False)
 
 
@@ -355,22 +355,22 @@ def _with_fractions(
     whole: npt.NDArray[np.int64],
     earlier: FixedPoint,
     occupied: npt.NDArray[np.intp],
-    places: npt.NDArray[np.intp],
+    held: npt.NDArray[np.intp],
 ) -> FixedPoint:
-    """Give new counts the fractions of the cells at `places`, which whole counts leave alone."""
+    """Give new counts the fractions of earlier cells, at `held`: whole counts add none."""
     if earlier.fraction is None:
         return FixedPoint(whole)
     fraction = np.zeros(len(occupied), dtype=np.int64)
-    fraction[np.searchsorted(occupied, places)] = earlier.fraction
+    fraction[np.searchsorted(occupied, held)] = earlier.fraction
     return FixedPoint(whole, fraction)
 
 
-def _starts(prefix: Keys, group: Places | None = None) -> npt.NDArray[np.intp]:
+def _starts(prefix: Keys, group: Indices | None = None) -> npt.NDArray[np.intp]:
     """Find where a new prefix, or a new group, begins."""
     return np.flatnonzero(_is_start(prefix, group))
 
 
-def _is_start(prefix: Keys, group: Places | None) -> Mask:
+def _is_start(prefix: Keys, group: Indices | None) -> Mask:
     is_start = np.ones(len(prefix), dtype=bool)
     np.not_equal(prefix[1:], prefix[:-1], out=is_start[1:])
     if group is not None:

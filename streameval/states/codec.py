@@ -347,10 +347,8 @@ def to_state_dict(data: bytes) -> dict[str, str]:
 def from_state_dict(state_dict: Any) -> bytes:
     """Read the bytes that `to_state_dict` wrote."""
     if not isinstance(state_dict, Mapping):
-        kind = type(state_dict).__name__
-        raise InvalidInputError(
-            f"must be what `state_dict` gave, got {kind}", argument="state_dict"
-        )
+        got = type(state_dict).__name__
+        raise InvalidInputError(f"must be what `state_dict` gave, got {got}", argument="state_dict")
     require(state_dict.keys() == {"state"}, "a state dict has one entry, 'state'")
     text = state_dict["state"]
     require(isinstance(text, str), f"'state' must be text, got {type(text).__name__}")
@@ -391,19 +389,19 @@ def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
         return _lay_out_pieces("text", [text.encode("utf-8") for text in value.values])
     if isinstance(value, Column):
         array = narrowed(value.values)
-        kind = "uint64" if array.dtype.kind == "u" else "int64"
-        return {"column": kind, "length": len(array), "width": array.itemsize}, [_raw(array)]
+        item_type = "uint64" if array.dtype.kind == "u" else "int64"
+        return {"column": item_type, "length": len(array), "width": array.itemsize}, [_raw(array)]
     if isinstance(value, Nested):
         return _lay_out_pieces("bytes", value.items)
     return to_json(value), ()
 
 
 def _lay_out_pieces(
-    kind: str, pieces: Sequence[bytes | memoryview]
+    item_type: str, pieces: Sequence[bytes | memoryview]
 ) -> tuple[Any, Sequence[bytes | memoryview]]:
     """Lay out pieces of any length: the length of each, then all of them."""
     lengths = narrowed(np.array([len(piece) for piece in pieces], dtype=np.uint64), _TEXT_WIDTHS)
-    description = {"column": kind, "length": len(pieces), "width": lengths.itemsize}
+    description = {"column": item_type, "length": len(pieces), "width": lengths.itemsize}
     return description, [_raw(lengths), *pieces]
 
 
@@ -427,21 +425,21 @@ class _Source:
         """Read a column that is described; one above another is added to that."""
         keys = {"column", "length", "width"} if self.version > 1 else {"column", "length"}
         width: Any = description.get("width", _WORD)
-        kind, length = description["column"], description.get("length", -1)
-        is_text = kind in ("text", "bytes")
+        item_type, length = description["column"], description.get("length", -1)
+        is_text = item_type in ("text", "bytes")
         well_formed = (
             description.keys() == (keys if above is None else keys | {"above"})
             and description.get("above") == above
-            and (kind in ("int64", "uint64") or (is_text and above is None))
+            and (item_type in ("int64", "uint64") or (is_text and above is None))
             and type(length) is type(width) is int
         )
         require(well_formed, self.name)
         if is_text:
-            return self._take_pieces(kind, length, width)
-        numbers = self._take(length, width, kind[0], WIDTHS)
-        numbers = numbers.astype(kind if self.widen else numbers.dtype.newbyteorder("="))
+            return self._take_pieces(item_type, length, width)
+        numbers = self._take(length, width, item_type[0], WIDTHS)
+        numbers = numbers.astype(item_type if self.widen else numbers.dtype.newbyteorder("="))
         if above is not None:
-            fits = isinstance(base, Column) and base.kind == kind == "uint64"
+            fits = isinstance(base, Column) and base.kind == item_type == "uint64"
             require(fits and len(base) == length, self.name)
             numbers += base.values
         return Column(numbers)
@@ -488,13 +486,13 @@ class _Source:
             require(is_narrow(array, widths), f"{self.name} is wider than its numbers need")
         return array
 
-    def _take_pieces(self, kind: str, length: int, width: int) -> Column | Nested:
+    def _take_pieces(self, item_type: str, length: int, width: int) -> Column | Nested:
         lengths = self._take(length, width, "u" if self.version > 1 else "i", _TEXT_WIDTHS)
         if length:
             shortest = int(lengths.min())
             self._require_there(shortest)
             self._require_there(int(lengths.max()))
-            require(kind == "text" or shortest >= PREFIX.size, f"{self.name} holds no states")
+            require(item_type == "text" or shortest >= PREFIX.size, f"{self.name} holds no states")
         # none is longer than the payload, so that a sum too large for int64 shows as negative
         ends = np.cumsum(lengths, dtype=np.int64)
         self._require_there(int(ends.min(initial=0)))
@@ -505,7 +503,7 @@ class _Source:
         require(not any(padding), f"{self.name} is not padded with zeros")
         self.payload = self.payload[size:]
         pieces = _cut(text, ends)
-        return Nested(tuple(pieces)) if kind == "bytes" else self._texts(pieces, length)
+        return Nested(tuple(pieces)) if item_type == "bytes" else self._texts(pieces, length)
 
     def _texts(self, pieces: Iterator[memoryview], length: int) -> Column:
         texts = (str(piece, "utf-8") for piece in pieces)

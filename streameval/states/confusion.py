@@ -14,7 +14,7 @@ from streameval.errors import IncompatibleStateError, InvalidInputError, Named, 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import (
     MAX_LABEL_CHARACTERS,
-    MAX_MET_LABELS,
+    MAX_OBSERVED_LABELS,
     Label,
     canonical_label,
     check_lengths,
@@ -25,7 +25,7 @@ from streameval.states.state import State, check_numbers
 __all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
 
 Codes = npt.NDArray[np.int64]
-Places = npt.NDArray[Any]
+Indices = npt.NDArray[Any]
 Count: TypeAlias = np.signedinteger[Any] | Codes
 
 _FEW = 32  # numbers that Python adds up in less time than NumPy
@@ -34,10 +34,10 @@ _SHORT_ROW = 64  # entries; past it argmax is as fast, and no slower the longer 
 
 @attrs.frozen
 class TopKCredit:
-    """The places that ties leave to the true class of each of n examples.
+    """The ranks within the first k that ties leave to the true class of each of n examples.
 
     Of `tied` classes that share the true class's score (itself included), `within` fall into
-    the first k places, so the example counts ``within / tied`` on average over all orders.
+    the first k ranks, so the example counts ``within / tied`` on average over all orders.
     """
 
     within: Codes
@@ -72,9 +72,9 @@ class MatrixCounts(StackableState):
     matrix : FixedPoint, shape (K, K)
         Rows are truth, columns predictions.
     credit : FixedPoint, shape (k, K)
-        Weights by (places within the first k, classes tied) of the true class. Counting both
+        Weights by (ranks within the first k, classes tied) of the true class. Counting both
         keeps fractional credit exact: it is divided only when it is read. Full credit is
-        one place of one.
+        one rank of one.
     """
 
     matrix: FixedPoint
@@ -95,7 +95,7 @@ class MatrixCounts(StackableState):
         weights: FixedPoint | None,
         config: ConfusionConfig,
     ) -> Self:
-        """Count a batch of places among the classes."""
+        """Count a batch of class indices."""
         k, top_k = config.n_classes, config.top_k
         n = _total(weights, len(truth))
         matrix = _tally(truth * k + prediction, k * k, weights)
@@ -103,8 +103,8 @@ class MatrixCounts(StackableState):
         return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
 
     @staticmethod
-    def tally(truth: Places, prediction: Places, config: ConfusionConfig) -> Codes:
-        """Count rows of weight 1 in the flat matrix; for two classes, places may be bools."""
+    def tally(truth: Indices, prediction: Indices, config: ConfusionConfig) -> Codes:
+        """Count rows of weight 1 in the flat matrix; for two classes, indices may be bools."""
         k = config.n_classes
         if k == 2:
             hits = truth.view(np.bool_) & prediction.view(np.bool_)
@@ -141,7 +141,7 @@ class MatrixCounts(StackableState):
 
     @classmethod
     def sum_of(cls, states: Sequence[Self]) -> Self:
-        """Add up states, one at least; those that have counted nothing are left out."""
+        """Add up one state or more, without those that have counted nothing."""
         n = FixedPoint.total_of([state.n for state in states])
         counted = [state for state in states if state.has_counted] or states[:1]
         matrix = FixedPoint.sum_of([state.matrix for state in counted])
@@ -154,30 +154,29 @@ class MatrixCounts(StackableState):
         n = fields["n"].numbers((), "n")
         matrix = fields["matrix"].numbers((k, k), "matrix").reshape(len(n.whole), k * k)
         credit = fields["credit"].numbers((top_k, k), "credit")
-        require(
-            are_same(matrix.totals(), n)
-            and np.array_equal(fields["matrix"].has_fraction, fields["n"].has_fraction),
-            "matrix does not add up to n",
-        )
+        has_fraction = fields["n"].has_fraction
+        fits = are_same(matrix.totals(), n)
+        fits = fits and bool((fields["matrix"].has_fraction == has_fraction).all())
+        require(fits, "matrix does not add up to n")
         credited = credit.reshape(len(n.whole), top_k * k).totals()
         hits = matrix[:, :: k + 1].sum(axis=1)
         require(((n - credited).whole >= 0).all(), "credit passes n")
         require(((credited - hits).whole >= 0).all(), "credit is less than the hits")
-        is_split = fields["credit"].has_fraction & ~fields["n"].has_fraction
+        is_split = fields["credit"].has_fraction > has_fraction
         require(not is_split.any(), "credit has fractions that n has not")
-        has_ties = (credited - credit[:, 0, 0]).is_positive().any()
+        has_ties = not are_same(credited, credit[:, 0, 0])
         if config.is_binary or config.from_scores is False:
-            is_full = not (has_ties or (credited - hits).is_positive().any())
+            is_full = not has_ties and are_same(credited, hits)
             require(is_full, "credit without a hit")
         if has_ties:
             _check_ties(credit, config)
 
 
 def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:
-    """Check that classes that tie share fewer places than they are.
+    """Check that tied classes share fewer ranks than there are of them.
 
-    A tie of m classes of which w have a place has m - w behind it, so that with the other
-    k - w places there are k + m - w classes at most K.
+    Of m tied classes, w are within the first k ranks and m - w behind them. With the classes of
+    the other k - w ranks, that makes k + m - w classes, and there are only K.
     """
     within = np.arange(1, config.top_k + 1)[:, None]
     tied = np.arange(1, config.n_classes + 1)
@@ -190,7 +189,7 @@ def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:
 @final
 @attrs.frozen
 class MetCounts(State):
-    """Weights by (truth, prediction) over the labels met so far.
+    """Weights by (truth, prediction) over the labels observed so far.
 
     Parameters
     ----------
@@ -207,7 +206,7 @@ class MetCounts(State):
 
     @classmethod
     def zero(cls, config: ConfusionConfig) -> Self:  # noqa: ARG003 - one signature for all states
-        """Meet nothing."""
+        """Observe nothing."""
         return cls(FixedPoint.zeros(()), FixedPoint.zeros((0, 0)), ())
 
     @classmethod
@@ -218,7 +217,7 @@ class MetCounts(State):
         prediction: Codes,
         weights: FixedPoint | None,
     ) -> Self:
-        """Count a batch of places among the labels that it holds."""
+        """Count a batch of indices of the labels that it holds."""
         size = _check_count(labels)
         n = _total(weights, len(truth))
         matrix = _tally(truth * size + prediction, size * size, weights)
@@ -227,7 +226,7 @@ class MetCounts(State):
     @staticmethod
     def may_hold(n_labels: int, n_characters: int) -> bool:
         """Tell whether a state may hold labels of so many characters together."""
-        return n_labels <= MAX_MET_LABELS and n_characters <= MAX_LABEL_CHARACTERS
+        return n_labels <= MAX_OBSERVED_LABELS and n_characters <= MAX_LABEL_CHARACTERS
 
     def __add__(self, other: Self) -> Self:
         """Add over the union of the labels."""
@@ -243,24 +242,25 @@ class MetCounts(State):
         return type(self)(n, self._spread(labels) + other._spread(labels), labels)
 
     def check(self, config: ConfusionConfig) -> None:  # noqa: ARG002 - one signature for all
-        """Check labels, shapes, ranges, the total, and that every label was met."""
+        """Check labels, shapes, ranges, the total, and that every label was observed."""
         size = len(self.labels)
-        kinds = {type(label) for label in self.labels}
-        require(kinds <= {int} or kinds <= {str}, "labels mix types")
+        types = {type(label) for label in self.labels}
+        require(types <= {int} or types <= {str}, "labels mix types")
         require(list(self.labels) == sorted(set(self.labels)), "labels are not sorted")
-        require(size <= MAX_MET_LABELS, f"more than {MAX_MET_LABELS} labels")
+        require(size <= MAX_OBSERVED_LABELS, f"more than {MAX_OBSERVED_LABELS} labels")
         for label in self.labels:
             canonical_label(label, name="labels")
         check_numbers(self.n, (), "n")
         check_numbers(self.matrix, (size, size), "matrix")
         require(self.matrix.reshape(-1).total() == self.n, "matrix does not add up to n")
-        met = self.matrix.is_positive()
-        require((met.any(axis=0) | met.any(axis=1)).all(), "a label was never met")
+        is_positive = self.matrix.is_positive()
+        is_observed = is_positive.any(axis=0) | is_positive.any(axis=1)
+        require(is_observed.all(), "a label was never observed")
 
     def _spread(self, labels: tuple[Label, ...]) -> FixedPoint:
         """Lay the matrix out over a larger set of labels."""
-        places = {label: place for place, label in enumerate(labels)}
-        kept = np.fromiter(map(places.__getitem__, self.labels), np.intp, len(self.labels))
+        index_of = {label: index for index, label in enumerate(labels)}
+        kept = np.fromiter(map(index_of.__getitem__, self.labels), np.intp, len(self.labels))
         cells = (kept[:, None] * len(labels) + kept).ravel()
         spread = self.matrix.reshape(-1).scatter(cells, len(labels) ** 2)
         return spread.reshape(len(labels), len(labels))
@@ -318,8 +318,8 @@ class MultilabelCounts(StackableState):
 
     @staticmethod
     def tally(
-        truth: Places,
-        prediction: Places,
+        truth: Indices,
+        prediction: Indices,
         config: ConfusionConfig,  # noqa: ARG004 - one signature for both
     ) -> Codes:
         """Count rows of 0 and 1, all known and of weight 1: the outcomes, then exact matches."""
@@ -386,7 +386,7 @@ def _outcomes(rows: int, positive: Count, predicted: Count, hits: Count) -> Code
 def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
     """Count the true entries of each column.
 
-    Rows are laid side by side until at most 64 are left, which add up within a byte: a seventh
+    Rows are laid side by side until 64 or fewer are left, which add up within a byte: a seventh
     of the time of ``array.sum(axis=0)`` for 4096 rows of 20. Up to 255 would, but then fewer
     are added at a time.
     """
@@ -431,9 +431,9 @@ def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -
 
 
 def _check_count(labels: tuple[Label, ...]) -> int:
-    if len(labels) > MAX_MET_LABELS:
+    if len(labels) > MAX_OBSERVED_LABELS:
         raise InvalidInputError(
-            f"meets at most {MAX_MET_LABELS} labels, got {len(labels)}",
+            f"meets at most {MAX_OBSERVED_LABELS} labels, got {len(labels)}",
             argument=Named("classes", '"auto"'),
             remedy=("List them in ", Named("classes"), " if there really are more."),
         )

@@ -74,7 +74,7 @@ class ScoreTables(StackableState):
     skipped : FixedPoint, shape ()
         The weight of the rows left out for a score that is NaN.
     negative_label : tuple of labels
-        The label of the negatives, where a label was asked for and one has been met.
+        The label of the negatives, where a label was asked for and one was observed.
     levels, sizes : Column of int64, shape (K,)
         How many low bits the keys in a cell of each curve may differ in, and its number of
         cells.
@@ -168,19 +168,19 @@ class ScoreTables(StackableState):
         )
         return self._of(self.n + rows.n, self.skipped, self.negative_label, tables)
 
-    def to_rows(self, scale: Scale, most: int) -> ScoredRows | None:
-        """Give rows that this is the state of; None if they are more than `most`, or not known.
+    def to_rows(self, scale: Scale, limit: int) -> ScoredRows | None:
+        """List the rows that this state counts; None if they are over `limit`, or not known.
 
         They are known while every cell is one score, and no weight has a fraction.
         """
-        if not (self.n.is_whole and self.n.whole <= most) or self.levels.values.any():
+        if not (self.n.is_whole and self.n.whole <= limit) or self.levels.values.any():
             return None
         curves = [cells.to_rows() for _, cells in self.tables()]
         scores, positive = (np.array(part) for part in zip(*curves, strict=True))
         return ScoredRows(scores_of(scores, scale), scale, positive)
 
     def fitted(self, budget: int | None) -> Self:
-        """Raise the level of each curve that is over budget to the least that fits."""
+        """Raise the level of each curve that is over budget to the lowest that fits."""
         if budget is None or self.sizes.values.max() <= budget:
             return self
         tables = (cells.fitted(budget, level) for level, cells in self.tables())
@@ -266,7 +266,7 @@ def check_settled(
     budget: int | None,
     group: npt.NDArray[np.int64] | None = None,
 ) -> None:
-    """Check that cells are those of a level, in order, and that the level is the least.
+    """Check that cells are those of a level, in order, and that the level is the lowest.
 
     Parameters
     ----------

@@ -385,16 +385,16 @@ def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) 
         require(type(form).__name__ == type_name, f"field {name}")
         return form
     require(isinstance(form, tuple) and len(form) == 2, f"form of {name}")
-    most = max(map(len, arrays.values()))
+    limit = max(map(len, arrays.values()))
     if type_name == "Column":
-        is_form = isinstance(form[0], str) and form[0] in arrays and _is_size(form[1], most)
+        is_form = isinstance(form[0], str) and form[0] in arrays and _is_size(form[1], limit)
     else:
         is_form = type(form[0]) is bool and isinstance(form[1], tuple)
         is_form = is_form and len(form[1]) <= codec.MAX_DIMENSIONS
-        is_form = is_form and all(_is_size(one, most) for one in form[1])
+        is_form = is_form and all(_is_size(one, limit) for one in form[1])
     require(is_form, f"form of {name}")
     return form
 
 
-def _is_size(value: Any, most: int) -> bool:
-    return type(value) is int and 0 <= value <= most
+def _is_size(value: Any, limit: int) -> bool:
+    return type(value) is int and 0 <= value <= limit

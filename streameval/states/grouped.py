@@ -22,7 +22,7 @@ from streameval.states.state import State, check_numbers
 __all__ = ["GroupTables"]
 
 Groups = npt.NDArray[Any]
-Places = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 
 @final
@@ -60,20 +60,20 @@ class GroupTables(State):
         return cls._of(FixedPoint.zeros(()), 0, np.zeros(0, dtype=np.int64), Cells.none())
 
     @classmethod
-    def of(cls, groups: Groups, places: Places, rows: ScoredRows) -> Self:
+    def of(cls, groups: Groups, index: Indices, rows: ScoredRows) -> Self:
         """Count rows at the finest level; `fitted` keeps the budget.
 
         Parameters
         ----------
         groups : int64 or object array, shape (G,)
             Sorted.
-        places : int64 array, shape (n,)
-            The place among them of the group of each row.
+        index : int64 array, shape (n,)
+            The index among them of the group of each row.
         rows : ScoredRows
             Of one curve.
         """
         keys = keys_of(rows.scores[0], rows.scale)
-        cells = Cells.of_rows(keys, rows.positive[0], rows.weights, 0, places)
+        cells = Cells.of_rows(keys, rows.positive[0], rows.weights, 0, index)
         return cls._of(rows.n, 0, groups, cells)
 
     @classmethod
@@ -90,9 +90,9 @@ class GroupTables(State):
             cells.neg,
         )
 
-    def cells(self, places: Places | None = None) -> Cells:
-        """Give the cells, with the place of the group of each; another one if `places` says so."""
-        own = np.arange(len(self.groups)) if places is None else places
+    def cells(self, index: Indices | None = None) -> Cells:
+        """List the cells, each with the index of its group, or what `index` has for that group."""
+        own = np.arange(len(self.groups)) if index is None else index
         of_cell = np.repeat(own, self.sizes.values)
         return Cells(self.lo.values, self.hi.values, self.pos, self.neg, of_cell)
 
@@ -112,7 +112,7 @@ class GroupTables(State):
         return self._of(self.n + other.n, level, groups, cells)
 
     def fitted(self, config: GroupedConfig) -> Self:
-        """Raise the level to the least that fits the budget; too many groups raise."""
+        """Raise the level to the lowest that fits the budget; too many groups raise."""
         n_groups = len(self.groups)
         if n_groups > config.most_groups:
             limit: tuple[object, ...] = (Named("max_groups", f"{config.max_groups}"),)

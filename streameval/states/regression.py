@@ -85,13 +85,13 @@ class RegressionSums(State):
 
     @classmethod
     def sum_of(cls, states: Iterable[Self]) -> Self:
-        """Add up states, one at least: five columns of integers, not five sums for each state."""
+        """Add up one state or more: five columns of integers, not five sums for each state."""
         counts, *sums = zip(*map(_FIELDS, states), strict=True)
         totals = (ExactSum(sum(one.units for one in part)) for part in sums)
         return cls(FixedPoint.total_of(counts), *totals)
 
     def check(self, config: RegressionConfig) -> None:
-        """Check ranges, and that squares are at least what their means demand."""
+        """Check ranges, and that squares are no less than their means demand."""
         check_numbers(self.n, (), "n")
         n = self.n.to_fraction()
         spare = ExactSum(round((n + 1) * 2**64)).to_fraction()  # squares below 2**-968 are rounded

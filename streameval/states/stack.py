@@ -74,7 +74,9 @@ class Stack:
     @property
     def has_fraction(self) -> Mask:
         """Whether the numbers of each state have fractions."""
-        have: Mask = np.array([form[0] for form in self.forms], dtype=bool)[self.codes]
+        if len(self.forms) == 1:
+            return np.full(len(self), self.forms[0][0])
+        have: Mask = np.array([form[0] for form in self.forms])[self.codes]
         return have
 
     @property
@@ -116,6 +118,7 @@ class StackableState(State):
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
     """Tell whether numbers are the same, whether they have fractions or only could."""
-    difference = one - other
-    fraction = difference.fraction
-    return not (difference.whole.any() or (fraction is not None and fraction.any()))
+    if one.is_whole and other.is_whole:
+        return bool((one.whole == other.whole).all())
+    fraction = (one - other).fraction
+    return bool((one.whole == other.whole).all()) and not (fraction is not None and fraction.any())

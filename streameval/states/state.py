@@ -59,8 +59,8 @@ def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> Non
     require(numbers.shape == shape, f"{name} has shape {numbers.shape} in place of {shape}")
     if not numbers.whole.size:
         return
-    least = numbers.whole.item(numbers.whole.argmin())
-    require(least >= 0, f"{name} holds negative numbers")
+    lowest = numbers.whole.item(numbers.whole.argmin())
+    require(lowest >= 0, f"{name} holds negative numbers")
     if numbers.fraction is not None:
         within = (numbers.fraction >= 0) & (numbers.fraction >> FRACTION_BITS == 0)
         require(within.all(), f"{name} holds fractions outside [0, 1)")

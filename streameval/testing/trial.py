@@ -10,6 +10,7 @@ import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
+from streameval.results.result import Result
 
 __all__ = ["Trial", "arrays_of", "broken", "by_rows", "copied", "result_text", "scribble"]
 
@@ -28,6 +29,8 @@ def _numbers_of(accumulator: Any) -> str:
 
 def result_text(result: Any) -> str:
     """Write the numbers of a result: of `as_dict`, else its repr."""
+    if isinstance(result, Result):
+        return repr(result.as_dict(bounds=True))
     return repr(result.as_dict() if hasattr(result, "as_dict") else result)
 
 

@@ -324,6 +324,13 @@ def test_max_bad_as_a_share_counts_rows_that_the_accumulator_refuses(folder, cal
     assert "3 of 100 rows are bad; --max-bad is 2.9%." in done.err
 
 
+def test_max_bad_as_a_number_bears_any_number_of_first_rows(folder, call, small_buffers):
+    n_bad = 65 * 2**15 // 8
+    (folder / "a.jsonl").write_text("no JSON\n" * n_bad + '{"y_true": 1, "y_pred": 1}\n')
+    done = call("eval", "a.jsonl", "--max-bad", n_bad, "--json")
+    assert (done.code, done.json["bad"], done.json["n"]) == (0, n_bad, 1)
+
+
 def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(folder, call, small_buffers):
     (folder / "a.jsonl").write_text("no JSON\n" * 300_000)
     done = call("eval", "a.jsonl", "--max-bad", "50%")

@@ -7,7 +7,7 @@ import shtab
 from shell import bash
 
 from streameval.cli.arguments import SHELLS, argument_parser
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 # What readline does when the tab key is pressed: the last word is the one to complete.
 PRESS_TAB = """

@@ -48,7 +48,7 @@ def error_of(done, code):
 
 
 def verdict(text, before, after, level=0.95):
-    return decide(parse_condition(text), Change(Reading(before), Reading(after)), level).kind
+    return decide(parse_condition(text), Change(Reading(before), Reading(after)), level).category
 
 
 ACCUMULATORS = {
@@ -409,7 +409,7 @@ def test_diff_refuses_states_of_two_kinds(call, save):
     a, b = save("a.state", right(1, 2)), save("b.state", se.RegressionAccumulator())
     assert error_of(call("diff", a, b), 4) == (
         "a.state holds a ConfusionAccumulator and b.state a RegressionAccumulator: "
-        "only states of one kind can be compared."
+        "only states of one type can be compared."
     )
 
 

@@ -59,6 +59,7 @@ KINDS = {
     "calibration": lambda: se.CalibrationAccumulator().update(*scores(300)),
     "class calibration": lambda: se.CalibrationAccumulator(classes=5).update(*many_classes()),
     "regression": lambda: se.RegressionAccumulator().update(*scores(50)),
+    "paired": lambda: se.Paired().update([1] * 50, [1] * 50, [1] * 9 + [0] * 41),
     "ranking": lambda: se.RankingAccumulator(MEASURES).update([[1, 0]] * 40, [[0.2, 0.3]] * 40),
     "collection": collection,
 }
@@ -71,6 +72,7 @@ EMPTY = {
     "no probabilities": se.CalibrationAccumulator,
     "no class probabilities": lambda: se.CalibrationAccumulator(classes=3),
     "no numbers": se.RegressionAccumulator,
+    "no pairs": se.Paired,
     "no queries": se.RankingAccumulator,
     "no members": lambda: se.Collection({"a": se.PRCurveSketch()}),
 }
@@ -179,7 +181,8 @@ def test_explain_says_what_an_option_means_that_is_not_the_default(explained):
         "* threshold       0.7\n"
         "    A score of at least this is a positive prediction, for two classes and\n"
         "    multilabel.\n"
-        "  scores          None\n" in text
+        "  scores          None\n"
+        "  pos_label       1\n" in text
     )
 
 
@@ -313,6 +316,17 @@ def test_explain_goes_through_the_members_of_a_collection(explained):
             [
                 ("Classes that never occur in the truth, 1 of 3: 2; their PCOPC is undefined."),
                 "ECE depends on the bins, here 1; no metric has a sampling interval.",
+            ],
+        ),
+        (
+            se.Paired().update([1, 1], [1, 0], [0, 1], sample_weight=[1.5, 2]),
+            [
+                (
+                    "Few examples that one model alone gets right, 3.5: another sample may give "
+                    "quite other numbers."
+                ),
+                "Weights had fractions, and a part of an example is no draw: no tests.",
+                "Every number is exact: counting left nothing open.",
             ],
         ),
         (

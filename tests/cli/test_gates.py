@@ -54,12 +54,12 @@ def test_gate_keeps_the_right_side(sign, kept):
     ],
 )
 def test_judge_asks_that_the_whole_interval_keeps_the_bound(text, interval, verdict):
-    assert judge(parse_gate(text), Reading(0.5, interval, "no reason")).kind == verdict
+    assert judge(parse_gate(text), Reading(0.5, interval, "no reason")).category == verdict
 
 
 def test_judge_never_passes_nan():
     note = judge(parse_gate("accuracy>=0"), Reading(math.nan, (math.nan, math.nan)))
-    assert (note.kind, note.text) == ("undecided", "accuracy>=0: nan, undefined on these rows.")
+    assert (note.category, note.text) == ("undecided", "accuracy>=0: nan, undefined on these rows.")
 
 
 def gate_lines(done):

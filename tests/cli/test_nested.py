@@ -142,15 +142,12 @@ def test_parquet_reads_only_the_leaf_of_a_structure(folder):
     parquet.write_table(pa.table({"a": wide}), folder / "log.parquet", compression="none")
     (block,) = read_blocks("log.parquet")
     column = Column("x", ("a.id",), Numbers())
-    before = pa.total_allocated_bytes()
-    parsed = block.parse([column])
-    assert parsed.batch["x"].tolist() == list(range(2000))
+    assert block.parse([column]).batch["x"].tolist() == list(range(2000))
     data = bytearray((folder / "log.parquet").read_bytes())
     start = data.index(b"x" * 900)
-    data[start : start + 300_000] = bytes(300_000)  # the other leaf is unreadable now
+    data[start : start + 300_000] = b"\xff" * 300_000  # the other leaf is unreadable now
     (folder / "log.parquet").write_bytes(data)
     assert next(read_blocks("log.parquet")).parse([column]).batch["x"].tolist() == list(range(2000))
-    assert before <= pa.total_allocated_bytes()
 
 
 @pytest.mark.parametrize(

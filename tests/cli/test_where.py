@@ -132,3 +132,13 @@ def test_where_does_not_go_with_qrels(call):
     done = call("eval", "a.run", "--task", "ranking", "--qrels", "a.qrels", "--where", "a=1")
     message = "--where does not go with --qrels: queries are counted whole."
     assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
+
+
+def test_share_of_bad_rows_is_one_of_all_rows_with_where(write, call, folder):
+    name = write("log.jsonl", ROWS)
+    with (folder / name).open("a") as file:
+        file.write("no JSON\n" * 2)
+    options = ("--where", "age<10", "--json")
+    assert call("eval", name, *options, "--max-bad", "1.64%").json["bad"] == 2
+    done = call("eval", name, *options, "--max-bad", "1.63%")
+    assert "2 of 122 rows are bad; --max-bad is 1.63%." in done.err

@@ -166,3 +166,28 @@ def test_command_line_reference_names_every_option() -> None:
         for option in action.option_strings
     }
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
+
+
+def test_delays_of_evidence_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    script = importlib.import_module("evidence_delays")
+    page = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- rules -->\n")[2].partition("\n<!-- end of rules -->")[0]
+    rows = dict(re.findall(r"^\| (.*?) \|.* \| (.*?) \|$", table, re.MULTILINE)[1:])
+    assert list(rows) == list(script.RULES)
+    for name in ("value below 0.9 for three panes", "`evidence`, 1 per 30d"):
+        assert " / ".join(script.delays(script.RULES[name], 0.8)) == rows[name]
+
+
+def test_exact_metrics_kept_their_promise_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    script = importlib.import_module("evidence_delays")
+    page = (ROOT / "docs" / "explanation" / "evidence.md").read_text(encoding="utf-8")
+    table = page.partition("<!-- metrics -->\n")[2].partition("\n<!-- end of metrics -->")[0]
+    rows = re.findall(r"^\| (.*?) \| (\d+) \| (\d+) \| (\d+) \|$", table, re.MULTILINE)
+    assert [(name, int(usual)) for name, usual, *_ in rows] == [
+        (name, draws) for name, (draws, *_) in script.METRICS.items()
+    ]
+    allowed = script.SERIES * script.DAYS * script.PANES / script.PROMISE
+    assert all(int(count) <= allowed for _, _, *counts in rows for count in counts)
+    assert script.dependent_alarms("accuracy", is_dependent=True, days=1) == 0

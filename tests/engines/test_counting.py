@@ -296,6 +296,41 @@ def test_missing_engine_is_named_with_what_installs_it(name, monkeypatch):
     assert str(caught.value) == f'{package} is missing: pip install "streameval[{name}]".'
 
 
+@pytest.mark.parametrize("name", ["log.jsonl", "log.parquet", "log.jsonl.gz"])
+def test_columns_of_files_may_be_paths(name, tmp_path):
+    rows = [
+        {
+            "truth": {"label": n % 2},
+            "found": [{"p": str(n / 9)}],
+            "ctx": {"at": "DE" if n else None},
+        }
+        for n in range(9)
+    ]
+    path = tmp_path / name
+    if name.endswith("parquet"):
+        parquet.write_table(pa.Table.from_pylist(rows), path)
+    else:
+        lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
+        path.write_bytes(gzip.compress(lines) if name.endswith("gz") else lines)
+    columns = {"y_true": "truth.label", "y_score": "found.0.p"}
+    states = Counting.of(se.PRCurveSketch, columns, by="ctx.at").count(path)
+    expected = {
+        value: se.PRCurveSketch().update([n % 2 for n in ns], [n / 9 for n in ns]).to_bytes()
+        for value, ns in ((None, range(1)), ("DE", range(1, 9)))
+    }
+    assert states == expected
+
+
+def test_scores_by_class_of_files_are_counted(tmp_path):
+    rows = [{"y_true": "ab"[n % 2], "y_score": {"b": n / 9, "a": 1 - n / 9}} for n in range(9)]
+    path = tmp_path / "log.jsonl"
+    path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    make = partial(se.PRCurveSketch, classes=("a", "b"))
+    states = Counting.of(make).count(path)
+    scores = [[1 - n / 9, n / 9] for n in range(9)]
+    assert states[None] == make().update(["ab"[n % 2] for n in range(9)], scores).to_bytes()
+
+
 GROUPS = {
     "sliced": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2),
     "windowed": se.Windowed(se.ConfusionAccumulator(), pane="1h", time="at", unit="s"),

@@ -81,7 +81,7 @@ def test_a_world_of_one_rank(tmp_path, monkeypatch):
     torch.distributed.init_process_group("gloo", store=store, rank=0, world_size=1)
     try:
         short = se.ConfusionAccumulator().update([1, 0], [1, 1])
-        long = se.PRCurveSketch().update(TABLE)
+        long = se.ConfusionAccumulator(300).update([1, 2], [2, 2])
         assert len(short.to_bytes()) < 2**16 < len(long.to_bytes())
         assert (gather(short), gather(long)) == (short, long)
         assert len(EvaluationSampler(range(103))) == 103

@@ -1,7 +1,7 @@
 """Write the golden states of this release: ``python tests/golden/make.py``.
 
-Files of a released version are never written again: newer code must read them. To record a new
-kind of state, add it here and run the script; it leaves existing files alone. Pickles name the
+Files of a released version are never written again: newer code must read them. To record
+another state, add it here and run the script; it leaves existing files alone. Pickles name the
 modules of the accumulators' classes: those of a release are kept, since modules may move.
 """
 

@@ -96,6 +96,9 @@ def test_whole_makes_an_array_of_one_type(kind, items, expected):
         (Labels(integers=False, listed=False), ["3", "cat"], [3, "cat"]),
         (Vectors(2), ["[0, 1]", ""], ["[0, 1]", None]),
         (Lists(Numbers(), "numbers"), ["[0, 1]", ""], ["[0, 1]", None]),
+        (ScoresByClass(("a", "b")), ['{"a": 1}', ""], ['{"a": 1}', None]),
+        (Labels(integers=True), ["LABEL_3", "LABEL_", "label_3"], [3, "LABEL_", "label_3"]),
+        (Labels(integers=False, listed=False), ["LABEL_3"], ["LABEL_3"]),
         (
             Flags(),
             ["true", "False", "1", "0.0", "", "yes"],

@@ -45,7 +45,7 @@ def test_block_reads_quotes():
 
 def test_block_numbers_lines_past_quoted_newlines_and_blank_lines():
     text = '\n\n"t",s\n\n"a\nb\nc",1\n\nd,2\n'
-    assert parse(text, WORD).places == [5, 9]
+    assert parse(text, WORD).row_ids == [5, 9]
 
 
 @pytest.mark.parametrize(
@@ -66,7 +66,7 @@ def test_block_sets_a_bad_line_apart(line, reason):
     line = line if isinstance(line, bytes) else line.encode()
     parsed = parse(b"t,s\nx,1\n" + line + b"\ny,2\n", WORD, SCORE)
     assert parsed.batch["y_true"].tolist() == ["x", "y"]
-    assert parsed.places == [2, 4]
+    assert parsed.row_ids == [2, 4]
     assert parsed.faults == [(3, reason)]
 
 
@@ -79,7 +79,7 @@ def test_block_says_one_cell_of_a_header_that_is_none():
 
 def test_block_counts_every_line_that_an_open_quote_swallows():
     parsed = [block.parse([WORD]) for block in blocks('t,s\nx,1\n"y,2\nz,3\n')]
-    assert [place for p in parsed for place in p.places] == [2]
+    assert [row_id for p in parsed for row_id in p.row_ids] == [2]
     assert [fault for p in parsed for fault in p.faults] == [
         (3, "not CSV (unexpected end of data)"),
         (4, "part of the bad row that begins on line 3"),
@@ -147,7 +147,7 @@ def test_block_pickles():
 
 def test_blocks_find_the_header_after_pieces_of_blank_lines(small_pieces):
     found = [block.parse([WORD]) for block in blocks("\n" * 40 + "t,s\na,1\n")]
-    assert [place for parsed in found for place in parsed.places] == [42]
+    assert [row_id for parsed in found for row_id in parsed.row_ids] == [42]
 
 
 cells = st.text(st.sampled_from('ab,"\n\r'), min_size=1, max_size=6)

@@ -27,7 +27,7 @@ def test_block_keeps_only_the_columns_asked_for():
 
 
 def test_block_numbers_lines_past_blank_ones():
-    assert block('\n{"t": 1}\n \t\r\n\n{"t": 2}\n', 10).parse([LABEL]).places == [11, 14]
+    assert block('\n{"t": 1}\n \t\r\n\n{"t": 2}\n', 10).parse([LABEL]).row_ids == [11, 14]
 
 
 JQ = "jq -c '.[]' makes them"
@@ -55,15 +55,15 @@ def test_block_sets_a_bad_line_apart(line, reason):
     line = line if isinstance(line, bytes) else line.encode()
     parsed = block(b'{"t": 1}\n' + line + b'\n{"t": 0}').parse([LABEL])
     assert parsed.batch["y_true"].tolist() == [1, 0]
-    assert parsed.places == [1, 3]
-    ((place, found),) = parsed.faults
-    assert place == 2
+    assert parsed.row_ids == [1, 3]
+    ((row_id, found),) = parsed.faults
+    assert row_id == 2
     assert found.startswith(reason)
 
 
 def test_block_gives_its_faults_in_order():
     parsed = block('{"t": "x"}\nbad\n{"t": 1}\n{}\nbad').parse([LABEL])
-    assert [place for place, _ in parsed.faults] == [1, 2, 4, 5]
+    assert [row_id for row_id, _ in parsed.faults] == [1, 2, 4, 5]
 
 
 def test_block_says_the_first_reason_when_two_columns_are_bad():
@@ -120,4 +120,4 @@ def test_blocks_parse_to_the_same_rows_whatever_their_size():
     whole = block(data).parse([LABEL])
     assert len(blocks) > 10
     assert [n for b in blocks for n in b.parse([LABEL]).batch["y_true"].tolist()] == list(range(50))
-    assert [n for b in blocks for n in b.parse([LABEL]).places] == whole.places
+    assert [n for b in blocks for n in b.parse([LABEL]).row_ids] == whole.row_ids

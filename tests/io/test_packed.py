@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import gzip
 import io
 import lzma
@@ -12,6 +13,8 @@ import zlib
 
 import pyarrow as pa
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.streams import ByteStream, CutShortError
@@ -154,3 +157,17 @@ def test_stream_names_the_extra_when_nothing_unpacks_zstandard(monkeypatch):
     message = r'log: Zstandard data needs Python 3\.14 or pip install "streameval\[zstd\]"\.'
     with pytest.raises(InvalidInputError, match=message):
         ByteStream(io.BytesIO(packed), "log")
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_stream_unpacks_or_refuses_whatever_bytes_it_is_given(packing, data):
+    packed = bytearray(PACKERS[packing](TEXT[:300]))
+    for position in data.draw(st.lists(st.integers(0, len(packed) - 1), max_size=3)):
+        packed[position] = data.draw(st.integers(0, 255))
+    packed += data.draw(st.binary(max_size=20))
+    cut = data.draw(st.integers(0, len(packed)))
+    with contextlib.suppress(BadDataError):
+        unpacked, stream = read_all(bytes(packed[:cut]), may_be_cut=True, size=50)
+        assert stream.taken == cut
+        assert len(unpacked) <= 2**16

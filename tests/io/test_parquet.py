@@ -88,7 +88,7 @@ def test_block_reads_a_column(column, kind, expected, write):
 )
 def test_block_sets_a_bad_row_apart(column, kind, faults, write):
     found = values(write(t=pa.array(column)), kind)[1]
-    assert [place for place, _ in found] == [place for place, _ in faults]
+    assert [row_id for row_id, _ in found] == [row_id for row_id, _ in faults]
     for (_, reason), (_, expected) in zip(found, faults, strict=True):
         assert expected in (None, reason)
 
@@ -107,7 +107,7 @@ def test_block_drops_a_bad_row_from_every_column(write):
     (block,) = write(t=[1, None, 0], s=[0.1, 0.2, 0.3])
     columns = [Column("y_true", ("t",), INTEGER), Column("y_pred", ("s",), Numbers())]
     parsed = block.parse(columns)
-    assert parsed.places == [1, 3]
+    assert parsed.row_ids == [1, 3]
     assert parsed.batch["y_pred"].tolist() == [0.1, 0.3]
 
 

@@ -35,14 +35,14 @@ def test_block_lays_out_judged_queries_as_lists(block):
     assert lists["retrieved"] == [[True], [True, True, False]]
     assert lists["score"] == [[-np.inf], [2.5, 1.0, 0.0]]
     np.testing.assert_array_equal(lists["relevance"][1], [np.nan, 1.0, 0.0])
-    assert parsed.batch["query"].tolist() == parsed.places == ["q3", "q1"]
+    assert parsed.batch["query"].tolist() == parsed.row_ids == ["q3", "q1"]
     assert (parsed.n_rows, parsed.faults) == (4, [])
 
 
 def test_block_of_queries_without_judgements_has_rows(path):
     ((run, taken),) = sized_runs(path, 10)
     parsed = RunBlock("a.run", run, {}, taken).parse(())
-    assert (len(parsed.places), parsed.n_rows) == (0, 4)
+    assert (len(parsed.row_ids), parsed.n_rows) == (0, 4)
 
 
 @pytest.mark.parametrize("rows", [1, 2, 10])

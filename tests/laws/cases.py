@@ -188,6 +188,33 @@ def _large_regression() -> Case:
 
 
 @st.composite
+def _paired(draw: st.DrawFn) -> Case:
+    """Draw what a confusion matrix takes, and the same predictions in another order."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    shape = draw(st.sampled_from([name for name in sorted(_SHAPES) if name != "top-k scores"]))
+    options, rows = _SHAPES[shape](random, size)
+    options.pop("include_unseen", None)
+    a = rows.pop("y_pred")
+    rows |= {"y_pred_a": a, "y_pred_b": a[random.permutation(size)]}
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
+def _large_paired() -> Case:
+    random = np.random.default_rng(11)
+    size = 40_000
+    rows = {"y_true": random.integers(0, 12, size)} | {
+        name: random.normal(size=(size, 12)).round(1) for name in ("y_pred_a", "y_pred_b")
+    }
+    return Case(se.Paired, {"classes": 12}, rows | {"sample_weight": random.random(size)})
+
+
+def _good_pair(options: dict[str, Any]) -> dict[str, Any]:
+    good = _good_prediction(options)
+    return {"y_true": good["y_true"], "y_pred_a": good["y_pred"], "y_pred_b": good["y_pred"]}
+
+
+@st.composite
 def _calibration(draw: st.DrawFn) -> Case:
     random = _random(draw)
     size = draw(st.integers(0, 24))
@@ -416,6 +443,60 @@ LAWS: dict[str, Laws] = {
         },
         good_batch=_good_prediction,
         large=_large_regression,
+    ),
+    "Paired": Laws(
+        cases=_paired(),
+        changed_options={
+            "classes": ({"classes": 3}, {"classes": 4}),
+            "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),
+            "threshold": ({"threshold": 0.5}, {"threshold": 0.7}),
+            "scores": ({"scores": None}, {"scores": "real"}),
+            "pos_label": ({"pos_label": 0}, {"pos_label": 1}),
+            "from_scores": ({"from_scores": None}, {"from_scores": True}),
+            "ignore_label": ({"ignore_label": None}, {"ignore_label": -1}),
+        },
+        bad_batches={
+            "a label out of range": (
+                {},
+                {"y_true": [0, 2], "y_pred_a": [0, 1], "y_pred_b": [0, 1]},
+            ),
+            "a prediction out of range": (
+                {},
+                {"y_true": [0, 1], "y_pred_a": [0, 1], "y_pred_b": [0, -1]},
+            ),
+            "a score that is NaN": (
+                {},
+                {"y_true": [0, 1], "y_pred_a": [0.5, float("nan")], "y_pred_b": [0, 1]},
+            ),
+            "lengths that differ": ({}, {"y_true": [0, 1], "y_pred_a": [0, 1], "y_pred_b": [0]}),
+            "a negative weight": (
+                {},
+                {
+                    "y_true": [0, 1],
+                    "y_pred_a": [0, 1],
+                    "y_pred_b": [0, 1],
+                    "sample_weight": [1, -1],
+                },
+            ),
+            "a total past 2**63": (
+                {},
+                {"y_true": [0], "y_pred_a": [0], "y_pred_b": [0], "sample_weight": [2**63 - 1]},
+            ),
+            "strings beside numbers": (
+                {"classes": "auto"},
+                {"y_true": ["a"], "y_pred_a": ["a"], "y_pred_b": [1]},
+            ),
+            "scores of too few classes": (
+                {"classes": 3},
+                {"y_true": [0], "y_pred_a": [0], "y_pred_b": [[0.1, 0.9]]},
+            ),
+            "presence that is 2": (
+                {"multilabel": True},
+                {"y_true": [[0, 2]], "y_pred_a": [[0, 1]], "y_pred_b": [[0, 1]]},
+            ),
+        },
+        good_batch=_good_pair,
+        large=_large_paired,
     ),
     "ConfusionAccumulator": Laws(
         cases=_confusion(),

@@ -15,7 +15,7 @@ from sklearn import metrics as sk
 from sklearn.calibration import calibration_curve
 
 import streameval as se
-from streameval.states.calibration import bin_places
+from streameval.states.calibration import bin_indices
 
 CASES = range(quick_cases(200))
 COMPARED = {"log_loss", "brier", "ece", "pcopc", "mean_prediction", "mean_label"}
@@ -223,12 +223,12 @@ def test_edge_is_the_nearest_float_and_belongs_to_the_bin_above(step: int) -> No
         edges = np.array([i / bins for i in places])
         moved = np.nextafter(edges, edges + step) if step else edges
         expected = [place - (step < 0) for place in places]
-        assert bin_places(moved, bins).tolist() == expected, bins
+        assert bin_indices(moved, bins).tolist() == expected, bins
 
 
 def test_decimals_fall_where_they_are_read() -> None:
-    assert bin_places(np.array([0.2, 0.6, 0.29, 1.0]), 15).tolist() == [3, 9, 4, 14]
-    assert bin_places(np.array([0.29, 0.57, 0.58]), 100).tolist() == [29, 57, 58]
+    assert bin_indices(np.array([0.2, 0.6, 0.29, 1.0]), 15).tolist() == [3, 9, 4, 14]
+    assert bin_indices(np.array([0.29, 0.57, 0.58]), 100).tolist() == [29, 57, 58]
 
 
 @pytest.mark.parametrize("bins", [1, 3, 15, 1000, 65_536])
@@ -238,7 +238,7 @@ def test_bins_of_tiny_and_random_probabilities_are_those_of_a_slow_search(bins: 
     numbers = np.concatenate([tiny, random.random(500), 10.0 ** random.uniform(-320, 0, 500)])
     edges = [i / bins for i in range(1, bins)]
     expected = [bisect_right(edges, p) for p in numbers.tolist()]
-    assert bin_places(numbers, bins).tolist() == expected
+    assert bin_indices(numbers, bins).tolist() == expected
 
 
 def test_dtype_of_the_probabilities_does_not_change_where_they_are_clipped() -> None:

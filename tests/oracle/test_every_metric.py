@@ -9,6 +9,7 @@ from oracle import (
     test_calibration_parity,
     test_classification_parity,
     test_curve_parity,
+    test_paired_parity,
     test_regression_parity,
     test_top_k_accuracy,
 )
@@ -17,7 +18,7 @@ from oracle.ranking_oracles import GEOMETRIC, MEASURES
 
 import streameval as se
 from streameval.configs.measures import measure
-from streameval.results.kinds import RESULTS
+from streameval.results.result_types import RESULTS
 
 
 def bases(names: Iterable[str]) -> set[str]:
@@ -38,6 +39,7 @@ COMPARED = {
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": set(test_regression_parity.ORACLES),
+    "PairedResult": set(test_paired_parity.ORACLES),
     "Ranking": {measure(name).kind for name in (*MEASURES, *GEOMETRIC)},
 }
 

@@ -148,7 +148,7 @@ def test_ticks_are_round(low: float, high: float, ticks: Any) -> None:
 
 def test_points_beyond_an_axis_are_put_at_its_end() -> None:
     frame = Frame(Axis(0, 1, (0.0, 1.0)), Axis(-1, 1, (-1.0, 1.0)), width=100, height=100)
-    x, y = frame.places([-math.inf, 2.0, 0.5], [0.0, -5.0, math.inf])
+    x, y = frame.positions([-math.inf, 2.0, 0.5], [0.0, -5.0, math.inf])
     assert x.tolist() == [frame.left, 100 - frame.right, (frame.left + 100 - frame.right) / 2]
     assert y.tolist() == [(frame.top + 100 - frame.bottom) / 2, 100 - frame.bottom, frame.top]
 

@@ -33,7 +33,7 @@ def curve(
 def numbers(path: Any) -> tuple[Any, Any]:
     """Read the corners of a path as numbers on axes from 0 to 1."""
     frame = Frame(SHARES, SHARES)
-    (left, right), (bottom, top) = frame.places([0, 1], [0, 1])
+    (left, right), (bottom, top) = frame.positions([0, 1], [0, 1])
     across, down = np.array(points(path)).T
     return (across - left) / (right - left), (down - bottom) / (top - bottom)
 
@@ -85,7 +85,7 @@ def test_exact_curve_lies_in_the_band(title: str, budget: int, seed: int) -> Non
         x, y = x[:-1], y[:-1]
     frame = Frame(SHARES, SHARES)
     corners = np.array(points(band))
-    places = np.stack(frame.places(x, y), axis=1)
+    places = np.stack(frame.positions(x, y), axis=1)
     outside = places[~Path([*corners, corners[0]], closed=True).contains_points(places)]
     assert max((distance(place, corners) for place in outside), default=0.0) < 0.1
 
@@ -182,7 +182,7 @@ def test_reliability_diagram_has_a_point_for_each_occupied_bin() -> None:
     shown = figure(report(state), "Reliability diagram")
     frame = Frame(SHARES, SHARES)
     predicted, observed, _ = state.compute().reliability_curve()
-    expected = np.stack(frame.places(predicted, observed), axis=1)
+    expected = np.stack(frame.positions(predicted, observed), axis=1)
     dots = [(float(dot.attrib["cx"]), float(dot.attrib["cy"])) for dot in shown.iter("circle")]
     np.testing.assert_allclose(dots, expected, atol=0.06)
     assert len(styled(shown, "whisker")) == len(dots)
@@ -241,7 +241,7 @@ def test_bars_of_groups_are_shares_of_those_with_both_classes() -> None:
     (line,) = styled(shown, "line", "s0")
     ticks = [float(text(tick)) for tick in styled(shown, "tick", "end")]
     frame = Frame(SHARES, Axis(ticks[0], ticks[-1], tuple(ticks)), height=300)
-    _, tops = frame.places([0, 0], [1 / 3, 2 / 3])
+    _, tops = frame.positions([0, 0], [1 / 3, 2 / 3])
     levels = np.array([y for _, y in points(line)])
     assert all(np.abs(levels - top).min() < 0.06 for top in tops)
 

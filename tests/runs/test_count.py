@@ -44,7 +44,7 @@ def test_count_finds_every_bad_row(n_bad):
     places = np.random.default_rng(n_bad).choice(1000, n_bad, replace=False)
     truth[places] = 7
     done = counted(truth, max_bad=n_bad)
-    assert [row.place for row in done.bad] == sorted(places + 1)
+    assert [row.row_id for row in done.bad] == sorted(places + 1)
     assert done.n_good == done.accumulator.inner.n == 1000 - n_bad
 
 

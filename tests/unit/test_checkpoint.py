@@ -446,7 +446,7 @@ def feed(path: Path, data: bytes) -> threading.Thread:
     return thread
 
 
-LARGE = se.ConfusionAccumulator(600).update([1, 2, 3], [3, 2, 1])
+LARGE = se.ConfusionAccumulator(1500).update([1, 2, 3], [3, 2, 1])
 
 
 def test_load_reads_a_state_from_a_pipe(tmp_path: Path) -> None:

@@ -437,7 +437,7 @@ def test_bounds_of_averages_hold_the_exact_ones(budget: int) -> None:
 
 
 def test_dictionary_of_classes_holds_plain_numbers() -> None:
-    numbers = classes("a", "b", budget=3)[0].as_dict()
+    numbers = classes("a", "b", budget=3)[0].as_dict(bounds=True)
     assert {type(value) for value in numbers.values()} <= {int, float}
     assert numbers["n"] == 60
     assert numbers["n_averaged"] == 2

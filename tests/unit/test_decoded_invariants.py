@@ -183,9 +183,9 @@ BROKEN = {
         "regression", "error", {"state.absolute_error.exact_sum": "0"}
     ),
     "sums of nothing": Broken("empty_regression", "corrupt", {"state.truth.exact_sum": "1"}),
-    "label never met": Broken(
+    "label never observed": Broken(
         "empty_met",
-        "never met",
+        "never observed",
         {"state.labels": [1, 2], "state.matrix.shape": [2, 2]},
         payload=[1, 1, 0, 0, 0],
     ),

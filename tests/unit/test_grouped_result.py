@@ -386,7 +386,7 @@ def test_result_stays_as_it_is_when_more_is_counted() -> None:
 
 
 def test_dictionary_holds_plain_numbers() -> None:
-    numbers = EVERY["coarse_groups"]().compute().as_dict()
+    numbers = EVERY["coarse_groups"]().compute().as_dict(bounds=True)
     assert {type(value) for value in numbers.values()} == {int, float}
     assert json.loads(json.dumps(numbers)) == numbers
     assert numbers["gauc_low"] < numbers["gauc"] < numbers["gauc_high"]

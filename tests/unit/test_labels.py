@@ -13,12 +13,12 @@ import pytest
 
 import streameval as se
 from streameval.inputs.labels import (
-    MAX_MET_LABELS,
+    MAX_OBSERVED_LABELS,
     canonical_classes,
     canonical_label,
     class_labels,
     encode,
-    meet,
+    observe,
 )
 
 
@@ -114,13 +114,13 @@ def test_canonical_label_refuses(value: Any) -> None:
     ],
 )
 def test_canonical_classes(value: Any, classes: Any) -> None:
-    assert canonical_classes(value, least=2) == classes
+    assert canonical_classes(value, min_count=2) == classes
 
 
 def test_canonical_classes_reads_a_torch_tensor() -> None:
     torch = pytest.importorskip("torch")
-    assert canonical_classes(torch.tensor([2, 1]), least=2) == (2, 1)
-    assert canonical_classes(torch.tensor(2), least=2) == 2
+    assert canonical_classes(torch.tensor([2, 1]), min_count=2) == (2, 1)
+    assert canonical_classes(torch.tensor(2), min_count=2) == 2
 
 
 @pytest.mark.parametrize(
@@ -151,14 +151,14 @@ def test_canonical_classes_reads_a_torch_tensor() -> None:
 )
 def test_canonical_classes_refuses(value: Any, message: str) -> None:
     with pytest.raises(se.InvalidInputError) as caught:
-        canonical_classes(value, least=2)
+        canonical_classes(value, min_count=2)
     assert str(caught.value) == message
 
 
 @pytest.mark.parametrize("value", [b"ab", bytearray(b"ab")], ids=["bytes", "bytearray"])
 def test_canonical_classes_refuses_bytes(value: Any) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`classes` must be "):
-        canonical_classes(value, least=2)
+        canonical_classes(value, min_count=2)
 
 
 @pytest.mark.slow
@@ -188,7 +188,7 @@ def test_a_number_of_classes_that_no_memory_holds_is_refused(count: int) -> None
 
 
 def test_canonical_classes_takes_one_class_where_one_is_enough() -> None:
-    assert canonical_classes(["a"], least=1) == ("a",)
+    assert canonical_classes(["a"], min_count=1) == ("a",)
 
 
 @pytest.mark.parametrize(("classes", "labels"), [(3, (0, 1, 2)), (("b", "a"), ("b", "a"))])
@@ -269,7 +269,7 @@ def test_encode_gives_ignored_labels_place_zero(labels: Any, classes: Any) -> No
     ids=["numbers", "strings", "no-rows", "no-rows-strings"],
 )
 def test_meet_sorts_the_distinct_labels(labels: Any, met: Any, places: list[int]) -> None:
-    found, codes = meet(labels)
+    found, codes = observe(labels)
     assert (found, codes.dtype, codes.tolist()) == (met, np.int64, places)
 
 
@@ -372,7 +372,7 @@ def test_update_names_an_unknown_label_and_its_position(
 def test_update_refuses_strings_for_numbers_and_numbers_for_strings(
     argument: str, classes: Any, labels: Any
 ) -> None:
-    right = list(class_labels(canonical_classes(classes, least=2)))
+    right = list(class_labels(canonical_classes(classes, min_count=2)))
     batch = {"y_true": right, "y_pred": right, argument: labels}
     with pytest.raises(se.InvalidInputError, match=f"^`{argument}` holds .*, but the classes are"):
         se.ConfusionAccumulator(classes).update(batch)
@@ -385,13 +385,13 @@ def test_update_refuses_met_strings_beside_met_numbers() -> None:
 
 
 def test_the_limit_of_met_labels_is_documented() -> None:
-    assert MAX_MET_LABELS == 4096
+    assert MAX_OBSERVED_LABELS == 4096
     assert "at most 4096" in (se.ConfusionAccumulator.__doc__ or "")
 
 
 @pytest.fixture
 def three_labels(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("streameval.states.confusion.MAX_MET_LABELS", 3)
+    monkeypatch.setattr("streameval.states.confusion.MAX_OBSERVED_LABELS", 3)
 
 
 @pytest.mark.usefixtures("three_labels")

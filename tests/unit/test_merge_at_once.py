@@ -41,6 +41,7 @@ CASES: dict[str, tuple[Callable[[], Any], Callable[[int], list[np.ndarray]]]] = 
         lambda rows: list(random.integers(0, 2, (2, rows, 4))),
     ),
     "regression": (se.RegressionAccumulator, numbers),
+    "paired": (se.Paired, lambda rows: list(random.integers(0, 2, (3, rows)))),
     "calibration": (se.CalibrationAccumulator, probabilities),
     "sketch": (se.PRCurveSketch, probabilities),
 }

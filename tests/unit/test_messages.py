@@ -781,7 +781,7 @@ LATER = [
     Case(
         "words-after-numbers",
         lambda: se.ConfusionAccumulator("auto").update([1], [1]).update(["a"], ["a"]),
-        "must hold labels of the type met before",
+        "must hold labels of the type before",
     ),
 ]
 

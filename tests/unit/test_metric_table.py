@@ -16,8 +16,8 @@ import streameval as se
 from streameval.configs.descriptions import DESCRIPTIONS
 from streameval.configs.measures import MEASURES
 from streameval.metrics.table import Metric, Table
-from streameval.results.kinds import RESULTS
 from streameval.results.names import MetricName
+from streameval.results.result_types import RESULTS
 
 ROOT = Path(__file__).parents[2]
 ROWS = [(kind, row) for kind in RESULTS for row in kind.TABLE.values()]
@@ -33,6 +33,7 @@ RESULT_OF: dict[str, Any] = {
     "Calibration": se.CalibrationAccumulator().update([0, 1], [0.1, 0.6]),
     "Ranking": se.RankingAccumulator(["map", "p@1", "ndcg@2"]).update([[1, 0]], [[1, 2]]),
     "Regression": se.RegressionAccumulator().update([1.0, 2.0], [1.5, 2.5]),
+    "PairedResult": se.Paired().update([0, 1, 1], [0, 1, 0], [0, 0, 1]),
 }
 kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 

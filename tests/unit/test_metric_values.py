@@ -109,3 +109,20 @@ def test_the_method_of_a_curve_that_others_call_differently_is_suggested() -> No
 
 def test_hasattr_is_false_of_names_that_others_give() -> None:
     assert not hasattr(RESULT, "f1")
+
+
+@pytest.mark.parametrize(
+    "result",
+    [
+        se.RegressionAccumulator().update([1, 2, 4], [1, 3, 3]).compute(),
+        se.CalibrationAccumulator().update([1, 0], [0.75, 0.5]).compute(),
+        se.PRCurveSketch().update([1, 0], [0.75, 0.5]).compute(),
+        se.GroupedAUC().update([1, 0], [0.75, 0.5], [1, 1]).compute(),
+    ],
+    ids=lambda result: type(result).__name__,
+)
+def test_metrics_of_other_results_read_the_same_with_and_without_a_call(result: Any) -> None:
+    rows = [row for row in result.TABLE.listed(result) if not row.is_count and not row.arguments]
+    for row in rows:
+        value = getattr(result, row.name)
+        np.testing.assert_equal(value(), value)

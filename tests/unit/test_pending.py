@@ -56,6 +56,7 @@ CASES = {
         lambda: se.ConfusionAccumulator(5, multilabel=True), (SHARES > 0.2, SHARES[::-1])
     ),
     "regression": Case(se.RegressionAccumulator, (random.normal(size=ROWS), SCORES)),
+    "paired": Case(se.Paired, (BINARY, BINARY[::-1], SCORES)),
     "calibration": Case(se.CalibrationAccumulator, (BINARY, SCORES)),
     "curve": Case(se.PRCurveSketch, (BINARY, SCORES)),
     "curve of real scores": Case(

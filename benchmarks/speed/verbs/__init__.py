@@ -4,6 +4,7 @@ from speed.contest import Contest
 from speed.verbs import (
     checks,
     compute,
+    groups,
     memory,
     merge,
     ranking,
@@ -22,6 +23,7 @@ VERBS: dict[str, list[Contest]] = {
     "ranking": ranking.CONTESTS,
     "training step": training_step.CONTESTS,
     "memory": memory.CONTESTS,
+    "groups": groups.CONTESTS,
     "checks": checks.CONTESTS,
 }
 

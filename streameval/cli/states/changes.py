@@ -22,7 +22,7 @@ _MANY = 10**12  # three such counts, with their commas, would not fit beside a n
 def change_sheet(
     sides: Sequence[tuple[str, str]], changes: Mapping[str, Sequence[Change]], level: float
 ) -> Sheet:
-    """Give each metric a line: its values, the differences, and the intervals that these have.
+    """Lay out a line for each metric: its values, the differences and their intervals.
 
     Parameters
     ----------

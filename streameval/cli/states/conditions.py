@@ -88,7 +88,7 @@ def parse_condition(text: str) -> Condition:
 
 
 def decide(condition: Condition, change: Change, level: float) -> Note:
-    """Decide a condition; its verdict, "passed", "failed" or "undecided", is the kind of the note.
+    """Decide a condition; the category of the note is "passed", "failed" or "undecided".
 
     It is about the numbers of the two states: "failed" if it holds for all values that both can
     have, "passed" if for none, and "undecided" in between and where a value is undefined.
@@ -107,7 +107,7 @@ def decide(condition: Condition, change: Change, level: float) -> Note:
 def _extremes(change: Change) -> product[tuple[float, float]]:
     """Pair the values between which a change is the largest and the smallest.
 
-    The share of a value is least at 0.
+    The share of a value is smallest at 0.
     """
     low, high = change.before.certified
     befores = [low, high, *([0.0] if low < 0.0 < high else [])]

@@ -15,7 +15,7 @@ __all__ = ["every_option", "is_usual"]
 
 
 def every_option(accumulator: Any) -> dict[str, Any]:
-    """Give the options, those of members named as their metrics are, ``member/option``."""
+    """Return the options, those of members named as their metrics are, ``member/option``."""
     options = _flat(accumulator.options)
     if isinstance(accumulator, Collection):
         columns = accumulator.columns

@@ -110,7 +110,7 @@ def diff(
     sides = [_Side.of(name, held, level, some=bool(metrics)) for name, held in named]
     a, *others = sides
     for b in others:
-        _check_kinds(a, b)
+        _check_types(a, b)
     chosen = tuple(metrics) or _shared(sides)
     for metric in (*metrics, *(condition.metric for condition in conditions)):
         for side in sides:
@@ -121,16 +121,16 @@ def diff(
     if json:
         text = "".join(
             json_line(
-                _entries(a, b, {name: row[place] for name, row in changes.items()}, level)
+                _entries(a, b, {name: row[index] for name, row in changes.items()}, level)
                 | {"notes": [note.text for note in notes[b.path]]}
             )
-            for place, b in enumerate(others)
+            for index, b in enumerate(others)
         )
     else:
         sizes = [(side.path, size_text(side.accumulator)) for side in sides]
         text = laid_out(change_sheet(sizes, changes, level), is_markdown=markdown)
     said = dict.fromkeys(note for of_one in notes.values() for note in of_one)
-    passed = all(verdict.kind == "passed" for verdict in verdicts)
+    passed = all(verdict.category == "passed" for verdict in verdicts)
     code = OK if passed else GATE_FAILED
     return Outcome(text, (*said, *verdicts), code, is_data=json or markdown)
 
@@ -153,17 +153,17 @@ def _about(a: _Side, b: _Side, *, all_metrics: bool) -> Iterator[Note]:
         yield from _about_metrics(a, b)
 
 
-def _check_kinds(a: _Side, b: _Side) -> None:
-    """Raise IncompatibleStateError if the states, or members of one name, are of two kinds."""
+def _check_types(a: _Side, b: _Side) -> None:
+    """Raise IncompatibleStateError if the states, or members of one name, are of two types."""
     mine, theirs = a.leaves, b.leaves
-    kinds = [("", type(a.accumulator), type(b.accumulator))]
-    kinds += [(name, type(mine[name]), type(theirs[name])) for name in mine if name in theirs]
-    for name, one, other in kinds:
+    types = [("", type(a.accumulator), type(b.accumulator))]
+    types += [(name, type(mine[name]), type(theirs[name])) for name in mine if name in theirs]
+    for name, one, other in types:
         if one is not other:
-            place = f" as {name!r}" if name else ""
+            role = f" as {name!r}" if name else ""
             raise IncompatibleStateError(
-                f"{a.path} holds a {one.__name__}{place} and {b.path} a {other.__name__}: "
-                "only states of one kind can be compared."
+                f"{a.path} holds a {one.__name__}{role} and {b.path} a {other.__name__}: "
+                "only states of one type can be compared."
             )
 
 
@@ -216,23 +216,23 @@ def _about_classes(a: _Side, b: _Side) -> Iterator[Note]:
         if not (isinstance(mine, Confusion) and isinstance(theirs, Confusion)):
             continue
         labels, others = set(mine.labels), set(theirs.labels)
-        place = f" of {name!r}" if name else ""
+        of = f" of {name!r}" if name else ""
         if labels and others and not labels & others:
             raise IncompatibleStateError(
-                f"{a.path} and {b.path} have no class{place} in common: "
+                f"{a.path} and {b.path} have no class{of} in common: "
                 f"{listed(map(str, mine.class_names))}, and "
                 f"{listed(map(str, theirs.class_names))}."
             )
         if labels != others or mine.scope != theirs.scope:
             yield Note(
                 "note",
-                f"the metrics{place} are not of the same classes: {mine.scope} in {a.path}, and "
+                f"the metrics{of} are not of the same classes: {mine.scope} in {a.path}, and "
                 f"{theirs.scope} in {b.path}.",
             )
 
 
 def _entries(a: _Side, b: _Side, changes: Mapping[str, Change], level: float) -> dict[str, Any]:
-    """Give the JSON object."""
+    """Return the JSON object."""
     metrics = {}
     for name, change in changes.items():
         metrics[name] = {

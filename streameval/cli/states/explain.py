@@ -62,7 +62,7 @@ def _indented(lines: list[str]) -> list[str]:
 
 
 def _members(collection: Collection) -> Iterator[tuple[list[str], Any]]:
-    """Give each member once, with all the names that share it."""
+    """Yield each member once, with all the names that share it."""
     shared: dict[int, list[str]] = {}
     for name, result in collection.compute().leaves().items():
         shared.setdefault(id(result), []).append(name)
@@ -89,9 +89,9 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
 
 
 def _heading(title: str, accumulator: Any, width: int) -> list[str]:
-    kind = type(accumulator)
-    summary = description_of(kind).summary
-    return _wrapped(f"{title}: {kind.__name__}. {summary}", width, "  ")
+    accumulator_type = type(accumulator)
+    summary = description_of(accumulator_type).summary
+    return _wrapped(f"{title}: {accumulator_type.__name__}. {summary}", width, "  ")
 
 
 def _counted(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
@@ -109,7 +109,7 @@ def _size(accumulator: Any) -> str:
 
 
 def _options(accumulator: Any, width: int) -> Iterator[str]:
-    """Give each option a line; what one means is said where it is not the usual one."""
+    """Yield a line for each option, and its meaning where it is not the usual one."""
     options = accumulator.options
     longest = max(map(len, options), default=0)
     for name, value in options.items():

@@ -16,6 +16,7 @@ from streameval.results.class_curves import ClassCurves
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
+from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 
@@ -30,13 +31,13 @@ _NOTHING = "Nothing has been counted yet."
 
 
 @singledispatch
-def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every kind has them
-    """Give one sentence after the other.
+def limits(result: Any, options: Options) -> Iterator[str]:  # noqa: ARG001 - as every function has them
+    """Yield one sentence after the other.
 
     Parameters
     ----------
     result : result
-        Of any kind.
+        Of any type.
     options : mapping
         Those of the accumulator that it comes from.
     """
@@ -165,6 +166,17 @@ def _of_regression(result: Regression, options: Options) -> Iterator[str]:  # no
     if math.isnan(result.r2):
         yield "The truth is constant: R2 is undefined."
     yield "Sums alone are kept: no metric has a sampling interval."
+
+
+@limits.register
+def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa: ARG001
+    if not result.n:
+        yield _NOTHING
+        return
+    yield from _few(result.n_only_a + result.n_only_b, "examples that one model alone gets right")
+    if math.isnan(result.mcnemar_pvalue):
+        yield "Weights had fractions, and a part of an example is no draw: no tests."
+    yield _EXACT
 
 
 @limits.register

@@ -75,11 +75,11 @@ def plot(
             f"{option} is for states with panes of time, and {states[0]} holds a {kind}."
         )
     sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
-    kind = sources[0].result.PICTURES[0] if curve is None else curve
+    picture_name = sources[0].result.PICTURES[0] if curve is None else curve
     for source in sources:
-        if kind not in source.result.PICTURES:
-            known = nearest(kind, source.result.PICTURES)
-            raise UsageError(f"no curve {kind!r} of {source.path}: {known}")
+        if picture_name not in source.result.PICTURES:
+            known = nearest(picture_name, source.result.PICTURES)
+            raise UsageError(f"no curve {picture_name!r} of {source.path}: {known}")
         if len(sources) > 1 and source.result.ALONE:
             raise UsageError(f"{source.result.ALONE}: draw each in a picture of its own.")
 
@@ -89,7 +89,7 @@ def plot(
         for source in sources:
             label = _legend(labels[source.path]) if len(sources) > 1 else None
             try:
-                source.result.draw(ax, kind, label)
+                source.result.draw(ax, picture_name, label)
             except InvalidInputError as error:
                 if label is None:
                     raise
@@ -100,7 +100,7 @@ def plot(
     listed = ", ".join(source.path for source in sources)
     subject = listed if member is None else f"{member} of {listed}"
     size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
-    told = printable(f"{kind} of {subject} drawn in {output}{size}")
+    told = printable(f"{picture_name} of {subject} drawn in {output}{size}")
     return Outcome(f"{told}\n", notes)
 
 
@@ -127,8 +127,8 @@ class _Source:
         accumulator = _chosen(path, load_state(path), member)
         result = computed(accumulator)
         if not result.PICTURES:
-            kind = type(accumulator).__name__
-            raise UsageError(f"{path} holds a {kind}, which keeps sums alone: there is no picture.")
+            held = type(accumulator).__name__
+            raise UsageError(f"{path} holds a {held}, which keeps sums alone: there is no picture.")
         return cls(path, accumulator.n, result)
 
 

@@ -21,7 +21,7 @@ __all__ = ["TASKS", "Task", "task_asked_for"]
 
 @attrs.frozen(kw_only=True)
 class Task:
-    """How the rows of files are counted for one kind of evaluation.
+    """How the rows of files are counted for one task.
 
     Parameters
     ----------

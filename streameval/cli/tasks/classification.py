@@ -53,7 +53,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     configuration = _configuration(options, classes, layout)
     make = partial(ConfusionAccumulator, classes, **configuration)
     make()  # what it refuses is a mistake in the options, to be told once
-    positive = _positive_place(classes, configuration)
+    positive = _positive_index(classes, configuration)
     columns = (
         Column("y_true", layout.label, label_kind(layout, layout.label, classes)),
         _prediction_column(layout, classes, positive),
@@ -87,7 +87,7 @@ def _check_options(options: Options, layout: Layout) -> None:
 
 
 def _refuse_fractions(layout: Layout) -> None:
-    """Say what else numbers might be, where labels are met on the way."""
+    """Say what else numbers might be, where the classes are the observed labels."""
     for name in (*layout.label, *layout.prediction):
         value = layout.row[name]
         if isinstance(value, float) and value != value // 1:
@@ -98,7 +98,7 @@ def _refuse_fractions(layout: Layout) -> None:
 
 
 def _classes(options: Options, layout: Layout) -> Any:
-    """Settle the classes: as they were typed, or as many as the first row shows.
+    """Choose the classes: those that were typed, or those of the first row.
 
     Returns
     -------
@@ -136,7 +136,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
     )
 
 
-def _positive_place(classes: Any, configuration: dict[str, Any]) -> int:
+def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
     """Find the column of the positive one of two classes, by default the second."""
     if "pos_label" not in configuration:
         return 1

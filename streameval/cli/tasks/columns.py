@@ -173,7 +173,7 @@ def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
 
 
 def score_classes(options: Options, layout: Layout) -> Any:
-    """Settle the classes of scores: as they were typed, or as many as the first row shows.
+    """Choose the classes of scores: those that were typed, or those of the first row.
 
     Returns
     -------

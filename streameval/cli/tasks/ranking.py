@@ -95,7 +95,7 @@ def _maker(options: Options) -> Callable[[], RankingAccumulator]:
 
 
 def _is_trec(options: Options) -> bool:
-    """Tell whether lines of trec_eval stand in place of the report."""
+    """Tell whether lines of trec_eval replace the report."""
     if options.trec and options.reporting.json:
         raise UsageError("--trec does not go with --json.")
     return bool(options.trec or (options.per_query and not options.reporting.json))
@@ -219,14 +219,14 @@ def _count_lists(
     sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
     queries = batch.get("query", np.arange(len(sizes)))
     rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
-    places = np.repeat(np.arange(len(sizes)), sizes)
+    query_of_row = np.repeat(np.arange(len(sizes)), sizes)
     empty = np.flatnonzero(sizes == 0)
     if len(empty):
-        rows, places = _with_blanks(rows, len(empty)), np.concatenate([places, empty])
+        rows, query_of_row = _with_blanks(rows, len(empty)), np.concatenate([query_of_row, empty])
     numbers = batch.get("num_relevant")
     held: list[Mapping[str, Array]] = []
     accumulator.update(
-        {**rows, "query": queries[places]},
+        {**rows, "query": queries[query_of_row]},
         num_relevant=None if numbers is None else _by_query(queries, numbers),
         on_queries=None if write is None else held.append,
     )
@@ -287,11 +287,11 @@ def _sizes(lists: Mapping[str, Array]) -> Array:
     for name, found in sizes.items():
         differs = found != wanted
         if differs.any():
-            place = int(differs.argmax())
+            row = int(differs.argmax())
             raise InvalidInputError(
                 "must be as long as ",
                 Named("relevance"),
-                f", got a list of {found[place]} beside one of {wanted[place]}",
+                f", got a list of {found[row]} beside one of {wanted[row]}",
                 argument=name,
             )
     return wanted
@@ -323,6 +323,6 @@ def _by_query(queries: Array, numbers: Array) -> dict[Any, int]:
 
 def _in_order(columns: Mapping[str, Array], queries: Array) -> dict[str, Array]:
     """Sort the values of queries by the order of these."""
-    places = {query: place for place, query in enumerate(columns["query"].tolist())}
-    order = [places[query] for query in queries.tolist()]
+    positions = {query: position for position, query in enumerate(columns["query"].tolist())}
+    order = [positions[query] for query in queries.tolist()]
     return {name: column[order] for name, column in columns.items()}

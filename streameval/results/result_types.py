@@ -1,4 +1,4 @@
-"""Every kind of result, in the order in which they are shown."""
+"""The types of results, in the order in which they are shown."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
+from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.result import Result
@@ -23,6 +24,7 @@ RESULTS: tuple[type[Result], ...] = (
     Calibration,
     Ranking,
     Regression,
+    PairedResult,
     CollectionResult,
     SlicedResult,
 )

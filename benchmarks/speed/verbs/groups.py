@@ -1,0 +1,201 @@
+"""Groups: count rows by slice and pane of time, and slide a window over them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import numpy as np
+
+import streameval as se
+from speed import data
+from speed.contest import Contest, Data, Numbers, Peer, Side
+
+MINUTE = 60
+HOUR = 60 * MINUTE
+SLICES = 100
+MATRIX = "matrix of one group"
+
+
+def logs(rows: int, *, slices: int = SLICES, panes: int = 2) -> Data:
+    """Draw rows of a log: a truth, a score, a name, and a time in seconds."""
+    truth, score = data.binary(rows)
+    random = np.random.default_rng(data.SEED)
+    names = np.array([f"v{number:04}" for number in range(slices)], dtype=object)
+    minutes = np.arange(rows) * panes // rows
+    batch = {
+        "y_true": truth,
+        "y_pred": score.astype(np.float64),
+        "name": names[random.integers(0, slices, rows)],
+        "time": minutes * MINUTE,
+    }
+    return (batch,)
+
+
+def counted_with() -> se.Collection:
+    members = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(4096)}
+    return se.Collection(members, columns={"curve": {"y_score": "y_pred"}})
+
+
+def sliced_panes(slices: int = SLICES) -> se.Windowed:
+    sliced = se.Sliced(counted_with(), "name", max_values=slices)
+    return se.Windowed(sliced, pane="1m", unit="s")
+
+
+def our_updates(calls: int) -> Any:
+    """Update one accumulator over and over: rows are split once many are pending."""
+
+    def ours(held: Data) -> Side:
+        (batch,) = held
+        slices = len(set(batch["name"].tolist()))
+        running = sliced_panes(slices).update(batch)
+
+        def numbers() -> Numbers:
+            counted = sliced_panes(slices).update(batch)
+            first = next(iter(counted.panes()))[2]
+            return {MATRIX: first[batch["name"][0]]["cm"].compute().matrix}
+
+        return Side(lambda: running.update(batch), numbers, calls)
+
+    return ours
+
+
+def pandas_groups(rows: Any, groups: Any) -> Iterator[tuple[Any, Numbers]]:
+    """Give what scikit-learn finds of each group."""
+    from sklearn import metrics
+
+    for key, part in rows.groupby(groups, sort=False):
+        truth, score = part["y_true"].to_numpy(), part["y_pred"].to_numpy()
+        found = {MATRIX: metrics.confusion_matrix(truth, score >= 0.5, labels=[0, 1])}
+        if 0 < truth.sum() < len(truth):
+            found["area"] = metrics.roc_auc_score(truth, score)
+        yield key, found
+
+
+def pandas_and_sklearn() -> Peer:
+    """Group one batch with pandas, and ask scikit-learn about each group."""
+
+    def ready(pandas: Any, held: Data) -> Side:
+        (batch,) = held
+
+        def run() -> dict[Any, Numbers]:
+            rows = pandas.DataFrame(batch)
+            return dict(pandas_groups(rows, [rows["time"] // MINUTE, rows["name"]]))
+
+        return Side(run, lambda: {MATRIX: run()[0, batch["name"][0]][MATRIX]})
+
+    return Peer(
+        library="pandas", name="groupby, scikit-learn for each group", ready=ready, goal=10.0
+    )
+
+
+def windows(rows: int) -> Data:
+    """Draw a log of 75 minutes."""
+    return logs(rows, panes=75)
+
+
+def our_windows(held: Data) -> Side:
+    """Slide a window of an hour by a minute over slices."""
+    (batch,) = held
+    counted = sliced_panes().update(batch)
+
+    def numbers() -> Numbers:
+        *_, (_, last) = counted.windows("1h")
+        return {MATRIX: last["v0000"]["cm"].compute().matrix}
+
+    return Side(lambda: [end for end, _ in counted.windows("1h")], numbers)
+
+
+def pandas_windows() -> Peer:
+    """Take the rows of each window out of a frame, and group them."""
+
+    def ready(pandas: Any, held: Data) -> Side:
+        (batch,) = held
+        rows = pandas.DataFrame(batch)
+
+        def run() -> dict[Any, Numbers]:
+            found: dict[Any, Numbers] = {}
+            for end in range(MINUTE, 76 * MINUTE, MINUTE):
+                inside = rows[(rows["time"] >= end - HOUR) & (rows["time"] < end)]
+                found = dict(pandas_groups(inside, inside["name"]))
+            return found
+
+        return Side(run, lambda: {MATRIX: run()["v0000"][MATRIX]})
+
+    return Peer(library="pandas", name="rows of each window, scikit-learn for each", ready=ready)
+
+
+def our_accuracy(held: Data) -> Side:
+    """Count rows by minute, and slide a window of an hour over them."""
+    (batch,) = held
+
+    def run() -> float:
+        counted = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s").update(batch)
+        accuracy = 0.0
+        for _, last in counted.windows("1h"):
+            accuracy = last.compute().accuracy
+        return accuracy
+
+    return Side(run, lambda: {"accuracy": run()})
+
+
+def river_time_rolling() -> Peer:
+    """Update river's rolling accuracy row by row."""
+
+    def ready(river: Any, held: Data) -> Side:
+        (batch,) = held
+        truth, decided = batch["y_true"].tolist(), (batch["y_pred"] >= 0.5).astype(int).tolist()
+        times = [datetime.fromtimestamp(time, UTC) for time in batch["time"].tolist()]
+
+        def run() -> float:
+            from river import metrics, utils
+
+            rolling = utils.TimeRolling(metrics.Accuracy(), period=timedelta(hours=1))
+            for actual, predicted, time in zip(truth, decided, times, strict=True):
+                rolling.update(actual, predicted, t=time)
+            return float(rolling.get())
+
+        return Side(run, lambda: {"accuracy": run()})
+
+    return Peer(library="river", name="TimeRolling(Accuracy())", ready=ready, goal=10.0)
+
+
+CONTESTS = [
+    Contest(
+        verb="groups",
+        accumulator="Windowed",
+        work="100 slices, 2 panes",
+        size=65_536,
+        data=logs,
+        ours=our_updates(4),
+        peers=[pandas_and_sklearn()],
+    ),
+    Contest(
+        verb="groups",
+        accumulator="Windowed",
+        work="500 slices, 2 panes",
+        size=1000,
+        data=lambda rows: logs(rows, slices=500),
+        ours=our_updates(264),
+        peers=[pandas_and_sklearn()],
+    ),
+    Contest(
+        verb="groups",
+        accumulator="Windowed",
+        work="an hour by the minute, 100 slices",
+        size=300_000,
+        data=windows,
+        ours=our_windows,
+        peers=[pandas_windows()],
+    ),
+    Contest(
+        verb="groups",
+        accumulator="Windowed",
+        work="an hour by the minute, accuracy",
+        size=10_000,
+        data=windows,
+        ours=our_accuracy,
+        peers=[river_time_rolling()],
+    ),
+]

@@ -1,0 +1,188 @@
+"""Whether a metric over time has passed a limit."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.options import finite_number, positive_integer
+from streameval.configs.sliced import read_value
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError
+from streameval.inputs.durations import read_duration
+from streameval.inputs.times import read_step, read_time
+from streameval.metrics.evidence import Limit
+from streameval.results.evidence import Evidence
+from streameval.results.result import Result
+
+__all__ = ["evidence"]
+
+_PER = re.compile(r"([0-9]{1,9}) per (\S+)")
+
+
+def evidence(
+    windowed: Windowed,
+    metric: str,
+    *,
+    at_least: float | None = None,
+    at_most: float | None = None,
+    false_alarms: str | float = "1 per 30d",
+    slice: Any = ...,  # noqa: A002 - what a Sliced has
+    n_series: int = 1,
+    since: Any = None,
+) -> Evidence:
+    """Tell whether a metric has passed a limit, with a promise on false alarms.
+
+    It may be asked after every pane, for ever: the promise holds however often one looks. The
+    newest pane goes on, and does not count.
+
+    Parameters
+    ----------
+    windowed : Windowed
+        What has counted panes.
+    metric : str
+        As on the command line: ``"accuracy"``, ``"recall[1]"``, ``"roc_auc"``,
+        ``"recall_at(0.5)"``, of a `Collection` ``"cm/recall[1]"``.
+    at_least, at_most : float
+        The limit that the metric is to keep; one of the two.
+    false_alarms : str or float
+        How often there may be an alarm, on average, while the limit is kept: ``"1 per 30d"``; or
+        the mean number of panes between two, such as 10_000, which a pane of integers needs.
+    slice : value, optional
+        A value of the `Sliced` in the panes; by default all rows count.
+    n_series : int
+        How many series share the promise: metrics and slices that are looked at besides, and
+        this one.
+    since : time, optional
+        Panes that begin earlier do not count: the time from which on an alarm that has been
+        dealt with is over.
+
+    Returns
+    -------
+    Evidence
+        ``firing``, ``fired_at`` and ``log_evidence``.
+
+    Raises
+    ------
+    InvalidInputError
+        When there is no such metric, or no evidence of it that stays valid, as of losses, means
+        over classes and weights with fractions; the message says why.
+
+    Notes
+    -----
+    The promise takes that, given all that was before, each example that the metric is about is
+    right with a chance that keeps the limit; examples may depend on each other in any other
+    way. It holds exactly for proportions, F1 and means of rankings, and as far as areas are
+    normal for ``roc_auc``. Where cells leave a count or an area open, the end that speaks against
+    an alarm is taken. Whole weights are taken as that many examples.
+
+    Panes without an example that the metric is about change nothing, but are time that passes.
+    Panes that have been rolled up count as one look, which keeps the promise.
+
+    References
+    ----------
+    Shin, Ramdas and Rinaldo, E-detectors: a nonparametric framework for sequential change
+    detection, New England Journal of Statistics in Data Science, 2023.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> w = se.Windowed(se.ConfusionAccumulator(), pane=100, time="step")
+    >>> for step, errors in enumerate([5, 9, 7, 6, 8, 35, 31, 33, 30]):
+    ...     w = w.update({
+    ...         "y_true": [1] * 100,
+    ...         "y_pred": [0] * errors + [1] * (100 - errors),
+    ...         "step": [100 * step] * 100,
+    ...     })
+    >>> found = se.evidence(w, "recall", at_least=0.9, false_alarms=10_000)
+    >>> found.firing, found.fired_at
+    (True, 600)
+    >>> se.evidence(w, "recall", at_least=0.6, false_alarms=10_000).firing
+    False
+    """
+    if not isinstance(windowed, Windowed):
+        got = type(windowed).__name__
+        raise InvalidInputError(f"must be a Windowed, got {got}", argument="windowed")
+    config = windowed._config
+    limit = Limit.of(at_least, at_most)
+    n_series = positive_integer(n_series, name="n_series")
+    mean_panes = _mean_panes(false_alarms, config)
+    total = windowed._all_rows(windowed._held).compute()
+    if not isinstance(total, Result):
+        got = type(total).__name__
+        raise InvalidInputError(
+            f"must count something with a table of metrics, got a result that is a {got}",
+            argument="windowed",
+        )
+    panes = _panes(windowed, slice, since)
+    return Evidence.of(panes, total, metric, limit, mean_panes=mean_panes, n_series=n_series)
+
+
+def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, Any, Result | None]]:
+    """Give the closed panes in the order of time, with the result of a slice in each."""
+    config, state = windowed._config, windowed._everything(windowed._held)
+    first = None if since is None else _time(since, config)
+    spans = state.spans(config)
+    read = _reader(windowed, value, [span.pane.part for span in spans])
+    for span in spans:
+        if span.end <= state.newest and (first is None or span.start >= first):
+            yield config.shown(span.start), config.shown(span.end), read(span.pane.part)
+
+
+def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:
+    """Choose how the accumulator of a pane is read; None is a pane without any row for it."""
+    inner = windowed._config.accumulator
+    if inner.cls is not Sliced:
+        if value is not ...:
+            raise InvalidInputError(
+                f"needs panes that are a Sliced, got {inner.cls.__name__}", argument="slice"
+            )
+        return lambda part: None if part is None else part.compute()
+    if value is ...:
+        return lambda part: None if part is None else part._all_rows(part._held).compute()
+    key = read_value(value, inner.options.column, name="slice")
+    known = key in inner.options.named or any(key in part for part in parts if part is not None)
+    if parts and not known:
+        raise InvalidInputError(f"must have a slice in some pane, got {value!r}", argument="slice")
+
+    def of_slice(part: Any) -> Result | None:
+        if part is None or key not in part:
+            return None
+        result: Result = part._slice(part._everything(part._held), key).compute()
+        return result
+
+    return of_slice
+
+
+def _mean_panes(false_alarms: Any, config: WindowedConfig) -> float:
+    """Read a promise as the mean number of panes between false alarms."""
+    if isinstance(false_alarms, str):
+        match = _PER.fullmatch(false_alarms)
+        if match is None or not int(match[1]):
+            raise InvalidInputError(
+                f'must be text such as "1 per 30d", or a number of panes, got {false_alarms!r}',
+                argument="false_alarms",
+            )
+        if config.is_step:
+            raise InvalidInputError(
+                f"must be the mean number of panes between false alarms, such as 10_000, because "
+                f"a pane is {config.pane} steps and no time, got {false_alarms!r}",
+                argument="false_alarms",
+            )
+        panes = read_duration(match[2], name="false_alarms") / config.width / int(match[1])
+    else:
+        panes = finite_number(false_alarms, name="false_alarms")
+    if panes < 1.0:
+        raise InvalidInputError(
+            f"must be at most one in a pane, got {false_alarms!r}", argument="false_alarms"
+        )
+    return panes
+
+
+def _time(value: Any, config: WindowedConfig) -> int:
+    if config.is_step:
+        return read_step(value, name="since")
+    return read_time(value, unit=config.unit, name="since")

@@ -1,0 +1,212 @@
+"""The result of `evidence`: whether a metric has passed a limit, pane by pane."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import UnknownMetricError
+from streameval.metrics.evidence import Limit, Share, Statistic, accumulated
+from streameval.render import notebook
+from streameval.render.sheets import Column, Grid, Sheet, sheet_text
+from streameval.render.text import plural
+from streameval.results.names import MetricName, parse_metric
+from streameval.results.result import Result
+
+__all__ = ["Evidence"]
+
+Pane = tuple[Any, Any, Result | None]
+
+_NOTHING = Share.of(0.0, 0.0)
+_SHOWN = 10
+
+
+@attrs.frozen(repr=False, eq=False)
+class Evidence:
+    """Whether a metric has passed a limit, looked at after every pane.
+
+    Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors; an alarm is
+    where it first reaches `n_series * mean_panes`, and stays.
+
+    Parameters
+    ----------
+    metric : str
+        The metric, as it was asked for.
+    limit : Limit
+        What it is to keep; as text, ``">= 0.9"``.
+    mean_panes : float
+        How many panes there are between false alarms, on average, or more.
+    n_series : int
+        How many series share that promise.
+    exact : bool
+        Whether the promise holds without approximation. The evidence on an area under the ROC
+        curve takes it as normal, with DeLong's variance.
+    """
+
+    metric: str
+    limit: Limit
+    mean_panes: float
+    n_series: int
+    exact: bool
+    _panes: Sequence[tuple[Any, Any]]
+    _values: npt.NDArray[np.float64]
+    _log_evidence: npt.NDArray[np.float64]
+
+    @classmethod
+    def of(
+        cls,
+        panes: Iterable[Pane],
+        total: Result,
+        metric: str,
+        limit: Limit,
+        *,
+        mean_panes: float,
+        n_series: int,
+    ) -> Self:
+        """Read closed panes in the order of time; None is a pane that the series is not in.
+
+        The total is asked first: what cannot be tested is refused, whatever the panes hold.
+        """
+        name = parse_metric(metric)
+        of_total = total.statistic(name)
+        of_total.checked(limit)
+        times: list[tuple[Any, Any]] = []
+        values: list[float] = []
+        statistics: list[Statistic] = []
+        for start, end, result in panes:
+            value, statistic = _read(result, name)
+            values.append(value)
+            times.append((start, end))
+            statistics.append(statistic)
+        return cls(
+            str(name),
+            limit,
+            mean_panes,
+            n_series,
+            of_total.is_exact,
+            times,
+            np.array(values, dtype=np.float64),
+            np.fromiter(accumulated(statistics, limit), np.float64, len(statistics)),
+        )
+
+    @property
+    def firing(self) -> bool:
+        """Whether there was an alarm; once there was one, there is."""
+        return bool(self._fired.any())
+
+    @property
+    def fired_at(self) -> Any:
+        """The end of the pane at which the evidence first reached the threshold; else None."""
+        return self._panes[int(self._fired.argmax())][1] if self.firing else None
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the evidence after the newest closed pane; -inf of no pane."""
+        return float(self._log_evidence[-1]) if len(self._log_evidence) else -math.inf
+
+    @property
+    def log_threshold(self) -> float:
+        """The logarithm of the evidence that is an alarm."""
+        return math.log(self.n_series * self.mean_panes)
+
+    @property
+    def n_panes(self) -> int:
+        """The number of closed panes looked at."""
+        return len(self._panes)
+
+    @property
+    def n_empty(self) -> int:
+        """The number of these that say nothing of the metric, and change no evidence."""
+        return int(np.count_nonzero(np.isnan(self._values)))
+
+    def per_pane(self) -> dict[str, list[Any]]:
+        """List the closed panes in the order of time, as columns that a data frame takes.
+
+        Returns
+        -------
+        dict of lists
+            ``start`` and ``end`` of each pane, ``value`` of the metric in it (nan where it says
+            nothing of the metric; the middle where cells leave it open), and ``log_evidence``
+            after it.
+        """
+        starts, ends = zip(*self._panes, strict=True) if self._panes else ((), ())
+        return {
+            "start": list(starts),
+            "end": list(ends),
+            "value": self._values.tolist(),
+            "log_evidence": self._log_evidence.tolist(),
+        }
+
+    def as_dict(self) -> dict[str, int | float]:
+        """Flatten to plain numbers for a logger."""
+        names = ("firing", "log_evidence", "log_threshold", "n_panes", "n_empty")
+        return {name: getattr(self, name) for name in names}
+
+    def report(self) -> str:
+        """Say whether there is an alarm, and lay out the newest panes."""
+        return sheet_text(self._sheet())
+
+    def _sheet(self) -> Sheet:
+        columns = self.per_pane()
+        shown = slice(max(self.n_panes - _SHOWN, 0), None)
+        grid = [
+            Column.of_names("pane ends", map(_moment, columns["end"][shown])),
+            Column([str(self.metric), *(f"{value:.4f}" for value in columns["value"][shown])]),
+            Column(
+                ["log evidence", *(f"{number:.2f}" for number in columns["log_evidence"][shown])]
+            ),
+        ]
+        older = self.n_panes - _SHOWN
+        more = [f"... after {plural(older, 'older pane')}"] if older > 0 else []
+        how = "" if self.exact else "; areas taken as normal"
+        every = "" if self.n_series == 1 else f" in any of {self.n_series:,} series"
+        alarm = (
+            f"alarm from {self.log_threshold:.2f} on: if the limit is kept, one{every} in "
+            f"{self.mean_panes:,.6g} panes or more, on average{how}"
+        )
+        said = f"{self.metric} {self.limit}: {self._told}"
+        return [said, Grid(grid, caption="\n".join([*more, alarm]))]
+
+    @property
+    def _fired(self) -> npt.NDArray[np.bool_]:
+        return np.asarray(self._log_evidence >= self.log_threshold)
+
+    @property
+    def _told(self) -> str:
+        return f"alarm at {_moment(self.fired_at)}" if self.firing else "no alarm"
+
+    def __repr__(self) -> str:
+        """Show what was asked and what came out on one line."""
+        return (
+            f"Evidence({self.metric} {self.limit}: {self._told}, "
+            f"log_evidence={self.log_evidence:.4g} of {self.log_threshold:.4g}, "
+            f"n_panes={self.n_panes}{'' if self.exact else ', normal approximation'})"
+        )
+
+    def __str__(self) -> str:
+        """Show the report."""
+        return self.report()
+
+    def _repr_html_(self) -> str:
+        return notebook.preformatted(self.report())
+
+
+def _moment(time: Any) -> str:
+    """Write a time or a step, without a fraction of a second if there is none."""
+    return str(time).removesuffix(".000000")
+
+
+def _read(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
+    """Read a pane; one in which a class has not come says nothing of it."""
+    if result is None:
+        return math.nan, _NOTHING
+    try:
+        statistic = result.statistic(metric)
+    except UnknownMetricError:
+        return math.nan, _NOTHING
+    return math.nan if statistic.is_empty else statistic.value, statistic

@@ -1,0 +1,263 @@
+"""The result of `Paired`."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import attrs
+
+from streameval.errors import InvalidInputError
+from streameval.metrics.evidence import (
+    Share,
+    mcnemar_pvalue,
+    paired_evidence,
+    refuse_fractions,
+)
+from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
+from streameval.render import notebook
+from streameval.render.blocks import Description, Row
+from streameval.results.result import Number, Result
+from streameval.states.paired import PairedCounts
+
+__all__ = ["PairedResult"]
+
+
+@attrs.frozen(repr=False)
+class PairedResult(Result):
+    """Two models on the same rows: both accuracies, and whether they differ.
+
+    Made by `Paired.compute`. The tests read the rows that one model alone gets right, and have no
+    value where weights had fractions: nan. Of two models that are equally good on a row given
+    all that was before, each is as likely to be the one.
+    """
+
+    TASK = "paired"
+    IS_TASK = False
+    MADE_BY = "Paired"
+
+    _state: PairedCounts
+
+    @property
+    def n(self) -> Number:
+        """The sum of the weights of all examples."""
+        number: Number = self._state.n.to_numbers().item()
+        return number
+
+    @property
+    def n_both(self) -> Number:
+        """The weight of the examples that both models get right."""
+        return self._counted(1, 1)
+
+    @property
+    def n_only_a(self) -> Number:
+        """The weight of the examples that model A alone gets right."""
+        return self._counted(1, 0)
+
+    @property
+    def n_only_b(self) -> Number:
+        """The weight of the examples that model B alone gets right."""
+        return self._counted(0, 1)
+
+    @property
+    def n_neither(self) -> Number:
+        """The weight of the examples that both models get wrong."""
+        return self._counted(0, 0)
+
+    @property
+    def accuracy_a(self) -> float:
+        """The share of examples that model A gets right, in [0, 1]; nan of nothing."""
+        return self._share(self.n_both + self.n_only_a)
+
+    @property
+    def accuracy_b(self) -> float:
+        """The share of examples that model B gets right, in [0, 1]; nan of nothing."""
+        return self._share(self.n_both + self.n_only_b)
+
+    @property
+    def difference(self) -> float:
+        """The accuracy of A minus that of B, in [-1, 1]; nan of nothing."""
+        return self._share(self.n_only_a - self.n_only_b)
+
+    @property
+    def mcnemar_pvalue(self) -> float:
+        """The two-sided p-value of McNemar's exact test, for one look at a fixed n.
+
+        Of rows that one model alone gets right, twice the chance of so uneven a share, at most 1.
+        """
+        if not self._state.outcomes.is_whole:
+            return math.nan
+        return mcnemar_pvalue(int(self.n_only_a), int(self.n_only_b))
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the evidence that the models differ, which may be looked at any time.
+
+        If they are equally good it ever reaches log(1 / a) with a probability of at most a.
+        """
+        if not self._state.outcomes.is_whole:
+            return math.nan
+        return paired_evidence(self.n_only_a, self.n_only_b)
+
+    @property
+    def anytime_pvalue(self) -> float:
+        """The p-value that holds however often one looks: 1 over the evidence, at most 1."""
+        return math.exp(-max(self.log_evidence, 0.0))
+
+    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+        """Compute the sampling interval of an accuracy or of the difference.
+
+        Wilson's interval; of the difference, that of as many draws as would have its variance.
+
+        Parameters
+        ----------
+        name : {"accuracy_a", "accuracy_b", "difference"}
+        level : float
+            The probability of covering, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan of nothing.
+
+        Raises
+        ------
+        InvalidInputError
+            For another name, a level outside [0, 1), or weights with fractions.
+        """
+        z = normal_quantile(level)
+        row = self.TABLE.get(name)
+        if row is None or row.sampling is None:
+            known = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
+            raise InvalidInputError(f"must be one of {known}, got {name!r}", argument="name")
+        refuse_fractions(self._state.outcomes.is_whole)
+        return row.sampling(self, z)
+
+    def report(self) -> str:
+        """Lay the numbers out as a text table."""
+        return self.text(0.95)
+
+    def described(self, level: float) -> Description:
+        """Describe the result to a page: the accuracies and the tests."""
+        rows = {
+            name: Row(self.TABLE[name].heading, reading)
+            for name, reading in self.readings(level).items()
+        }
+        return Description(heading="Two models on the same rows", title="Accuracy", rows=rows)
+
+    def __repr__(self) -> str:
+        """Show size, difference and p-value on one line."""
+        return (
+            f"PairedResult(n={self.n}, difference={self.difference:+.6g}, "
+            f"mcnemar_pvalue={self.mcnemar_pvalue:.3g}, anytime_pvalue={self.anytime_pvalue:.3g})"
+        )
+
+    def _repr_html_(self) -> str:
+        return notebook.sheet(self.sheet(0.95))
+
+    def _counted(self, a: int, b: int) -> Number:
+        number: Number = self._state.outcomes.to_numbers()[a, b].item()
+        return number
+
+    def _share(self, part: float) -> float:
+        return part / self.n if self.n else math.nan
+
+
+def _of_accuracy(name: str) -> Any:
+    def sampling(result: PairedResult, z: float) -> Interval:
+        return wilson(getattr(result, name), result.n, z)
+
+    return sampling
+
+
+def _of_difference(result: PairedResult, z: float) -> Interval:
+    """Take (1 + difference) / 2 as a proportion of draws of 0, 1/2 and 1."""
+    if not result.n:
+        return math.nan, math.nan
+    difference = result.difference
+    moved = (result.n_only_a + result.n_only_b) / result.n
+    value, variance = (1.0 + difference) / 2.0, (moved - difference**2) / (4.0 * result.n)
+    low, high = wilson(value, effective_draws(value, variance, result.n), z)
+    return 2.0 * low - 1.0, 2.0 * high - 1.0
+
+
+def _draws(result: PairedResult, hits: Number) -> Share:
+    refuse_fractions(result._state.outcomes.is_whole)
+    return Share.of(hits, result.n - hits)
+
+
+_WHY_NONE = "fractional weights have none"
+_IS_TEST = "it is a test itself"
+
+PairedResult.TABLE = Table(
+    EXAMPLES,
+    count_row("n_both", "Both right", "The weight of the examples that both models get right."),
+    count_row("n_only_a", "Only A", "The weight of the examples that model A alone gets right."),
+    count_row("n_only_b", "Only B", "The weight of the examples that model B alone gets right."),
+    count_row("n_neither", "Neither", "The weight of the examples that both models get wrong."),
+    Metric(
+        name="accuracy_a",
+        heading="Accuracy of A",
+        help="The share of examples that model A gets right, in [0, 1]; nan of nothing.",
+        formula=r"\frac{n_{AB} + n_A}{n}",
+        better="higher",
+        sampling=_of_accuracy("accuracy_a"),
+        why_none=_WHY_NONE,
+        evidence=lambda result: _draws(result, result.n_both + result.n_only_a),
+        oracle="scikit-learn, accuracy_score",
+        headline=2,
+    ),
+    Metric(
+        name="accuracy_b",
+        heading="Accuracy of B",
+        help="The share of examples that model B gets right, in [0, 1]; nan of nothing.",
+        formula=r"\frac{n_{AB} + n_B}{n}",
+        better="higher",
+        sampling=_of_accuracy("accuracy_b"),
+        why_none=_WHY_NONE,
+        evidence=lambda result: _draws(result, result.n_both + result.n_only_b),
+        oracle="scikit-learn, accuracy_score",
+        headline=3,
+    ),
+    Metric(
+        name="difference",
+        heading="Difference, A minus B",
+        help="The accuracy of A minus that of B, in [-1, 1]; nan of nothing.",
+        formula=r"\frac{n_A - n_B}{n}",
+        sampling=_of_difference,
+        why_none=_WHY_NONE,
+        why_no_evidence="log_evidence is the test of it",
+        oracle="the definition, from both accuracies",
+        headline=1,
+    ),
+    Metric(
+        name="mcnemar_pvalue",
+        heading="p-value, one look",
+        help="The two-sided p-value of McNemar's exact test, for one look at a fixed n.",
+        notes="Of rows that one model alone gets right, twice the chance of so uneven a share, at "
+        "most 1.",
+        formula=r"\min(1,\ 2 \sum_{i \le \min(n_A, n_B)} \tbinom{n_A + n_B}i 2^{-n_A - n_B})",
+        why_no_evidence=_IS_TEST,
+        oracle="scipy, binomtest",
+    ),
+    Metric(
+        name="log_evidence",
+        heading="Log evidence",
+        help="The logarithm of the evidence that the models differ, which may be looked at any "
+        "time.",
+        notes="If they are equally good it ever reaches log(1 / a) with a probability of at most "
+        "a.",
+        formula=r"\log \frac{2^{n_A + n_B}}{(n_A + n_B + 1) \binom{n_A + n_B}{n_A}}",
+        why_no_evidence=_IS_TEST,
+        oracle="the definition, in fractions",
+    ),
+    Metric(
+        name="anytime_pvalue",
+        heading="p-value, any time",
+        help="The p-value that holds however often one looks: 1 over the evidence, at most 1.",
+        formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
+        why_no_evidence=_IS_TEST,
+        oracle="the definition, in fractions",
+    ),
+)

@@ -1,0 +1,89 @@
+"""Results as columns, which pandas, polars and Arrow take as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import InvalidInputError
+from streameval.metrics.bounded import Bounded
+
+if TYPE_CHECKING:
+    from streameval.results.result import Result
+
+__all__ = ["Columns", "Row", "flat", "in_columns", "stacked", "table"]
+
+Columns = dict[str, list[Any]]
+Row = dict[str, Any]
+
+
+def flat(name: str, number: Any, *, bounds: bool, of: str = "") -> Row:
+    """Name a number, and the ends of its certified interval if it has one."""
+    if not isinstance(number, Bounded):
+        return {f"{name}{of}": number}
+    ends = {f"{name}_low{of}": number.low, f"{name}_high{of}": number.high} if bounds else {}
+    return {f"{name}{of}": float(number), **ends}
+
+
+def in_columns(rows: Iterable[Mapping[str, Any]]) -> Columns:
+    """Turn rows into columns of one type each; what a row lacks is None."""
+    listed = list(rows)
+    names = dict.fromkeys(name for row in listed for name in row)
+    return {name: _of_one_type([row.get(name) for row in listed]) for name in names}
+
+
+def stacked(results: Mapping[Any, Result], per: str | None, *, key: str, bounds: bool) -> list[Row]:
+    """List the rows of several results, each after its key; without `per` one row a result."""
+    if per is None:
+        return [{key: of, **result.as_dict(bounds=bounds)} for of, result in results.items()]
+    return [{key: of, **row} for of, result in results.items() for row in result.rows(per, bounds)]
+
+
+def table(
+    results: Result | Mapping[Any, Result],
+    per: str | None = None,
+    *,
+    key: str = "slice",
+    bounds: bool = False,
+) -> Columns:
+    """Lay results out as columns, for ``pandas.DataFrame``, ``polars.DataFrame`` and Arrow tables.
+
+    Parameters
+    ----------
+    results : result, or mapping of results
+        What `compute` gave; or several of these, by slice, model, epoch or the like.
+    per : {"class", "group", "query"}, optional
+        What has a row: see the method `table` of a result. By default each metric has one, and
+        in a mapping each result.
+    key : str
+        The column of the keys of a mapping.
+    bounds : bool
+        Whether the ends of certified intervals stand beside the values.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> def count(*batch):
+    ...     return se.ConfusionAccumulator().update(*batch).compute()
+    >>> countries = {"DE": count([0, 1], [0, 1]), "FR": count([0, 1], [1, 1])}
+    >>> columns = se.table(countries, key="country")
+    >>> columns["country"], columns["accuracy"]
+    (['DE', 'FR'], [1.0, 0.5])
+    """
+    own = getattr(results, "table", None)
+    if own is not None:
+        columns: Columns = own(per, bounds=bounds)
+        return columns
+    if not isinstance(results, Mapping):
+        got = type(results).__name__
+        raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")
+    return in_columns(stacked(results, per, key=key, bounds=bounds))
+
+
+def _of_one_type(values: list[Any]) -> list[Any]:
+    """Make integers among floats floats, and numbers among texts texts."""
+    if len({isinstance(value, str) for value in values if value is not None}) > 1:
+        return [None if value is None else str(value) for value in values]
+    if not any(isinstance(value, float) for value in values):
+        return values
+    return [float(value) if isinstance(value, int) else value for value in values]
