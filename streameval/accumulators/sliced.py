@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -223,6 +223,16 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         flat = FlatSlices.of_slices(inner, [self._everything(self._held)])
         fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        config, state = self._config, self._everything(self._held)
+        values = tuple(sorted(state.parts, key=_sort_key))
+        return _written(config), {
+            "accumulator": (config.accumulator.empty(),),
+            "values": values,
+            "slices": tuple(state.parts[value] for value in values),
+            "other": () if state.other is None else (state.other,),
+        }
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:

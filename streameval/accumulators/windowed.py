@@ -337,6 +337,21 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         } | _flat_type(inner).of(inner, parts).fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
 
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        state = self._everything(self._held)
+        spans = [(span.tier, span.start, span.pane) for span in state.spans(self._config)]
+        spans += [] if state.before is None else [(-1, 0, state.before)]
+        panes = [pane for _, _, pane in spans]
+        return _written(self._config), {
+            "accumulator": (self._inner.empty(),),
+            "newest": state.newest,
+            "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
+            "rows": FixedPoint.concatenate(
+                [FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]
+            ),
+            "parts": tuple(live(pane.part) for pane in panes if pane.part is not None),
+        }
+
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
         require(parts.version > 1, "version 1 has no groups")
@@ -405,13 +420,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             is_late = low is None or span.start >= low
             if is_late and (high is None or span.end <= high):
                 kept.append(span)
-        oldest = self._oldest_edge(state)
-        if state.before is not None and low is not None and low < oldest:
-            raise InvalidInputError(
-                f"must not lie before {self._config.shown(oldest)}: older rows are counted "
-                f"together, got {self._config.shown(low)}",
-                argument="start",
-            )
+        if state.before is not None and low is not None:
+            oldest = self._oldest_edge(state)
+            if low < oldest:
+                raise InvalidInputError(
+                    f"must not lie before {self._config.shown(oldest)}: older rows are counted "
+                    f"together, got {self._config.shown(low)}",
+                    argument="start",
+                )
         return kept
 
     def _oldest_edge(self, state: Panes) -> int:
