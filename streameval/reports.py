@@ -60,15 +60,17 @@ class _State:
     n_bytes: int
 
     def leaves(self) -> list[tuple[str, Result]]:
-        """List the results, each after the name of the member it is of."""
-        if isinstance(self.result, CollectionResult):
-            return list(self.result.titled())
-        return [("", self.result)]
+        """List the results, each after the name of its member or slice."""
+        return _leaves(self.result) or _leaves(_whole(self.accumulator).compute())  # no slices
 
     @property
     def is_exact(self) -> bool:
         """Whether no number has a certified interval."""
         return all(getattr(result, "exact", True) for _, result in self.leaves())
+
+
+def _leaves(result: Result | CollectionResult) -> list[tuple[str, Result]]:
+    return list(result.titled()) if isinstance(result, CollectionResult) else [("", result)]
 
 
 def html_report(
@@ -272,8 +274,10 @@ def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
 
 
 def _whole(accumulator: Any) -> Any:
-    """Give the accumulator of all rows, also of slices."""
-    return accumulator.total() if isinstance(accumulator, Sliced) else accumulator
+    """Return the accumulator of all rows, whatever their pane and slice."""
+    while isinstance(accumulator, (Sliced, Windowed)):
+        accumulator = accumulator.total()
+    return accumulator
 
 
 def _reading(result: Result | None, metric: str, level: float) -> Reading:

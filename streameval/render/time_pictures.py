@@ -13,7 +13,7 @@ import numpy.typing as npt
 from streameval.metrics.table import Reading
 from streameval.render.markup import Html, element
 from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
-from streameval.render.tables import scrolled
+from streameval.render.tables import dash_note, table_with_notes
 from streameval.render.text import intervals, numbers
 from streameval.render.wording import percent
 
@@ -127,8 +127,7 @@ def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:
         )
         for pane, *cells in zip(shown, *columns.values(), strict=True)
     ]
-    table = element("table", element("thead", element("tr", *heads)), element("tbody", *rows))
-    return scrolled(table, f"{metric} over time")
+    return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(readings))
 
 
 def _text(time: Any) -> str:

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.test_messages import Case, check_message, missed_raises
+from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators.members import SharedBatch
@@ -91,6 +92,11 @@ OPTIONS = [
         {"a" * MAX_CHARACTERS: CM, "b": CM},
     ),
     make("long-columns", "together, got", {"a": CM}, {"a": {"y_pred": "b" * MAX_CHARACTERS}}),
+    make(
+        "outer",
+        "`members` cannot be a Sliced, got one for 'a'. Make a Sliced of the collection.",
+        {"a": se.Sliced(CM, "country")},
+    ),
     Case("deep", wrapped(17), "`members` must be collections in collections at most 16 deep"),
 ]
 
@@ -199,6 +205,12 @@ CASES = [*OPTIONS, *COLUMNS, *BATCHES, *MERGES]
 OF_MAPPINGS = [
     Case("result", read_in_vain, "'curve' is not among the members cm, fit", KeyError),
     Case("member", lambda: se.Collection(CURVES)["a"], "'a' is not among the members", KeyError),
+    Case(
+        "statistic",
+        lambda: se.Collection({"wins": WinRate()}).compute().statistic("wins/win_rate"),
+        "`wins` has a result without a table of metrics",
+        se.InvalidInputError,
+    ),
     Case(
         "metric",
         lambda: se.Collection(CURVES).compute().read("recall"),
