@@ -31,7 +31,7 @@ def use(accumulator: Any) -> None:
         assert result.explain()
         for curve in (*result.values(), result.micro):
             use_curve(curve, has_intervals=accumulator._total.is_whole)
-    elif isinstance(result, se.Ranking):
+    elif isinstance(accumulator, se.RankingAccumulator):
         use_ranking(accumulator)
     elif isinstance(result, se.GroupedCurves):
         assert len({len(column) for column in result.per_group().values()}) == 1

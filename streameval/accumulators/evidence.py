@@ -126,7 +126,7 @@ def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, An
     config, state = windowed._config, windowed._everything(windowed._held)
     first = None if since is None else _time(since, config)
     spans = state.spans(config)
-    read = _reader(windowed, value, [span.pane.part for span in spans])
+    read = _reader(windowed, value, state.accumulators)
     for span in spans:
         if span.end <= state.newest and (first is None or span.start >= first):
             yield config.shown(span.start), config.shown(span.end), read(span.pane.part)

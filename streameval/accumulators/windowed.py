@@ -212,6 +212,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def n_rows(self, start: Any = None, end: Any = None) -> int | float:
         """Count the rows with ``start <= t < end``, those without a label too, by weight.
 
+        Rows of rankings are queries, as in `n`.
+
         Parameters
         ----------
         start, end : time, optional
@@ -276,7 +278,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             That of the window, a multiple of the pane.
         every : duration or int, optional
             From the end of one window to that of the next, by default a pane. Ends are
-            multiples of it (shifted by the offset).
+            multiples of it, shifted by the offset as `options` shows it: less than the widest
+            pane. For days of UTC+1 over panes of an hour, roll up into days.
 
         Yields
         ------
@@ -448,7 +451,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         for span in spans:
             if span.tier:
                 for reach in (0, size):
-                    last_cut = (span.end - 1 + reach - shift) // step
+                    last_cut = min((span.end - 1 + reach - shift) // step, newest)
                     cut = last_cut * step + shift - reach
                     if span.start < cut < span.end:
                         first = max(first, last_cut + 1)

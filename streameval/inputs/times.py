@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import warnings
 from collections.abc import Iterable
-from datetime import UTC, datetime
+from datetime import UTC, date, datetime
 from fractions import Fraction
 from typing import Any
 
@@ -175,6 +175,8 @@ def _of_item(item: Any, name: str, position: int) -> int:
         if is_missing(item):  # NaT of pandas
             raise InvalidInputError("must not hold missing times", argument=name, position=position)
         return _of_moment(item) + _extra_nanoseconds(item)
+    if isinstance(item, date):
+        return _of_moment(datetime(item.year, item.month, item.day))
     if isinstance(item, np.datetime64):
         return int(_of_datetime64(np.asarray(item).reshape(1), name)[0])
     missing = "must not hold missing times"

@@ -132,10 +132,7 @@ class ValueCodes:
 def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
     """Give distinct values of one column in any order, and the code of each row among them."""
     if hasattr(column, "dictionary_encode"):  # Arrow
-        column = column.dictionary_encode()
-        column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
-        indices = np.asarray(column.indices.fill_null(-1))
-        return _of_dictionary(indices, column.dictionary.to_pylist(), name)
+        return _of_arrow(column, name)
     if hasattr(column, "factorize"):  # pandas
         codes, values = column.factorize()
         return _of_dictionary(codes, values.tolist(), name)
@@ -150,6 +147,16 @@ def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
         return _of_objects(array.tolist(), name)
     numbers, codes = distinct(as_labels(array, name=name), name=name)
     return codes, numbers.tolist()
+
+
+def _of_arrow(column: Any, name: str) -> tuple[Codes, list[Value]]:
+    try:
+        column = column.dictionary_encode()
+    except NotImplementedError:  # of a nested type
+        return _of_objects(column.to_pylist(), name)
+    column = column.combine_chunks() if hasattr(column, "combine_chunks") else column
+    indices = np.asarray(column.indices.fill_null(-1))
+    return _of_dictionary(indices, column.dictionary.to_pylist(), name)
 
 
 def _to_array(column: Any) -> npt.NDArray[Any]:

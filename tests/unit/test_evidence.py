@@ -136,6 +136,13 @@ def test_slice_is_told_apart_from_all_rows(by: str) -> None:
         ask(w, slice="ES")
 
 
+def test_slice_whose_rows_are_older_than_all_panes_is_known() -> None:
+    w = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "c"), pane=10, keep=20)
+    w.update(rows(0, 5) | {"c": ["DE"] * 100}).update(rows(100, 5) | {"c": ["FR"] * 100})
+    assert w.total()["DE"].n == 100
+    assert not ask(w, slice="DE").firing
+
+
 def test_slice_of_panes_that_have_none_is_refused() -> None:
     with pytest.raises(
         se.InvalidInputError, match="`slice` needs panes that are a Sliced, got Conf"

@@ -264,6 +264,7 @@ BAD_BATCHES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "a column that is missing": ({"y_true": [1], "y_pred": [1]}, None, "`country` is missing"),
     "a value of the wrong type": (batch(["a", 0.5]), None, "integer or a string, got 0.5 at pos"),
     "a list as value": (batch(np.array([["a"], [1, 2]], dtype=object)), None, "got list at pos"),
+    "an Arrow list as value": (batch(pa.array([[1], [2]])), None, "got list at position 0"),
     "a matrix of values": (batch(np.zeros((2, 2))), None, r"shape \(n,\)"),
     "weights twice": (batch(["a"], sample_weight=[1]), [1], "also passed by keyword"),
     "rows without values": (batch(["a"]) | {"country": []}, None, "1 rows, got 0"),

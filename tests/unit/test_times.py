@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from datetime import UTC, datetime, timedelta, timezone
+from collections.abc import Callable
+from datetime import UTC, date, datetime, timedelta, timezone
 from fractions import Fraction
 from typing import Any
 
@@ -159,6 +160,13 @@ def test_what_is_no_time_is_refused(claim: str) -> None:
     value, unit, message = BAD[claim]
     with pytest.raises(se.InvalidInputError, match=message):
         as_times(value, unit=unit, name="t")
+
+
+@pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, pa.array])
+def test_a_date_is_its_midnight(form: Callable[[Any], Any]) -> None:
+    days = form([date(1969, 12, 31), date(2026, 3, 29)])
+    expected = [-86_400_000_000, int(np.datetime64("2026-03-29", "us").astype(np.int64))]
+    assert as_times(days, unit=None, name="t").tolist() == expected
 
 
 def test_no_rows_have_no_times() -> None:

@@ -139,6 +139,14 @@ def test_windows_that_cut_rolled_up_panes_are_left_out() -> None:
             assert accumulator == counted(rows, inside) == w.window(width, end)
 
 
+def test_windows_after_the_newest_leave_no_window_out() -> None:
+    """A window that ended at 40 would cut the pane of 0 to 20, but it never comes."""
+    w = windowed(keep=10, rollups=[(20, None)]).update(batch([5, 15, 25]))
+    assert spans(w) == [(0, 20, 2), (20, 30, 1)]
+    assert [(end, part.n) for end, part in w.windows(30)] == [(20, 2), (30, 3)]
+    assert w.window(30).n == 3
+
+
 def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
     w = windowed(keep=20, rollups=[(50, 150)]).update(batch([5, 60, 110, 195]))
     with pytest.raises(se.InvalidInputError, match=r"`start` must be .* got 80; .* 50 and 100"):
@@ -297,6 +305,10 @@ def test_batches_are_refused_with_a_reason(claim: str) -> None:
 def test_ranges_are_columns() -> None:
     w = windowed().update({"y_true": [None, 1], "y_pred": range(2), "time": range(2)})
     assert w == windowed().update({"y_true": [None, 1], "y_pred": [0, 1], "time": [0, 1]})
+
+
+def test_nothing_has_no_rows() -> None:
+    assert windowed(keep=30).n_rows() == windowed().n_rows(0, 10) == 0
 
 
 def test_copies_are_detached() -> None:
