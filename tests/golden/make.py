@@ -44,7 +44,11 @@ def accumulators() -> dict[str, Any]:
     sliced = se.Sliced(se.PRCurveSketch(4), ["country", "日本"], values=[("DE", 1)], max_values=2)
     windowed = se.Windowed(
         se.Sliced(se.Collection(members, columns={"curve": {"y_score": "p"}}), "country"),
-        **{"pane": "1m", "keep": "3m", "rollups": [("5m", "1h")], "offset": "30s", "unit": "s"},
+        pane="1m",
+        keep="3m",
+        rollups=[("5m", "1h")],
+        offset="30s",
+        unit="s",
     )
     steps = se.Windowed(se.RegressionAccumulator(), pane=10, keep=20, time="step")
     judges = se.Paired({0: "ham", 1: "spam"}, threshold=0.0)
