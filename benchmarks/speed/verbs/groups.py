@@ -146,7 +146,10 @@ def river_time_rolling() -> Peer:
     def ready(metrics: Any, held: Data) -> Side:
         (batch,) = held
         truth, decided = batch["y_true"].tolist(), (batch["y_pred"] >= 0.5).astype(int).tolist()
-        times = [datetime.fromtimestamp(time, UTC) for time in batch["time"].tolist()]
+        # river compares with a time without a zone
+        times = [
+            datetime.fromtimestamp(t, UTC).replace(tzinfo=None) for t in batch["time"].tolist()
+        ]
 
         def run() -> float:
             from river import utils  # noqa: PLC0415 - as one peer alone needs it
