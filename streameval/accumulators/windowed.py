@@ -455,7 +455,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                     cut = last_cut * step + shift - reach
                     if span.start < cut < span.end:
                         first = max(first, last_cut + 1)
-        return [number * step + shift for number in range(first, newest + 1)]
+        return range(first * step + shift, newest * step + shift + 1, step)
 
     @property
     def _key_columns(self) -> tuple[str, ...]:

@@ -93,12 +93,19 @@ def as_steps(value: Any, *, name: str) -> Int64Array:
 def read_time(value: Any, *, unit: str | None, name: str) -> int:
     """Read one time, in any form that a column may have."""
     items = value if isinstance(value, np.ndarray) else _alone(value)
-    return int(as_times(items.reshape(1), unit=unit, name=name)[0])
+    return int(as_times(_single(items, name), unit=unit, name=name)[0])
 
 
 def read_step(value: Any, *, name: str) -> int:
     """Read one step."""
-    return int(as_steps(np.asarray(value).reshape(1), name=name)[0])
+    items = value if isinstance(value, np.ndarray) else _alone(value)
+    return int(as_steps(_single(items, name), name=name)[0])
+
+
+def _single(items: npt.NDArray[Any], name: str) -> npt.NDArray[Any]:
+    if items.size != 1:
+        raise InvalidInputError(f"must be one time, got {items.size}", argument=name)
+    return items.reshape(1)
 
 
 def _alone(value: Any) -> npt.NDArray[Any]:

@@ -162,6 +162,14 @@ def test_what_is_no_time_is_refused(claim: str) -> None:
         as_times(value, unit=unit, name="t")
 
 
+@pytest.mark.parametrize("value", [[1, 2], np.array([1, 2]), np.zeros(0, dtype=np.int64)])
+def test_several_times_are_not_one(value: Any) -> None:
+    with pytest.raises(se.InvalidInputError, match="`t` must"):
+        read_step(value, name="t")
+    with pytest.raises(se.InvalidInputError, match="`t` must"):
+        read_time(value, unit="s", name="t")
+
+
 @pytest.mark.parametrize("form", [list, np.array, pd.Series, pl.Series, pa.array])
 def test_a_date_is_its_midnight(form: Callable[[Any], Any]) -> None:
     days = form([date(1969, 12, 31), date(2026, 3, 29)])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -145,6 +146,12 @@ def test_windows_after_the_newest_leave_no_window_out() -> None:
     assert spans(w) == [(0, 20, 2), (20, 30, 1)]
     assert [(end, part.n) for end, part in w.windows(30)] == [(20, 2), (30, 3)]
     assert w.window(30).n == 3
+
+
+def test_windows_over_a_long_gap_are_made_one_by_one() -> None:
+    w = windowed(pane=1).update(batch([0, 2**61]))
+    slid = w.windows(2)
+    assert [(end, part.n) for end, part in itertools.islice(slid, 3)] == [(1, 1), (2, 1), (3, 0)]
 
 
 def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
