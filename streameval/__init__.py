@@ -38,6 +38,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.grouped import GroupedAUC
     from streameval.accumulators.merging import merge
     from streameval.accumulators.paired import Paired
+    from streameval.accumulators.parts import Parts
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.accumulators.sliced import Sliced
@@ -83,6 +84,7 @@ __all__ = [
     "PRCurveSketch",
     "Paired",
     "PairedResult",
+    "Parts",
     "Ranking",
     "RankingAccumulator",
     "Regression",
@@ -133,6 +135,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.base as home
             case "merge":
                 import streameval.accumulators.merging as home
+            case "Parts":
+                import streameval.accumulators.parts as home
             case "CalibrationAccumulator":
                 import streameval.accumulators.calibration as home
             case "from_bytes" | "load" | "save":

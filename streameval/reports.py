@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from importlib.metadata import version
 from importlib.resources import files
@@ -10,13 +11,18 @@ from typing import Any
 import attrs
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import one_of
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import Reading
 from streameval.render.blocks import Description
-from streameval.render.markup import Html, element
+from streameval.render.markup import Html, element, joined
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled
+from streameval.render.time_pictures import Pane, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
 from streameval.results.result import Result
@@ -54,15 +60,17 @@ class _State:
     n_bytes: int
 
     def leaves(self) -> list[tuple[str, Result]]:
-        """List the results, each after the name of the member it is of."""
-        if isinstance(self.result, CollectionResult):
-            return list(self.result.titled())
-        return [("", self.result)]
+        """List the results, each after the name of its member or slice."""
+        return _leaves(self.result) or _leaves(_whole(self.accumulator).compute())  # no slices
 
     @property
     def is_exact(self) -> bool:
         """Whether no number has a certified interval."""
         return all(getattr(result, "exact", True) for _, result in self.leaves())
+
+
+def _leaves(result: Result | CollectionResult) -> list[tuple[str, Result]]:
+    return list(result.titled()) if isinstance(result, CollectionResult) else [("", result)]
 
 
 def html_report(
@@ -118,6 +126,7 @@ def html_report(
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
     sections = _sections(held, level, confusions)
+    sections += _over_time(held, level, len(sections) + 1)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
     body = element(
@@ -229,6 +238,54 @@ def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> l
         )
         for number, group in enumerate(groups, 1)
     ]
+
+
+def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Section]:
+    """Put together the usual metrics of states with panes of time, pane by pane."""
+    found: list[_Section] = []
+    for state in held:
+        if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
+            content = joined(_pictures_over_time(state.accumulator, level))
+            place = f"part-{first + len(found)}"
+            found.append(_Section(place, "", "Over time", (state.name,), content))
+    return found
+
+
+def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
+    edges = [(start, end, _whole(part)) for start, end, part in held.panes()]
+    results = [part.compute() if heaviest(part.n) else None for _, _, part in edges]
+    return [
+        over_time(
+            [
+                Pane(
+                    start,
+                    end,
+                    held.n_rows(start, end),
+                    heaviest(part.n),
+                    _reading(result, metric, level),
+                )
+                for (start, end, part), result in zip(edges, results, strict=True)
+            ],
+            metric,
+            level,
+        )
+        for metric in _whole(held.total()).compute().headline()
+    ]
+
+
+def _whole(accumulator: Any) -> Any:
+    """Return the accumulator of all rows, whatever their pane and slice."""
+    while isinstance(accumulator, (Sliced, Windowed)):
+        accumulator = accumulator.total()
+    return accumulator
+
+
+def _reading(result: Result | None, metric: str, level: float) -> Reading:
+    """Read a metric; without labels it is undefined, and where it is of a class without rows."""
+    try:
+        return Reading(math.nan) if result is None else result.read(metric, level=level)
+    except UnknownMetricError:
+        return Reading(math.nan)
 
 
 def _header(title: str, held: Sequence[_State], sections: Sequence[_Section]) -> Html:

@@ -241,6 +241,14 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         config = written_options(self._config)
         return codec.encode(self.type_id, self.type_name, config, written_fields(state))
 
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        """Give what was counted, however bytes write it: options and fields by name.
+
+        Digests are made of it, so that it must stay what it is. Accumulators within this one are
+        a field of their own, a tuple.
+        """
+        return written_options(self._config), fields_of(self._state)
+
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
         """Read what `to_bytes` wrote.

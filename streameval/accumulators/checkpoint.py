@@ -1,4 +1,4 @@
-"""Accumulators from bytes and in files: after a crash there is the old file or the new one."""
+"""Accumulators from bytes and in files: a crash leaves the old file or the new one."""
 
 from __future__ import annotations
 
@@ -12,12 +12,13 @@ from typing import Any, BinaryIO
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.parts import Parts
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
-__all__ = ["from_bytes", "load", "replace_file", "save"]
+__all__ = ["from_bytes", "load", "read_accumulator", "replace_file", "save"]
 
 _PIECE = 2**20
 _OUTER: dict[int, type[Accumulator[Any, Any]]] = {
@@ -26,7 +27,7 @@ _OUTER: dict[int, type[Accumulator[Any, Any]]] = {
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> Any:
-    """Read any accumulator from its bytes.
+    """Read any accumulator, or parts, from bytes.
 
     Parameters
     ----------
@@ -51,19 +52,24 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     ConfusionAccumulator(n=2)
     """
     parts = codec.split(data)
+    return Parts._decode(parts) if parts.type_id == Parts.type_id else read_accumulator(parts)
+
+
+def read_accumulator(parts: codec.Parts) -> Any:
+    """Read an accumulator of any class from checked bytes."""
     cls = _OUTER.get(parts.type_id) or single_class(parts)
     return cls._decode(parts)
 
 
-def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> None:
-    """Write an accumulator to a file, all or nothing.
+def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str]) -> None:
+    """Write an accumulator, or parts, to a file, all or nothing.
 
-    The bytes go to a new file in the same folder, are flushed to the disk, and take the place
-    of the old file in one step. The mode of an old file is kept, and so is a link to it.
+    The bytes go to a new file in the same folder, are flushed to the disk, and replace the old
+    file in one step. The mode of an old file is kept, and so is a link to it.
 
     Parameters
     ----------
-    accumulator : Accumulator
+    accumulator : Accumulator or Parts
         What to write.
     path : path
         Where to; an existing file is replaced.
@@ -71,10 +77,10 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     Raises
     ------
     InvalidInputError
-        When `accumulator` is none.
+        When `accumulator` is neither.
     OSError
-        When the disk or the folder refuses; an old file is untouched then. Only if it is the
-        last step that fails, flushing the folder, is the new file in its place already.
+        When the disk or the folder refuses; an old file is untouched then. Only if the last
+        step fails, flushing the folder, has the new file replaced it already.
 
     Examples
     --------
@@ -85,9 +91,9 @@ def save(accumulator: Accumulator[Any, Any], path: str | os.PathLike[str]) -> No
     ...     se.load(path).n
     2
     """
-    if not isinstance(accumulator, Accumulator):
-        kind = type(accumulator).__name__
-        raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
+    if not isinstance(accumulator, (Accumulator, Parts)):
+        given = type(accumulator).__name__
+        raise InvalidInputError(f"must be an accumulator, got {given}", argument="accumulator")
     replace_file(path, accumulator.to_bytes())
 
 
@@ -119,7 +125,7 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
 
 
 def load(path: str | os.PathLike[str]) -> Any:
-    """Read an accumulator from a file that `save` wrote.
+    """Read an accumulator, or parts, from a file that `save` wrote.
 
     Parameters
     ----------

@@ -201,6 +201,9 @@ class Collection(
     def _sum_of(self, alike: Sequence[Any]) -> Members:
         return Members.sum_of([one._held for one in alike])
 
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        return _described(self._config), {"members": self._held.accumulators}
+
     def _member(self, members: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
         config = self._config

@@ -314,7 +314,7 @@ class Batch:
             if column is None or column not in self.columns:
                 return None
         for column in dict.fromkeys(self.inner.weights):
-            weights = read_weights(self.columns[str(column)], rows=self.size, name=str(column))
+            weights: Any = read_weights(self.columns[str(column)], rows=self.size, name=str(column))
             found = weights if found is None else np.maximum(found, weights)
         return found
 

@@ -140,16 +140,6 @@ class Members:
         empty = (part.kind._empty(part.options) for part in config.parts)
         return cls(config.part_names, tuple(empty))
 
-    def __add__(self, other: Self) -> Self:
-        """Merge the members one by one."""
-        total = []
-        for name, mine, theirs in zip(
-            self.names, self.accumulators, other.accumulators, strict=True
-        ):
-            with _Naming(name):
-                total.append(mine + theirs)
-        return type(self)(self.names, tuple(total))
-
     @classmethod
     def sum_of(cls, members: Sequence[Self]) -> Self:
         """Merge the members of many collections, one at least, each with its like at once."""

@@ -6,22 +6,25 @@ from collections.abc import Iterable
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
+from streameval.accumulators.parts import Parts
 from streameval.errors import InvalidInputError
 
 __all__ = ["merge"]
 
 
-def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
+def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     """Merge any number of accumulators into a new one; the arguments are left untouched.
 
-    Any order and any grouping give the same bytes. An iterator is consumed one by one, so
-    that only the result and one argument need be in memory; a list or tuple, all of which are
-    in memory already, is merged at once, which is faster.
+    Any order and any grouping give the same bytes. What is given twice counts twice: a state
+    does not know which rows it has counted. Where a message, a task or a file may come twice,
+    merge `Parts`, whose union counts every part once.
 
     Parameters
     ----------
-    accumulators : iterable of accumulators
-        Of one class and with equal options; at least one.
+    accumulators : iterable of accumulators, or of Parts
+        At least one, and all of one class with equal options. An iterator is consumed one by
+        one, so that only the result and one argument need be in memory; a list or tuple is
+        merged at once, which is faster.
 
     Raises
     ------
@@ -36,8 +39,10 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     >>> parts = [se.ConfusionAccumulator().update([1, 0], [1, y]) for y in (0, 1)]
     >>> se.merge(parts).compute().accuracy
     0.75
+    >>> se.merge([parts[0], parts[0]]).n
+    4
     """
-    if isinstance(accumulators, Accumulator):
+    if isinstance(accumulators, (Accumulator, Parts)):
         raise InvalidInputError(
             "must be an iterable of accumulators, got one", argument="accumulators"
         )
@@ -45,7 +50,7 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     first = next(given, None)
     if first is None:
         raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
-    if isinstance(accumulators, (list, tuple)):
+    if isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator):
         return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
     total = first.copy()
     for accumulator in given:
@@ -53,8 +58,8 @@ def merge(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
     return total
 
 
-def _checked(value: Any) -> Accumulator[Any, Any]:
-    if not isinstance(value, Accumulator):
+def _checked(value: Any) -> Any:
+    if not isinstance(value, (Accumulator, Parts)):
         raise InvalidInputError(
             f"must hold accumulators, got {type(value).__name__}", argument="accumulators"
         )

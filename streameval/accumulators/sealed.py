@@ -82,10 +82,6 @@ class FlatLeaves:
         )
         return cls(inner, tuple(flat))
 
-    def __len__(self) -> int:
-        """Give the number of accumulators."""
-        return len(self.columns[0])
-
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
         made = [
@@ -96,11 +92,6 @@ class FlatLeaves:
             return made[0]
         options = self.inner.options
         return Collection._make(options, Members(options.part_names, tuple(made)))
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the columns take."""
-        return sum(flat.nbytes for flat in self.columns)
 
     @staticmethod
     def names(inner: Inner) -> list[str]:  # noqa: ARG004 - one signature for both
@@ -181,10 +172,6 @@ class FlatSlices:
             FlatLeaves.of(inner.options.accumulator, leaves),
         )
 
-    def __len__(self) -> int:
-        """Give the number of accumulators."""
-        return len(self.lengths)
-
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
         return self.inner.cls._make(self.inner.options, self.slices(index))
@@ -199,12 +186,6 @@ class FlatSlices:
         parts = {self.values[code]: self.leaves.part(leaf + at) for at, code in enumerate(codes)}
         other = self.leaves.part(leaf + len(codes)) if self.others[index] else None
         return Slices(parts, other)
-
-    @property
-    def nbytes(self) -> int:
-        """The memory that the columns take, but for the values."""
-        own = self.lengths.nbytes + self.codes.nbytes + self.others.nbytes
-        return own + self.leaves.nbytes
 
     @staticmethod
     def names(inner: Inner) -> list[str]:

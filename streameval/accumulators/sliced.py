@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
 import numpy as np
@@ -35,7 +35,7 @@ from streameval.states.slices import Slices
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
 
-__all__ = ["Sliced", "count_in_slices"]
+__all__ = ["Sliced", "absorb", "count_in_slices"]
 
 
 @final
@@ -224,6 +224,16 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         fields = {"accumulator": encode_inner(config.accumulator)} | flat.fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
 
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        config, state = self._config, self._everything(self._held)
+        values = tuple(sorted(state.parts, key=_sort_key))
+        return _written(config), {
+            "accumulator": (config.accumulator.empty(),),
+            "values": values,
+            "slices": tuple(state.parts[value] for value in values),
+            "other": () if state.other is None else (state.other,),
+        }
+
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[SlicedConfig, Slices]:
         require(parts.version > 1, "version 1 has no groups")
@@ -309,6 +319,36 @@ def count_in_slices(
         else:
             parts[owner][value] = counter.count(parts[owner].get(value), part, take)
     return [Slices(*pair) for pair in zip(parts, others, strict=True)]
+
+
+def absorb(target: Any, part: Any, inner: Inner) -> None:
+    """Merge into an accumulator in place, which nothing else holds: without a copy of it."""
+    if inner.cls is Collection:
+        for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
+            mine.merge(theirs)
+    elif inner.cls is not Sliced:
+        target.merge(part)
+    else:
+        state, more, config = target._held.state, part._everything(part._held), inner.options
+        leaf = config.accumulator
+        held = {**state.parts, _Other: state.other}
+        for value, theirs in [*more.parts.items(), (_Other, more.other)]:
+            _absorb_one(held, value, theirs, leaf)
+        values = held.keys() - {_Other}
+        for value in values - config.kept(values):
+            _absorb_one(held, _Other, held.pop(value), leaf)
+        other = held.pop(_Other)
+        target._held = Held(Slices(held, other))
+
+
+def _absorb_one(held: dict[Any, Any], value: Any, theirs: Any, leaf: Inner) -> None:
+    mine = held.get(value)
+    if theirs is None:
+        return
+    if mine is None:
+        held[value] = theirs.copy()
+    else:
+        absorb(mine, theirs, leaf)
 
 
 class _Other:

@@ -31,7 +31,7 @@ from streameval.accumulators.grouping import (
     read_inner,
 )
 from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
-from streameval.accumulators.sliced import Sliced, count_in_slices
+from streameval.accumulators.sliced import Sliced, absorb, count_in_slices
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -304,7 +304,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return
         spans = state.spans(self._config)
         ends = self._window_ends(state, spans, size, step)
-        stacks = _TwoStacks(self._inner.empty())
+        stacks = _TwoStacks(self._inner)
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:
@@ -339,6 +339,21 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
         } | _flat_type(inner).of(inner, parts).fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
+
+    def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
+        state = self._everything(self._held)
+        spans = [(span.tier, span.start, span.pane) for span in state.spans(self._config)]
+        spans += [] if state.before is None else [(-1, 0, state.before)]
+        panes = [pane for _, _, pane in spans]
+        return _written(self._config), {
+            "accumulator": (self._inner.empty(),),
+            "newest": state.newest,
+            "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
+            "rows": FixedPoint.concatenate(
+                [FixedPoint.zeros(0), *(p.rows.reshape(1) for p in panes)]
+            ),
+            "parts": tuple(live(pane.part) for pane in panes if pane.part is not None),
+        }
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
@@ -452,7 +467,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Any]:
         time, *columns = self._key_columns
-        keys = {}
+        keys: dict[Key, Any] = {}
         if columns:
             keys[CODES] = held.codes.encode([batch.table.column(c) for c in columns], columns)
         keys[TIMES] = self._read_times(batch.table.column(time))
@@ -662,7 +677,7 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
     rows: FixedPoint = fields["rows"]
     check_numbers(rows, rows.shape, "rows")
     require(bool(rows.is_positive().all()), "a pane without rows")
-    require(rows.is_whole or bool(rows.fraction.any()), "fractions that no row has")
+    require(rows.is_whole or bool(np.any(rows.fraction)), "fractions that no row has")
     rows.total()
     size = rows.shape[0]
     require(len(newest) == min(size, 1), "newest")
@@ -717,14 +732,14 @@ class _TwoStacks:
 
     Parameters
     ----------
-    empty : accumulator
-        What the merge of none is.
+    inner : Inner
+        What the accumulators are.
     """
 
-    __slots__ = ("_back", "_coming", "_empty", "_front")
+    __slots__ = ("_back", "_coming", "_front", "_inner")
 
-    def __init__(self, empty: Any) -> None:
-        self._empty = empty
+    def __init__(self, inner: Inner) -> None:
+        self._inner = inner
         self._front: list[Any] = []  # the next to leave is the last: each merged with those below
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of what is coming
@@ -733,8 +748,12 @@ class _TwoStacks:
         """Add the next pane."""
         part = span.pane.part
         self._coming.append(part)
-        if part is not None:
-            self._back = part if self._back is None else merged([self._back, part])
+        if part is None:
+            return
+        if self._back is None:
+            self._back = part.copy()
+        else:
+            absorb(self._back, live(part), self._inner)
 
     def pop(self) -> None:
         """Leave the first pane out."""
@@ -751,8 +770,9 @@ class _TwoStacks:
         front = self._front[-1] if self._front else None
         found = _joined(front, self._back)
         if found is None:
-            return self._empty.copy()
-        return found.copy() if found is front or found is self._back else found
+            return self._inner.empty()
+        is_held = front is None or self._back is None
+        return found.copy() if is_held else found
 
 
 def _joined(a: Any, b: Any) -> Any:

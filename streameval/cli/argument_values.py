@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Literal
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import By
-from streameval.errors import UnknownMetricError
+from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.inputs.durations import duration_text, read_duration
 from streameval.io import Condition, integer_or_text
 from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
@@ -33,17 +34,50 @@ __all__ = [
     "header",
     "level",
     "measures",
+    "metric",
     "metrics",
     "number",
     "path",
     "policy",
     "positive",
+    "rollup",
+    "width",
 ]
 
 # The first relation parts the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
+
+
+def width(text: str) -> str | int:
+    """Read the width of a pane: a duration, or a number of steps.
+
+    >>> width("90m"), width("500")
+    ('90m', 500)
+    """
+    if text.isascii() and text.isdigit():
+        return positive(text)
+    try:
+        return duration_text(read_duration(text, name="width"))
+    except InvalidInputError:
+        raise ArgumentTypeError(
+            f"must be a duration such as 30s, 5m, 1h or 7d, or a number of steps, got {text!r}"
+        ) from None
+
+
+def rollup(text: str) -> tuple[str | int, str | int | None]:
+    """Read the width of wider panes and how long these are kept; nothing is for ever.
+
+    >>> rollup("1h:7d"), rollup("1d:")
+    (('1h', '7d'), ('1d', None))
+    """
+    wide, colon, kept = text.partition(":")
+    if not colon:
+        raise ArgumentTypeError(
+            f"must be a width and how long it is kept, as in 1h:7d, got {text!r}"
+        )
+    return width(wide), width(kept) if kept else None
 
 
 def count(text: str) -> int:
@@ -194,8 +228,17 @@ def metrics(text: str) -> tuple[MetricName, ...]:
     >>> metrics("n,recall[macro]")
     (MetricName(name='n', of=None), MetricName(name='recall', of='macro'))
     """
+    return tuple(dict.fromkeys(map(metric, _COMMA.split(text))))
+
+
+def metric(text: str) -> MetricName:
+    """Read the name of one metric.
+
+    >>> metric("recall[macro]")
+    MetricName(name='recall', of='macro')
+    """
     try:
-        return tuple(dict.fromkeys(map(parse_metric, _COMMA.split(text))))
+        return parse_metric(text)
     except UnknownMetricError as error:  # argparse would say it in words of its own
         raise UsageError(str(error)) from None
 

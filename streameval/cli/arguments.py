@@ -77,6 +77,7 @@ examples:
   streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
   streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
   streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
+  streameval diff week.state week.state --window 1d
   streameval diff old.state new.state newer.state --markdown
 
 A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
@@ -102,6 +103,7 @@ _PLOT_EPILOG = """\
 examples:
   streameval plot all.state -o all.png
   streameval plot all.state --curve matrix -o matrix.svg
+  streameval plot week.state --metric accuracy --window 1d -o accuracy.png
 """
 _COMPLETION_EPILOG = """\
 examples:
@@ -315,6 +317,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(max_bad=0, jobs=1, task=default)
     _add_columns(parser.add_argument_group("columns"))
+    _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
     _add_ranking(parser.add_argument_group("rankings"))
@@ -351,6 +354,24 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         "repeatable, for the combinations of several columns",
     )
     _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
+
+
+def _add_windows(group: argparse._ArgumentGroup) -> None:
+    _add(
+        group,
+        ("--time", None, "COLUMN", "one result for each pane of this time; needs --pane"),
+        ("--pane", values.width, "WIDTH", "of the panes: 30s, 5m, 1h, 7d, or a number of steps"),
+        ("--keep", values.width, "WIDTH", "how long panes are kept, default for ever"),
+        ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "of times that are numbers"),
+    )
+    group.add_argument(
+        "--rollup",
+        action="append",
+        type=values.rollup,
+        default=[],
+        metavar="WIDTH:KEEP",
+        help="wider panes for what is older than --keep, and how long these are kept; repeatable",
+    )
 
 
 def _add_decisions(group: argparse._ArgumentGroup) -> None:
@@ -453,7 +474,9 @@ def _add_output(group: Any, metavar: str, text: str, *, required: bool = True) -
 
 
 def _add_merge(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Merge state files into one; the order does not matter."
+    parser.description = (
+        "Merge state files into one; the order does not matter.\nOf files of parts it is the union."
+    )
     parser.add_argument("states", nargs="+", metavar="STATE", help=_FROM_EVAL)
     _add_output(parser, "OUT", "where the sum goes")
     _add_quiet(parser)
@@ -501,6 +524,13 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
     parser.description = "Compare a state with others of its type, metric by metric."
     parser.add_argument("before", metavar="A", help="the state before")
     parser.add_argument("after", nargs="+", metavar="B", help="the states after, each beside A")
+    windows = parser.add_argument_group("windows of time")
+    _add(
+        windows,
+        ("--window", values.width, "WIDTH", "of each state a window: 30m, 1h, or steps"),
+        ("--ends", values.columns, "T,T", "their ends, default the newest, one after the other"),
+    )
+    parser.set_defaults(ends=())
     output = parser.add_argument_group("output")
     _add_numbers(output)
     text = "exit 1 if it holds, as in 'accuracy drops 0.01'; repeatable"
@@ -534,6 +564,15 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "--curve", metavar="CURVE", help=f"{pictures_by_task}; default: the first of its task"
     )
     parser.add_argument("--member", metavar="NAME", help="of a collection: what is drawn")
+    _add(
+        parser,
+        (
+            *("--metric", values.metric, "NAME"),
+            "over panes of time, default the first of the task",
+        ),
+        ("--window", values.width, "WIDTH", "of windows that slide by a pane, default the panes"),
+    )
+    _add_level(parser)
     _add_output(parser, "FILE", "ends in .png, .svg or .pdf")
     _add_quiet(parser)
 

@@ -17,13 +17,15 @@ from streameval.cli.spool import Spool
 from streameval.cli.state_files import check_folder, check_state_output, save_slices, save_state
 from streameval.cli.tasks import TASKS, task_asked_for
 from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
+from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError
-from streameval.io import STANDARD_INPUT, Dialect, RowFilter, Texts, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
-from streameval.runs.slices import counting_plan, sliced
+from streameval.runs.slices import SizeLimit, counting_plan, sliced
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
     from streameval.cli.options import By, Options, Reporting
+    from streameval.cli.window_text import Windows
     from streameval.io import Block
     from streameval.runs.counting import Plan
     from streameval.runs.slices import Slices
@@ -41,6 +44,7 @@ if TYPE_CHECKING:
 __all__ = ["evaluate"]
 
 _TOP = 20
+_MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
 _OF_FORMATS = ("format", "delimiter", "header")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
@@ -56,6 +60,7 @@ def evaluate(options: Options) -> Outcome:
     """
     task = task_asked_for(options)
     _check_by(options)
+    check_windows(options)
     _check_output(options)
     with closing(_source(options)) as source:
         try:
@@ -75,13 +80,18 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         raise _no_rows(options, source.left())
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
-    counting = plan if options.by is None else _sliced(plan, options.by, options, rows, source)
+    counting = _split(plan, options, rows)
     with Spool() as spool:
-        tally = _tallied(blocks, counting, options, spool)
+        try:
+            tally = _tallied(blocks, counting, options, spool, _limit(options))
+        except _TooManyStates:
+            counting = _of_most_frequent(plan, options, source)
+            tally = _tallied(source.blocks(), counting, options)
         held = tally.total()
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
-        total, slices = _separated(held, options.by)
+        total, slices = _separated(held, options)
+        result, by_value, windows = _computed(total, slices)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):
@@ -89,12 +99,13 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)
         found = Findings(
-            result=total.compute(),
+            result=result,
             heading=heading,
             origin=origin | source.origin(),
             notes=(*notes, *left),
             write=plan.text,
-            slices=None if slices is None else slices.computed(),
+            slices=by_value,
+            windows=windows,
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
@@ -159,7 +170,7 @@ def _check_output(options: Options) -> None:
     """Find out before the work whether the state, or the folder of states, can be put there."""
     if options.output is None:
         return
-    if options.by is not None:
+    if options.by is not None and options.time is None:
         check_folder(options.output)
         return
     inputs = options.files if options.qrels is None else (*options.files, options.qrels)
@@ -173,11 +184,33 @@ def _check_metrics(plan: Plan, reporting: Reporting) -> None:
         result.check(metric)
 
 
-def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: Source) -> Plan:
-    """Plan to count each value of a column for itself: those named, or the most frequent."""
+class _TooManyStates(Exception):  # noqa: N818 (no error: the files are read again)
+    """The states of all values of a column do not fit into the memory that they may take."""
+
+
+def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+    """Plan to count panes of time, or each value of a column, for themselves."""
+    if options.time is not None:
+        return windowed(plan, options, rows)
+    return plan if options.by is None else _sliced(plan, options.by, rows)
+
+
+def _sliced(plan: Plan, by: By, rows: Sequence[Row]) -> Plan:
+    """Plan to count each value of a column for itself: those named, or all."""
     check_columns(by.columns, rows)
-    if by.values is not None:
-        return sliced(plan, by.column, _canonical(by))
+    return sliced(plan, by.column, None if by.values is None else by.canonical())
+
+
+def _limit(options: Options) -> SizeLimit | None:
+    """Limit the states of values that nobody has named."""
+    by = options.by
+    is_open = by is not None and by.values is None and options.time is None
+    return SizeLimit(_MAX_BYTES) if is_open else None
+
+
+def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
+    """Find the most frequent values in a pass of their own, and plan to count them."""
+    by: Any = options.by
     _check_can_be_read_twice(options.files)
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
@@ -186,21 +219,13 @@ def _sliced(plan: Plan, by: By, options: Options, rows: Sequence[Row], source: S
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
 
 
-def _canonical(by: By) -> tuple[Any, ...]:
-    """Write the values that were named as those of files are."""
-    values, texts = by.values or (), Texts()
-    if isinstance(by.column, str):
-        return tuple(texts.from_text(values))
-    return tuple(tuple(texts.from_text(value)) for value in values)
-
-
 def _check_can_be_read_twice(files: Iterable[str]) -> None:
     """Raise UsageError if a file can be read only once, as a pipe can."""
     for file in files:
         if is_read_once(file):
             raise UsageError(
-                f"{name_of(file)} can be read only once, but --by has to find the most frequent "
-                "values first; name them, as in --by COLUMN=A,B,C."
+                f"{name_of(file)} can be read only once, and the states of all values take more "
+                f"than {_MAX_BYTES // 10**6:,} MB; name those to count, as in --by COLUMN=A,B,C."
             )
 
 
@@ -212,11 +237,21 @@ def _unsure(columns: tuple[str, ...]) -> str:
     )
 
 
-def _separated(held: Any, by: By | None) -> tuple[Any, Slices | None]:
-    """Give the accumulator of all rows, and those of the slices."""
-    if by is None:
+def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
+    """Give the accumulator of all rows, and those of the slices to show."""
+    by = options.by
+    if by is None or options.time is not None:
         return held, None
+    if held.is_open:
+        held.keep_most_frequent(options.top or _TOP)
     return held.total(), held.slices()
+
+
+def _computed(total: Any, slices: Slices | None) -> tuple[Any, Slices | None, Windows | None]:
+    """Compute the result of all rows, those of slices and those of windows."""
+    if slices is not None:
+        return total.compute(), slices.computed(), None
+    return split_up(total)
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
@@ -230,13 +265,19 @@ def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
 
 
 def _tallied(
-    blocks: Iterator[Block], plan: Plan, options: Options, spool: Spool | None = None
+    blocks: Iterator[Block],
+    plan: Plan,
+    options: Options,
+    spool: Spool | None = None,
+    limit: SizeLimit | None = None,
 ) -> Tally:
     plan = attrs.evolve(plan, where=_row_filter(options))
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
             tally.add(counted)
+            if limit is not None and limit.is_passed_by(tally):
+                raise _TooManyStates
             if spool is not None:
                 spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)

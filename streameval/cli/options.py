@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal
 import attrs
 
 from streameval.cli.errors import UsageError
+from streameval.io import Texts
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +45,13 @@ class By:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns, also of one."""
         return (self.column,) if isinstance(self.column, str) else self.column
+
+    def canonical(self) -> tuple[Any, ...]:
+        """Write the values that were named as those of files are."""
+        values, texts = self.values or (), Texts()
+        if isinstance(self.column, str):
+            return tuple(texts.from_text(values))
+        return tuple(tuple(texts.from_text(value)) for value in values)
 
     @classmethod
     def every(cls, parts: Sequence[By]) -> By | None:
@@ -97,6 +105,11 @@ class Options:
     reporting: Reporting = Reporting()
     by: By | None = None
     top: int | None = None
+    time: str | None = None
+    pane: str | int | None = None
+    keep: str | int | None = None
+    rollup: tuple[tuple[Any, Any], ...] = attrs.field(default=(), converter=tuple)
+    time_unit: str | None = None
     label: tuple[str, ...] | None = None
     weight: str | None = None
     pred: tuple[str, ...] | None = None

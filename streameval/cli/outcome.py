@@ -12,6 +12,7 @@ from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
 from streameval.cli.slice_text import slice_entries, slice_reading, slice_sheet
 from streameval.cli.terminal import width_of
+from streameval.cli.window_text import window_entries, window_sheet
 from streameval.render.sheets import markdown, reading_grid, sheet_text
 
 if TYPE_CHECKING:
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
 
     from streameval.cli.options import Reporting
     from streameval.cli.terminal import Note
+    from streameval.cli.window_text import Windows
     from streameval.metrics.table import Reading
     from streameval.render.sheets import Sheet
     from streameval.results.names import MetricName
@@ -79,6 +81,8 @@ class Findings:
         Lays the result out as text, in place of heading and report.
     slices : Slices, optional
         The results by the values of a column.
+    windows : Windows, optional
+        The results by panes of time.
     """
 
     result: Result
@@ -87,6 +91,7 @@ class Findings:
     notes: tuple[Note, ...] = ()
     write: Callable[[Any], str] | None = None
     slices: Slices | None = None
+    windows: Windows | None = None
 
 
 def reported(found: Findings, reporting: Reporting) -> Outcome:
@@ -114,6 +119,8 @@ def laid_out(sheet: Sheet, *, is_markdown: bool) -> str:
 
 def _sheet(found: Findings, reporting: Reporting) -> Sheet:
     """Return the metrics that were chosen, or all of them."""
+    if found.windows is not None:
+        return window_sheet(found.result, found.slices, found.windows, reporting)
     if found.slices is not None:
         return slice_sheet(found.result, found.slices, reporting)
     if reporting.metrics:
@@ -125,12 +132,16 @@ def _sheet(found: Findings, reporting: Reporting) -> Sheet:
 
 def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
     """Return the entries of the JSON object."""
+
+    def describe(result: Result) -> dict[str, Any]:
+        return _described(result, reporting, slice_reading)
+
     entries = _described(found.result, reporting, _reading)
-    if found.slices is None:
-        return entries
-    return entries | slice_entries(
-        found.slices, lambda result: _described(result, reporting, slice_reading)
-    )
+    if found.slices is not None:
+        entries |= slice_entries(found.slices, describe)
+    if found.windows is not None:
+        entries |= window_entries(found.windows, describe)
+    return entries
 
 
 def _described(

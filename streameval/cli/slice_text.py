@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["line_sheet", "slice_entries", "slice_reading", "slice_sheet"]
+__all__ = ["line_sheet", "slice_entries", "slice_reading", "slice_sheet", "value_name"]
 
 _MISSING = "(missing)"
 _DECIMALS = 4
@@ -38,7 +38,7 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
     reporting : Reporting
         The metrics and the level.
     """
-    names = ["(all)", *map(_name, slices.by_value)]
+    names = ["(all)", *map(value_name, slices.by_value)]
     if slices.other is not None:
         names.append("(other)")
     title = slices.column if isinstance(slices.column, str) else ", ".join(slices.column)
@@ -46,7 +46,11 @@ def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
 
 
 def line_sheet(
-    what: str, names: Sequence[str], results: Sequence[Result], reporting: Reporting
+    what: str,
+    names: Sequence[str],
+    results: Sequence[Result],
+    reporting: Reporting,
+    more: Sequence[Column] = (),
 ) -> Sheet:
     """Lay out a line for each of several results: its size, and the metrics with their intervals.
 
@@ -60,11 +64,13 @@ def line_sheet(
         All of one type; the first has every metric that is chosen.
     reporting : Reporting
         The metrics and the level.
+    more : sequence of Column
+        What stands beside the sizes.
     """
     first, size = results[0], results[0].SIZE
     chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
-    columns = [Column.of_names(what, names), Column([size, *sizes])]
+    columns = [Column.of_names(what, names), *more, Column([size, *sizes])]
     groups = [_columns(metric, results, reporting.level) for metric in chosen]
     return [Grid(columns, groups), first.scope_of(chosen)]
 
@@ -98,7 +104,8 @@ def _columns(metric: MetricName, results: Sequence[Result], level: float) -> lis
     return [Column([str(metric), *values]), Column([title, *intervals(ends, _DECIMALS)])]
 
 
-def _name(value: str | tuple[str | None, ...] | None) -> str:
+def value_name(value: Any) -> str:
+    """Write the value of a column, or those of several."""
     if isinstance(value, tuple):
-        return ", ".join(map(_name, value))
-    return _MISSING if value is None else value
+        return ", ".join(map(value_name, value))
+    return _MISSING if value is None else str(value)

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
+from streameval.accumulators.parts import Parts
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
 from streameval.io import STANDARD_INPUT, size_of
@@ -19,15 +20,18 @@ from streameval.results.result import Result
 from streameval.states.codec import MAGIC
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from streameval.runs.slices import Slices
 
 __all__ = [
+    "check_distinct",
     "check_folder",
     "check_output",
     "check_state_output",
+    "checked",
     "computed",
+    "load_held",
     "load_state",
     "save_picture",
     "save_slices",
@@ -148,8 +152,30 @@ def save_picture(data: bytes, path: str) -> None:
         raise BadDataError(f"{path}: the picture is not saved, {_reason(error)}.") from None
 
 
+def check_distinct(paths: Sequence[str]) -> None:
+    """Raise UsageError if one file is given twice, perhaps through a link."""
+    first: dict[str, str] = {}
+    for path in paths:
+        file = os.path.realpath(path)
+        if file in first:
+            other = "" if first[file] == path else f", as {first[file]}"
+            raise UsageError(f"{path} is given twice{other}.")
+        first[file] = path
+
+
 def load_state(path: str) -> Any:
-    """Load a state, or say in one line why that failed."""
+    """Load an accumulator, of parts their total, or say in one line why that failed."""
+    held = load_held(path)
+    if not isinstance(held, Parts):
+        return held
+    try:
+        return held.total()
+    except InvalidInputError as error:
+        raise BadDataError(f"{path}: {error}") from None
+
+
+def load_held(path: str) -> Any:
+    """Load an accumulator or parts, or say in one line why that failed."""
     try:
         return load(path)
     except OSError as error:
@@ -174,14 +200,18 @@ def _log_type(path: str) -> str | None:
 
 
 def computed(accumulator: Any) -> Result:
-    """Compute a result that the command line can show.
+    """Compute a result that the command line can show; others are refused as by `checked`."""
+    return checked(accumulator.compute())
+
+
+def checked(result: Any) -> Result:
+    """Give a result back if the command line can show it.
 
     Raises
     ------
     InvalidInputError
         If it is a result of a user's own class, alone or as a member.
     """
-    result = accumulator.compute()
     held = result.leaves().values() if isinstance(result, CollectionResult) else [result]
     for one in held:
         if not isinstance(one, Result):

@@ -70,7 +70,7 @@ class Inner:
     @cached_property
     def queries(self) -> tuple[tuple[str, bool], ...]:
         """The columns of ids whose rows belong together, and whether the ids are kept."""
-        found = {}
+        found: dict[str, bool] = {}
         for member in self.members:
             array = member.kind._unit_array
             if array is not None:

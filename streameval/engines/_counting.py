@@ -13,15 +13,18 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
+from streameval.configs.inner import OuterConfig
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
 from streameval.io import Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.parquet import items_of
-from streameval.runs.columns import columns_of
+from streameval.runs import slices
+from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
-from streameval.runs.slices import Sliced, sliced
 from streameval.runs.sources import files_of, look_ahead
 from streameval.runs.totals import Tally, merge_tree
 
@@ -67,9 +70,11 @@ class Counting:
         options: Mapping[str, Any] | None = None,
     ) -> Self:
         """Check the arguments that every engine takes."""
-        members = _members(_checked(make))
+        made = _checked(make)
+        members, keys = _members(made), _keys(made)
         chosen = _read_columns(columns)
         read = dict.fromkeys(name for member in members for name in member.read.values())
+        read |= dict.fromkeys(keys)
         for argument in chosen:
             if argument not in read:
                 raise InvalidInputError(
@@ -77,7 +82,7 @@ class Counting:
                 )
         if by is not None and not isinstance(by, str):
             raise InvalidInputError(f"must be the name of a column, got {by!r}", argument="by")
-        needed = {name for member in members for name in member.required.values()}
+        needed = {name for member in members for name in member.required.values()} | {*keys}
         return cls(
             make=make,
             columns={name: chosen.get(name, name) for name in read},
@@ -159,17 +164,22 @@ class Counting:
         known = dict.fromkeys(name for row in rows for name in (*row, *self._wanted) if name in row)
         check_there(self._wanted, list(known))
         found = {argument: column for argument, column in self.columns.items() if column in known}
-        columns = columns_of(_members(self.make()), found, rows)
+        made = self.make()
+        columns = columns_of(_members(made), found, rows)
+        if isinstance(made, (Sliced, Windowed)):
+            columns = group_columns(made, found, columns)
         plan = Plan(self.make, columns, update=partial(_update, options=self.options))
         if self.by is not None:
-            plan = sliced(plan, self.by, kind=Values())
+            plan = slices.sliced(plan, self.by, kind=Values(), max_values=slices.MAX_SLICES)
         tally = Tally(plan)
         for block in blocks:
             tally.add(count(block, plan))
         return tally.total()
 
     def _empty(self) -> Any:
-        return self.make() if self.by is None else Sliced(self.make, self.by)
+        if self.by is None:
+            return self.make()
+        return slices.Sliced(self.make, self.by, max_values=slices.MAX_SLICES)
 
     def _states(self, held: Any) -> States:
         parts = {None: held} if self.by is None else held.slices().by_value
@@ -240,9 +250,16 @@ def _is_empty(column: Any) -> bool:
 
 def _members(accumulator: Accumulator[Any, Any]) -> Sequence[Member]:
     config = accumulator._config
+    if isinstance(config, OuterConfig):
+        return config.accumulator.members
     if isinstance(config, CollectionConfig):
         return config.members
     return [Member(type(accumulator), config)]
+
+
+def _keys(accumulator: Accumulator[Any, Any]) -> tuple[str, ...]:
+    """List the columns by which an accumulator splits its rows."""
+    return accumulator._key_columns if isinstance(accumulator, (Sliced, Windowed)) else ()
 
 
 def _read_columns(columns: Any) -> dict[str, str]:

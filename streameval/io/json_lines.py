@@ -24,7 +24,9 @@ __all__ = ["JsonBlock", "json_blocks"]
 # Usually of a file that is one array.
 _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
 
-_decode = json.JSONDecoder().raw_decode
+_decoder: Any = json.JSONDecoder()
+_decode = _decoder.raw_decode
+_scan = _decoder.scan_once  # of which `_decode` is a wrapper
 
 
 @attrs.frozen
@@ -83,7 +85,16 @@ class JsonBlock:
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
         """Give every line that is not blank, as an object or as what is wrong with it."""
-        for number, line in enumerate(text_of(self.data).split("\n"), self.first_line):
+        whole = text_of(self.data)
+        are_text = is_text(whole)
+        for number, line in enumerate(whole.split("\n"), self.first_line):
+            try:  # an object and nothing else, as almost every line is
+                value, end = _scan(line, 0)
+            except (StopIteration, ValueError, RecursionError):
+                value, end = None, 0
+            if type(value) is dict and are_text and line[end:] in ("", "\r"):
+                yield number, value
+                continue
             text = line.strip(" \t\r")
             if text:
                 yield number, _ARRAY if text.startswith("[") else _object(text)

@@ -30,9 +30,11 @@ __all__ = [
     "Confusions",
     "by_class",
     "confused_pairs",
+    "dash_note",
     "heat_table",
     "metric_table",
     "scrolled",
+    "table_with_notes",
 ]
 
 MOST_CLASSES = 30
@@ -107,8 +109,8 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
         for name, cell in rows
     )
     columns = element("tr", element("th", "Metric", scope="col"), *head)
-    notes = _dash_note([cell for _, cell in rows])
-    return _table(columns, body, "Metrics", notes)
+    notes = dash_note([cell for _, cell in rows])
+    return table_with_notes(columns, body, "Metrics", notes)
 
 
 def _value_cell(cell: Reading | None) -> Html:
@@ -148,7 +150,7 @@ def _stacked(
     if has_certified != has_sampling:
         only = "certified interval" if has_certified else f"sampling interval at {percent(level)}"
         said.append(_note(f"Below a number: its {only}."))
-    return _table(head, [*body, *more], name, [*said, *_dash_note(every)])
+    return table_with_notes(head, [*body, *more], name, [*said, *dash_note(every)])
 
 
 def _reading(cell: Cell) -> Reading | None:
@@ -226,12 +228,13 @@ def scrolled(table: Html, name: str) -> Html:
     return element("div", table, class_="scroll", role="region", aria_label=name, tabindex=0)
 
 
-def _table(head: Html, body: Iterable[Html], name: str, notes: Iterable[Html]) -> Html:
+def table_with_notes(head: Html, body: Iterable[Html], name: str, notes: Iterable[Html]) -> Html:
+    """Put a table together, with what explains its cells below."""
     table = element("table", element("thead", head), element("tbody", *body))
     return joined([scrolled(table, name), *notes])
 
 
-def _dash_note(cells: Iterable[Reading | None]) -> list[Html]:
+def dash_note(cells: Iterable[Reading | None]) -> list[Html]:
     """Explain a dash, where there is one."""
     is_there = any(cell is None or math.isnan(cell.value) for cell in cells)
     return [_note(_UNDEFINED)] if is_there else []

@@ -6,6 +6,9 @@ from datetime import date, time
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
+import attrs
+
+from streameval.accumulators.windowed import Windowed
 from streameval.configs.regression import RegressionConfig
 from streameval.io import (
     Column,
@@ -14,9 +17,11 @@ from streameval.io import (
     Labels,
     Numbers,
     ScoresByClass,
+    Values,
     Vectors,
     scores_by_class,
 )
+from streameval.io.times import Gaps, Steps, Times
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -24,7 +29,16 @@ if TYPE_CHECKING:
     from streameval.configs.collection import Member
     from streameval.runs.sources import Row
 
-__all__ = ["class_kind", "columns_of", "has_integer_labels", "id_kind", "says_truth"]
+__all__ = [
+    "class_kind",
+    "columns_of",
+    "group_columns",
+    "has_integer_labels",
+    "id_kind",
+    "says_truth",
+    "time_kind",
+    "with_gaps",
+]
 
 _NUMBERS = {"y_score", "y_prob", "sample_weight", "score", "relevance"}
 _IDS = {"group", "query", "doc"}
@@ -54,6 +68,43 @@ def columns_of(
                     kind = Numbers(gaps=True)  # a document that was not retrieved has none
                 kinds.setdefault(array, []).append(kind)
     return tuple(Column(array, (names[array],), _common(found)) for array, found in kinds.items())
+
+
+def group_columns(
+    accumulator: Any, names: Mapping[str, str], columns: Iterable[Column]
+) -> tuple[Column, ...]:
+    """Add the columns by which rows are split, and let the truth of panes be missing.
+
+    Parameters
+    ----------
+    accumulator : Sliced or Windowed
+        What the rows are counted with.
+    names : mapping from argument to column
+        Where the arrays of a batch are.
+    columns : iterable of Column
+        Those of the accumulator within.
+    """
+    keys = [*accumulator._key_columns]
+    found = list(columns)
+    if isinstance(accumulator, Windowed):
+        config = accumulator._config
+        found = [with_gaps(column) for column in found]
+        time = names[keys.pop(0)]
+        found.append(Column(config.time, (time,), time_kind(config.unit, is_step=config.is_step)))
+    return (*found, *(Column(key, (names[key],), Values()) for key in keys))
+
+
+def with_gaps(column: Column) -> Column:
+    """Let the truth be missing: such rows count for the coverage by labels."""
+    if column.argument != "y_true" or len(column.names) > 1:
+        return column
+    kind: Kind = Numbers(gaps=True) if isinstance(column.kind, Numbers) else Gaps(column.kind)
+    return attrs.evolve(column, kind=kind)
+
+
+def time_kind(unit: str | None, *, is_step: bool) -> Kind:
+    """Read times: moments, or steps of any meaning."""
+    return Steps() if is_step else Times(unit)
 
 
 def class_kind(classes: Any, first: Any, hint: str = "") -> Kind:

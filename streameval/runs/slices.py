@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from functools import partial
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,17 +15,32 @@ from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
 from streameval.io import Column, Kind, Texts
 from streameval.runs.counting import Plan, Share
+from streameval.runs.memory import bytes_held
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
-__all__ = ["ARGUMENT", "Sliced", "Slices", "ValueCounts", "counting_plan", "sliced"]
+    from streameval.runs.totals import Tally
+
+__all__ = [
+    "ARGUMENT",
+    "MAX_SLICES",
+    "SizeLimit",
+    "Sliced",
+    "Slices",
+    "ValueCounts",
+    "counting_plan",
+    "sliced",
+]
 
 ARGUMENT = "slice"
 """What the column of the values is called in a batch."""
 
-MOST_SLICES = 100_000
+MAX_SLICES = 100_000
+"""How many values a column may have where each is returned."""
 _HELD = 2**16
+_BUFFERS = 11_000  # bytes that pending rows touch, by the memory of processes with many states
+_MIN_GROWTH = 1.1
 _SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
 
 Value = Any
@@ -65,7 +81,7 @@ class Slices:
 
 
 class Sliced:
-    """An accumulator for each value of a column that is met, and perhaps one for the rest.
+    """An accumulator for each observed value of a column, and perhaps one for the rest.
 
     Parameters
     ----------
@@ -74,7 +90,10 @@ class Sliced:
     column : str or tuple of str
         The name of the column, or the names of several.
     values : tuple, optional
-        The values that have one of their own, the others share one; by default every value has.
+        The values that have an accumulator of their own, the others share one; by default every
+        value has its own.
+    max_values : int, optional
+        How many values there may be where they are not listed; by default any number.
     """
 
     def __init__(
@@ -82,11 +101,14 @@ class Sliced:
         make: Callable[[], Any],
         column: str | tuple[str, ...],
         values: tuple[Value, ...] | None = None,
+        max_values: int | None = None,
     ) -> None:
         self._make = make
         self._column = column
+        self._max_values = max_values
         self._codes = None if values is None else {value: code for code, value in enumerate(values)}
         self._parts: dict[Value | type[_Other], Any] = {}
+        self._n_rows: Counter[Value | type[_Other]] = Counter()
 
     def update(
         self,
@@ -105,12 +127,14 @@ class Sliced:
         update : callable
             Counts rows with one accumulator.
         """
-        changed = {}
+        changed, n_rows, empty = {}, {}, self._make()
         for value, rows in self._groups(values):
             part = self._parts.get(value)
-            changed[value] = self._make() if part is None else part._fork()
+            changed[value] = empty.copy() if part is None else part._fork()
             update(changed[value], rows_of(rows))
+            n_rows[value] = len(rows)
         self._parts.update(changed)
+        self._n_rows.update(n_rows)
 
     def merge(self, other: Sliced) -> None:
         """Add what another one has counted; the other may not be updated after that."""
@@ -120,6 +144,24 @@ class Sliced:
                 self._parts[value].merge(part)
             else:
                 self._parts[value] = part._fork()
+        self._n_rows.update(other._n_rows)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every value has an accumulator of its own."""
+        return self._codes is None
+
+    def measured(self) -> int:
+        """Find out about how many bytes the accumulators hold, in 0.1 ms each."""
+        return sum(bytes_held(part.copy()) + _BUFFERS for part in self._parts.values())
+
+    def keep_most_frequent(self, number: int) -> None:
+        """Merge the accumulators of all values but those of the most rows."""
+        ranked = [value for value, _ in sorted(self._n_rows.items(), key=_by_frequency)]
+        rest = [self._parts.pop(value) for value in ranked[number:]]
+        self._parts = {value: self._parts[value] for value in ranked[:number]}
+        if rest:
+            self._parts[_Other] = merge(rest)
 
     def total(self) -> Any:
         """Merge the parts: that is what all rows would have come to at once."""
@@ -142,14 +184,16 @@ class Sliced:
             codes = [known.get(value, rest) for value in values]
         names = [*known, _Other]
         array = np.array(codes, dtype=np.uint16 if len(names) <= _SMALL else np.intp)
-        counts = np.bincount(array, minlength=len(names))
-        parts = np.split(np.argsort(array, kind="stable"), np.cumsum(counts)[:-1])
-        return ((names[code], parts[code]) for code in np.flatnonzero(counts).tolist())
+        ends = np.cumsum(np.bincount(array, minlength=len(names))).tolist()
+        order = np.argsort(array, kind="stable")
+        groups = zip(names, pairwise([0, *ends]), strict=True)
+        return ((name, order[start:end]) for name, (start, end) in groups if start < end)
 
     def _check(self, values: Iterable[Value]) -> None:
-        if self._codes is None and len(self._parts.keys() | values) > MOST_SLICES:
+        limit = self._max_values
+        if self._codes is None and limit and len(self._parts.keys() | values) > limit:
             raise InvalidInputError(
-                f"must name a column of at most {MOST_SLICES} values, got more of {self._column!r}",
+                f"must name a column of at most {limit} values, got more of {self._column!r}",
                 argument="by",
             )
 
@@ -163,6 +207,7 @@ def sliced(
     column: str | tuple[str, ...],
     values: tuple[Value, ...] | None = None,
     kind: Kind | None = None,
+    max_values: int | None = None,
 ) -> Plan:
     """Change a plan into one that counts each value of a column for itself.
 
@@ -176,10 +221,12 @@ def sliced(
         The values that have a slice of their own; by default all.
     kind : Kind, optional
         How the values are read, by default as text.
+    max_values : int, optional
+        As `Sliced` has it.
     """
     return attrs.evolve(
         plan,
-        make=partial(Sliced, plan.make, column, values),
+        make=partial(Sliced, plan.make, column, values, max_values),
         columns=(*plan.columns, _value_column(column, kind)),
         update=partial(_update, update=plan.update),
     )
@@ -264,9 +311,36 @@ def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
 
 
 def _by_frequency(item: tuple[Value, int]) -> tuple[int, list[tuple[bool, str]]]:
+    """Order values by falling frequency, equally frequent ones as text, after a missing one."""
     value, count = item
     texts = value if isinstance(value, tuple) else (value,)
     return -count, [(text is not None, text or "") for text in texts]
+
+
+class SizeLimit:
+    """Notice that the states of slices hold more bytes than they may.
+
+    States grow no faster than the rows that they count. So they are measured again only when
+    there are enough rows to reach the limit, and the time for that does not grow with the blocks.
+
+    Parameters
+    ----------
+    max_bytes : int
+        How many bytes they may hold.
+    """
+
+    def __init__(self, max_bytes: int) -> None:
+        self._max_bytes = max_bytes
+        self._next = 0.0
+
+    def is_passed_by(self, tally: Tally) -> bool:
+        """Measure the slices of a tally, if it is time to."""
+        n_rows = tally.n_good.total()
+        if n_rows < self._next:
+            return False
+        size: int = sum(held.measured() for held in tally.accumulators)
+        self._next = n_rows * max(self._max_bytes / max(size, 1), _MIN_GROWTH)
+        return size > self._max_bytes
 
 
 def _count_values(counts: ValueCounts, batch: Mapping[str, Any]) -> str:

@@ -85,6 +85,11 @@ class Tally:
         while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
             self._merge_last()
 
+    @property
+    def accumulators(self) -> list[Any]:
+        """The accumulators that are to be merged; the caller must not change them."""
+        return [accumulator for _, accumulator in self._parts]
+
     def total(self) -> Any:
         """Merge what is left, and give the accumulator of all blocks.
 

@@ -17,6 +17,7 @@ OWN_TYPES = {
     8: "Sliced",
     9: "Windowed",
     10: "Paired",
+    11: "Parts",
 }
 """The class that each id of this library belongs to; an id is never given twice."""
 

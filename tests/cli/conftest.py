@@ -10,6 +10,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
+from streameval.cli import eval as eval_command
 from streameval.cli import main
 from streameval.io import lines
 from streameval.runs import slices, sources
@@ -39,6 +40,7 @@ def small_buffers(monkeypatch):
     monkeypatch.setattr(lines, "PIECE_BYTES", 2**15)
     monkeypatch.setattr(sources, "_ROWS", 2**12)
     monkeypatch.setattr(slices.ValueCounts.__init__, "__defaults__", (2**12,))
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**20)
 
 
 @pytest.fixture

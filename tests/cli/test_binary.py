@@ -1,5 +1,6 @@
 """`--task binary`: columns, numbers, gates, pictures."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -382,7 +383,8 @@ def test_binary_states_of_classes_plot(call, three):
 
 def test_binary_states_merge_and_show(call, evaluate):
     found = evaluate("-o", "a.state", "--json").json
-    call("merge", "a.state", "a.state", "-o", "b.state")
+    shutil.copy("a.state", "again.state")
+    call("merge", "a.state", "again.state", "-o", "b.state")
     shown = call("show", "b.state", "--json").json
     assert (shown["task"], shown["n"]) == ("binary", 1138)
     assert shown["metrics"]["roc_auc"] == pytest.approx(found["metrics"]["roc_auc"], rel=1e-12)

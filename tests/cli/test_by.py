@@ -6,15 +6,19 @@ import os
 import random
 import subprocess
 import sys
+from collections import Counter
 from pathlib import Path
+from types import SimpleNamespace
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from cli.memory import peak_of
 from pyarrow import parquet
 
 import streameval as se
-from streameval.runs.slices import ValueCounts
+from streameval.cli import eval as eval_command
+from streameval.runs.slices import SizeLimit, Sliced, ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
 
@@ -286,27 +290,107 @@ def test_folder_that_cannot_be_made_is_told(call, write, folder, monkeypatch):
     assert (done.code, done.err) == (3, "streameval: error: by: no space left on device.\n")
 
 
-def test_standard_input_needs_the_values(call, stdin):
-    data = "".join(json.dumps(row) + "\n" for row in log()).encode()
-    stdin(data)
-    done = call("eval", "-", "--by", "country")
-    assert done.code == 2
-    assert "standard input can be read only once" in done.err
-    stdin(data)
-    done = call("eval", "-", "--by", "country=FR", "--json").json
-    assert (done["slices"][0]["n"], done["other"]["n"]) == (30, 70)
+@pytest.mark.parametrize("by", ["country", "country=FR,DE"])
+def test_standard_input_is_read_once(by, call, stdin):
+    stdin("".join(json.dumps(row) + "\n" for row in log()).encode())
+    done = call("eval", "-", "--by", by, *([] if "=" in by else ["--top", 2]), "--json").json
+    assert {part["value"]: part["n"] for part in done["slices"]} == {"FR": 30, "DE": 60}
+    assert done["other"]["n"] == 10
 
 
 @pytest.mark.slow
-def test_pipe_needs_the_values(folder):
+def test_pipe_is_read_once(folder):
     os.mkfifo("pipe")
     data = "".join(json.dumps(row) + "\n" for row in log())
-    command = [sys.executable, "-m", "streameval", "eval", "pipe", "--by", "country"]
-    with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as process:
+    command = [sys.executable, "-m", "streameval", "eval", "pipe", "--by", "country", "--json"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
         folder.joinpath("pipe").write_text(data)
-        error = process.stderr.read()
-    assert process.returncode == 2
-    assert "pipe can be read only once" in error
+        done = json.load(process.stdout)
+    assert process.returncode == 0
+    assert [part["n"] for part in done["slices"]] == [60, 30, 8, 2]
+
+
+def many_values(number):
+    """Values of which the fifth are in two rows and the others in one, shuffled."""
+    rows = [{"y_true": n % 2, "y_pred": n % 3 % 2, "user": f"u{n}"} for n in range(number)]
+    rows += rows[::5]
+    random.Random(1).shuffle(rows)
+    return rows
+
+
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
+def test_values_past_the_limit_are_chosen_in_a_pass_of_their_own(jobs, call, write, monkeypatch):
+    name = write("log.csv", many_values(300))
+    options = ["eval", name, "--by", "user", "--top", 7, "--json", "--jobs", jobs]
+    once = call(*options, "-o", "once")
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 10**6)
+    twice = call(*options, "-o", "twice")
+    assert (twice.out, twice.err, twice.code) == (once.out, "", 0)
+    assert [part["n"] for part in once.json["slices"]] == [2] * 7
+    files = sorted(path.name for path in Path("once").iterdir())
+    assert files == sorted(path.name for path in Path("twice").iterdir())
+    for file in files:
+        assert Path("once", file).read_bytes() == Path("twice", file).read_bytes()
+
+
+def test_standard_input_needs_the_values_past_the_limit(call, stdin, monkeypatch):
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2 * 10**6)
+    data = "".join(json.dumps(row) + "\n" for row in many_values(300)).encode()
+    stdin(data)
+    done = call("eval", "-", "--by", "user")
+    assert done.code == 2
+    assert done.err == (
+        "streameval: error: standard input can be read only once, and the states of all values "
+        "take more than 2 MB; name those to count, as in --by COLUMN=A,B,C.\n"
+    )
+    stdin(data)
+    done = call("eval", "-", "--by", "user=u5", "--json").json
+    assert (done["slices"][0]["n"], done["other"]["n"]) == (2, 358)
+
+
+def test_states_are_measured_when_the_rows_may_have_reached_the_limit():
+    limit = SizeLimit(1000)
+    tally = SimpleNamespace(n_good=Counter({"a": 10}), accumulators=[Measured(200), Measured(50)])
+    assert not limit.is_passed_by(tally)
+    tally.n_good["a"] = 39
+    assert not limit.is_passed_by(tally)
+    assert [one.times for one in tally.accumulators] == [1, 1]
+    tally.n_good["b"] = 1
+    tally.accumulators[0].size = 950
+    assert not limit.is_passed_by(tally)
+    tally.accumulators[0].size = 951
+    tally.n_good["b"] = 4  # less than a tenth more rows
+    assert not limit.is_passed_by(tally)
+    tally.n_good["b"] = 5
+    assert limit.is_passed_by(tally)
+    assert [one.times for one in tally.accumulators] == [3, 3]
+
+
+class Measured:
+    """Slices that know how often they were measured."""
+
+    def __init__(self, size):
+        self.size = size
+        self.times = 0
+
+    def measured(self):
+        self.times += 1
+        return self.size
+
+
+def test_memory_of_slices_is_that_of_their_states_and_buffers():
+    slices = Sliced(lambda: se.PRCurveSketch(None), "v")
+    assert slices.measured() == 0
+    for n in range(3):
+        values = np.full(20_000, n)
+        scores = np.arange(20_000) / 20_000
+
+        def rows_of(_, scores=scores):
+            return {"y_true": scores > 0.5, "y_score": scores}
+
+        slices.update(values, rows_of, lambda held, rows: held.update(rows))
+    cells = 3 * 20_000 * 24  # a key, which is both ends, and two counts
+    assert cells < slices.measured() < cells + 3 * 15_000
 
 
 @pytest.mark.parametrize(
@@ -378,8 +462,9 @@ def test_what_is_sure_is_true(seed):
             assert set(chosen) == set(counted(values).top(number)[0])
 
 
-def test_note_says_that_the_top_values_may_be_others(call, write):
+def test_note_says_that_the_top_values_may_be_others(call, write, monkeypatch):
     rows = [{"y_true": 1, "y_pred": 1, "id": n} for n in range(2**16 + 1)]
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 10**6)
     done = call("eval", write("log.jsonl", rows), "--by", "id")
     assert done.code == 0
     assert "`id` has so many values that the most frequent ones may be others" in done.err
@@ -565,6 +650,7 @@ def test_by_several_columns_prints_and_saves_their_combinations(call, write, fol
 
 def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeypatch):
     monkeypatch.setattr(ValueCounts.__init__, "__defaults__", (3,))
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 1)
     rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {"country": "US"}, "device": "ios"}]
     done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4")
     assert "note: `at.country, device` has so many values that the most frequent" in done.err

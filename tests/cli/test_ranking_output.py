@@ -1,6 +1,7 @@
 """`--task ranking`: values of queries, gates, states, help."""
 
 import json
+import shutil
 import tempfile
 from pathlib import Path
 
@@ -291,10 +292,11 @@ def test_ranking_states_merge_and_show(call, write, run):
 
 def test_ranking_states_of_tracked_queries_are_not_merged_twice(call, lists):
     call("eval", lists, *RANKING, "--track-queries", "-o", "a.state")
-    done = call("merge", "a.state", "a.state", "-o", "sum.state")
+    shutil.copy("a.state", "b.state")
+    done = call("merge", "a.state", "b.state", "-o", "sum.state")
     assert done.code == 4
     assert done.err == (
-        "streameval: error: a.state does not fit a.state: cannot merge: query 't21' is in both.\n"
+        "streameval: error: b.state does not fit a.state: cannot merge: query 't21' is in both.\n"
     )
 
 

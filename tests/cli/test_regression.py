@@ -1,5 +1,6 @@
 """`--task regression`: columns, numbers, gates."""
 
+import shutil
 from pathlib import Path
 
 import numpy as np
@@ -77,7 +78,8 @@ def test_regression_state_is_that_of_a_program(jobs, evaluate):
 
 def test_regression_states_merge_and_show(call, evaluate):
     evaluate("-o", "a.state")
-    assert call("merge", "a.state", "a.state", "-o", "b.state").code == 0
+    shutil.copy("a.state", "again.state")
+    assert call("merge", "a.state", "again.state", "-o", "b.state").code == 0
     shown = call("show", "b.state")
     assert shown.out.startswith("b.state, n = 884\n\nn = 884\n")
     assert call("show", "b.state", "--json").json["task"] == "regression"

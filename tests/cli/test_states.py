@@ -66,16 +66,133 @@ def test_merge_takes_one_state_after_the_other_from_an_iterator():
     assert most(300) < most(3) + 10 * size
 
 
-def test_merge_may_write_over_its_input(call, save):
-    name = save("a.state", se.ConfusionAccumulator().update([1], [1]))
-    assert call("merge", name, name, "-o", name).code == 0
-    assert se.load(name).n == 2
+def one_row(*y_pred):
+    return se.ConfusionAccumulator().update([1] * len(y_pred), list(y_pred))
+
+
+@pytest.mark.parametrize("output", ["all.state", "link", "./all.state"])
+def test_merge_run_twice_counts_nothing_twice(output, call, save, folder):
+    names = [save("a.state", one_row(1)), save("b.state", one_row(0))]
+    assert call("merge", *names, "-o", "all.state").code == 0
+    (folder / "link").symlink_to("all.state")
+    done = call("merge", *names, "all.state", "-o", output)
+    assert (done.code, done.out) == (2, "")
+    assert done.err == f"streameval: error: -o {output} would overwrite an input.\n"
+    assert se.load("all.state") == one_row(1, 0)
+
+
+@pytest.mark.parametrize("again", ["a.state", "link", "./a.state"])
+def test_merge_refuses_a_file_given_twice(again, call, save, folder):
+    name = save("a.state", one_row(1))
+    (folder / "link").symlink_to(name)
+    done = call("merge", name, save("b.state", one_row(0)), again, "-o", "all.state")
+    told = "" if again == name else ", as a.state"
+    assert (done.code, done.err) == (2, f"streameval: error: {again} is given twice{told}.\n")
+    assert not (folder / "all.state").exists()
+
+
+def test_merge_warns_of_equal_states(call, save):
+    names = [save(f"{name}.state", one_row(1, 0)) for name in "abc"]
+    done = call("merge", *names[:2], "-o", "two.state")
+    assert (done.code, done.out) == (0, "2 states merged into two.state, n = 4\n")
+    assert done.err == (
+        "streameval: warning: b.state is equal to a.state: "
+        "a part that is given twice counts twice.\n"
+    )
+    done = call("merge", *names, save("d.state", one_row(1)), "-o", "all.state")
+    assert done.err == (
+        "streameval: warning: b.state is equal to a.state, and 1 more to another: "
+        "a part that is given twice counts twice.\n"
+    )
+    assert se.load("all.state").n == 7
+
+
+def test_merge_is_silent_about_states_that_hold_nothing(call, save):
+    names = [save(f"{name}.state", se.ConfusionAccumulator()) for name in "abc"]
+    assert call("merge", *names, "-o", "all.state").err == ""
+
+
+@pytest.mark.parametrize("order", [[0, 1, 2], [1, 0, 2], [2, 1, 0]])
+def test_merge_warns_of_slices_with_their_total(order, call, save):
+    slices = [save("a=1.state", one_row(1, 0)), save("a=2.state", one_row(0, 0, 1))]
+    given = [save("all.state", one_row(1, 0, 0, 0, 1)), *slices]
+    done = call("merge", *[given[place] for place in order], "-o", "sum.state")
+    assert done.code == 0
+    assert done.err == (
+        "streameval: warning: all.state is equal to the sum of the others: "
+        "their rows count twice.\n"
+    )
+
+
+@pytest.mark.parametrize("third", [(1, 1), (1, 0, 1)])
+def test_merge_is_silent_about_a_state_of_as_many_rows_as_the_others(third, call, save):
+    names = [save("a.state", one_row(1, 0)), save("b.state", one_row(0, 0))]
+    names += [save("c.state", one_row(*third)), save("d.state", one_row(*[0] * (4 + len(third))))]
+    assert call("merge", *names, "-o", "sum.state").err == ""
+
+
+def test_merge_is_silent_about_as_many_tracked_queries_as_in_the_others(call, save):
+    names = []
+    for name, queries in {"a": "pq", "b": "r", "c": "s"}.items():
+        made = se.RankingAccumulator(["mrr"], track_queries=True)
+        for query in queries:
+            made.update([[1, 0]], [[0.5, len(names)]], query=[query])
+        names.append(save(f"{name}.state", made))
+    done = call("merge", *names, "-o", "sum.state")
+    assert (done.code, done.err) == (0, "")
+
+
+def test_merge_of_parts_is_their_union(call, save):
+    monday = se.Parts().add("mon", one_row(1)).add("tue", one_row(0))
+    names = [save("a.parts", monday), save("b.parts", se.Parts().add("tue", one_row(0)))]
+    done = call("merge", *names, save("c.parts", monday), "-o", "all.parts")
+    assert (done.code, done.err) == (0, "")
+    assert done.out == "3 states merged into all.parts, 2 parts\n"
+    assert se.load("all.parts") == monday
+
+
+def test_merge_names_the_part_that_has_two_states(call, save):
+    save("a.parts", se.Parts().add("mon", one_row(1)))
+    save("b.parts", se.Parts().add("mon", one_row(0)))
+    done = call("merge", "a.parts", "b.parts", "-o", "all.parts")
+    assert done.code == 4
+    assert done.err.startswith(
+        "streameval: error: b.parts does not fit a.parts: cannot merge: part 'mon' has two states."
+    )
+
+
+@pytest.mark.parametrize(
+    ("names", "held"), [(["a.parts", "b.state"], "no parts"), (["b.state", "a.parts"], "parts")]
+)
+def test_merge_refuses_parts_beside_states_of_none(names, held, call, save):
+    save("a.parts", se.Parts().add("mon", one_row(1)))
+    save("b.state", one_row(0))
+    done = call("merge", *names, "-o", "all.state")
+    assert done.code == 4
+    assert done.err == (
+        f"streameval: error: {names[1]} does not fit {names[0]}: cannot merge: it holds {held}.\n"
+    )
+
+
+def test_parts_are_shown_as_their_total(call, save):
+    save("a.parts", se.Parts().add("mon", one_row(1)).add("tue", one_row(0)))
+    save("a.state", one_row(1, 0))
+    shown = call("show", "a.parts")
+    assert (shown.code, shown.out.partition("\n")[0]) == (0, "a.parts, n = 2")
+    assert shown.out.partition("\n")[2] == call("show", "a.state").out.partition("\n")[2]
+    assert call("diff", "a.parts", "a.state").code == 0
+
+
+def test_no_parts_are_not_shown(call, save):
+    done = call("show", save("a.parts", se.Parts()))
+    assert done.code == 3
+    assert done.err == ("streameval: error: a.parts: `parts` hold none, so there is no total.\n")
 
 
 def test_merge_names_the_states_that_do_not_fit(call, save, folder):
     save("a.state", se.ConfusionAccumulator(threshold=0.5))
     save("b.state", se.ConfusionAccumulator(threshold=0.7))
-    done = call("merge", "a.state", "a.state", "b.state", "-o", "sum.state")
+    done = call("merge", "a.state", "b.state", "-o", "sum.state")
     assert (done.code, done.out) == (4, "")
     assert done.err == (
         "streameval: error: b.state does not fit a.state: "
@@ -86,8 +203,8 @@ def test_merge_names_the_states_that_do_not_fit(call, save, folder):
 
 def test_merge_says_that_the_sum_is_too_large(call, save):
     weight = [2**62]
-    name = save("a.state", se.ConfusionAccumulator().update([1], [1], sample_weight=weight))
-    done = call("merge", name, name, "-o", "sum.state")
+    state = se.ConfusionAccumulator().update([1], [1], sample_weight=weight)
+    done = call("merge", save("a.state", state), save("b.state", state), "-o", "sum.state")
     assert done.code == 3
     assert done.err.count("\n") == 1
 

@@ -251,7 +251,7 @@ def test_batch_that_is_refused_is_explained(batch, by, message):
 
 
 def test_column_of_too_many_values_is_refused(monkeypatch):
-    monkeypatch.setattr("streameval.runs.slices.MOST_SLICES", 2)
+    monkeypatch.setattr("streameval.runs.slices.MAX_SLICES", 2)
     with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
         Counting.of(se.PRCurveSketch, by="country").count(TABLE)
 
@@ -329,3 +329,76 @@ def test_scores_by_class_of_files_are_counted(tmp_path):
     states = Counting.of(make).count(path)
     scores = [[1 - n / 9, n / 9] for n in range(9)]
     assert states[None] == make().update(["ab"[n % 2] for n in range(9)], scores).to_bytes()
+
+
+GROUPS = {
+    "sliced": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE"], max_values=2),
+    "windowed": se.Windowed(se.ConfusionAccumulator(), pane="1h", time="at", unit="s"),
+    "steps of slices of members": se.Windowed(
+        se.Sliced(
+            se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()}),
+            "country",
+        ),
+        pane=5000,
+        time="at",
+    ),
+}
+
+
+UNREAD = {"sliced": ["at"], "windowed": ["country"]}
+
+
+def rows_of_groups(accumulator):
+    """Rows of which, where there are panes, some have no label."""
+    has_gaps = isinstance(accumulator, se.Windowed)
+    return [
+        {
+            "y_true": None if has_gaps and k % 5 == 0 else k % 2,
+            "guess": k % 3 % 2,
+            "nation": ["DE", "FR", None][k % 4 % 3],
+            "at": 1_700_000_000 + 700 * k,
+        }
+        for k in range(60)
+    ]
+
+
+def columns_of_groups(rows):
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return {"y_pred": columns.pop("guess"), "country": columns.pop("nation"), **columns}
+
+
+@pytest.mark.parametrize("name", GROUPS)
+@pytest.mark.parametrize("form", ["batch", "parquet", "csv", "jsonl"])
+def test_slices_and_windows_are_counted_in_parts(name, form, tmp_path):
+    made = GROUPS[name]
+    renamed = {"y_pred": "guess", "country": "nation"}
+    known = {column: renamed.get(column, column) for column in ("y_pred", "country", "at")}
+    kept = {column: known[column] for column in known if column not in UNREAD.get(name, ())}
+    counting = pickle.loads(pickle.dumps(Counting.of(made.copy, kept)))
+    rows = rows_of_groups(made)
+    states = []
+    for part in (rows[:25], rows[25:]):
+        table = pa.Table.from_pylist(part)
+        source = table
+        if form != "batch":
+            source = tmp_path / f"{len(states)}.{form}"
+            write_table(table, source)
+        assert "y_true" in counting.names(table.column_names)
+        states.append(counting.count(source))
+    total = counting.result(merged(*states))
+    assert total.to_bytes() == made.copy().update(columns_of_groups(rows)).to_bytes()
+
+
+def write_table(table, path):
+    if path.suffix == ".parquet":
+        parquet.write_table(table, path)
+    elif path.suffix == ".csv":
+        table.to_pandas().astype({"y_true": "Int64"}).to_csv(path, index=False)
+    else:
+        path.write_text("".join(json.dumps(row) + "\n" for row in table.to_pylist()))
+
+
+def test_column_that_splits_rows_must_be_there():
+    counting = Counting.of(GROUPS["windowed"].copy)
+    with pytest.raises(se.InvalidInputError, match="`at` is missing: the batch has the columns"):
+        counting.count(pa.table({"y_true": [1], "y_pred": [1]}))

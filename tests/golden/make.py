@@ -41,6 +41,19 @@ def accumulators() -> dict[str, Any]:
         "fit": se.RegressionAccumulator(),
         "again": se.ConfusionAccumulator(),
     }
+    sliced = se.Sliced(se.PRCurveSketch(4), ["country", "日本"], values=[("DE", 1)], max_values=2)
+    windowed = se.Windowed(
+        se.Sliced(se.Collection(members, columns={"curve": {"y_score": "p"}}), "country"),
+        pane="1m",
+        keep="3m",
+        rollups=[("5m", "1h")],
+        offset="30s",
+        unit="s",
+    )
+    steps = se.Windowed(se.RegressionAccumulator(), pane=10, keep=20, time="step")
+    judges = se.Paired({0: "ham", 1: "spam"}, threshold=0.0)
+    shards = se.Parts().add("b", se.ConfusionAccumulator().update([1, 0], [1, 1]))
+    shards.add(("log", 7), se.ConfusionAccumulator().update([1], [0])).fold(["b"])
     return {
         "calibration": se.CalibrationAccumulator().update(
             [1, 0, 1, 0, 1], [0.9, 0.2, 1e-300, 0.4, 1.0], sample_weight=[0.1, 3, 2**40, 1, 0.5]
@@ -59,6 +72,9 @@ def accumulators() -> dict[str, Any]:
             ["b", "日本", "?", "a"], ["b", "a", "c", "a"], sample_weight=[0.1, 2, 3, 2**53 + 2]
         ),
         "confusion-multilabel": multilabel.update([[0, 1], [-1, 1]], [[0.2, 0.7], [0.9, 0.3]]),
+        "confusion-named": se.ConfusionAccumulator({0: "ham", 1: "日本"}, scores="real").update(
+            [0, 1, 1], [-2.5, 0.5, 0.25]
+        ),
         "confusion-top-k": top_k.update(
             [0, 1, 2], [[0.2, 0.4, 0.4], [0.3, 0.3, 0.3], [0.1, 0.2, 0.7]]
         ),
@@ -87,6 +103,8 @@ def accumulators() -> dict[str, Any]:
             *([0, 1, 1, 0, 1], [-1, 2, 3, 2.5, 4], ["日本", "", "日本", "日本", "a"]),
             sample_weight=[0.1, 2, 3, 1, 2**40],
         ),
+        "paired": judges.update([0, 1, 1], [-1.0, 2.0, -0.5], [-0.5, 1.0, 0.5]),
+        "parts": shards.add("a", se.ConfusionAccumulator()),
         "ranking": se.RankingAccumulator().update(
             [[0, 1, 2, 0], [0, 0, 0, float("nan")], [1, 0, 1, 3]],
             [[0.5, 0.5, 0.25, 1], [3, 2, 1, 0], [0.1, -0.0, 0, float("inf")]],
@@ -114,6 +132,29 @@ def accumulators() -> dict[str, Any]:
         "regression": se.RegressionAccumulator().update(
             [0.1, -2.5, 1e100], [0.2, 2.5, 1e-100], sample_weight=[0.1, 3, 2**40]
         ),
+        "sliced": sliced.update(
+            {
+                "y_true": [0, 1, 1, 0, 1, 1],
+                "y_score": [0.1, 0.2, 0.3, 0.6, 0.7, 1.0],
+                "country": ["DE", "FR", None, "IT", "FR", "日本"],
+                "日本": [2, 1, 0, -(2**63), 1, 3],
+            },
+            sample_weight=[1, 0.1, 2, 1, 3, 0.5],
+        ),
+        "sliced-empty": se.Sliced(se.ConfusionAccumulator(), "country", values=["DE", 7]),
+        "windowed": windowed.update(
+            {
+                "y_true": [0, 1, 1, None, 1, 0],
+                "y_pred": [0, 1, 0, 1, 1, 1],
+                "p": [0.1, 0.9, 0.4, 0.5, 0.25, 0.75],
+                "country": ["DE", "FR", "DE", "FR", "日本", "DE"],
+                "time": [1_700_000_000 + s for s in (-7200, -30, 0, 95, 290, 300)],
+            }
+        ),
+        "windowed-steps": steps.update(
+            {"y_true": [0.1, 2.5, 1e100], "y_pred": [0.2, 2.0, 0.0], "step": [-(2**40), 95, 100]}
+        ),
+        "windowed-empty": se.Windowed(se.ConfusionAccumulator(), pane="1h"),
     }
 
 

@@ -160,7 +160,7 @@ def test_other_version_is_refused_by_number_when_the_rest_is_right(version: int)
 
 
 @readers
-@pytest.mark.parametrize("type_id", [0, 11, 0x7FFF])
+@pytest.mark.parametrize("type_id", [0, 12, 0x7FFF])
 def test_unknown_type_id_of_our_own_is_refused(type_id: int, read: Callable[[bytes], Any]) -> None:
     parsed = parse(SMALL["binary"]().to_bytes())
     with pytest.raises(se.CorruptStateError, match=f"unknown type id {type_id}"):
@@ -188,9 +188,11 @@ def test_bytes_of_another_kind_are_incompatible() -> None:
 
 
 def test_every_type_id_is_that_of_its_class() -> None:
-    classes = SINGLE_CLASSES | {cls.type_id: cls for cls in (se.Collection, se.Sliced, se.Windowed)}
+    composed = (se.Collection, se.Sliced, se.Windowed, se.Parts)
+    classes = SINGLE_CLASSES | {cls.type_id: cls for cls in composed}
     assert {number: kind.__name__ for number, kind in classes.items()} == OWN_TYPES
-    assert {number: kind.__name__ for kind, number in KINDS.items()} == OWN_TYPES
+    numbers = {**KINDS, se.Parts: 11}
+    assert {number: kind.__name__ for kind, number in numbers.items()} == OWN_TYPES
 
 
 @pytest.mark.slow

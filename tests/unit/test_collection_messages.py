@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from unit.test_messages import Case, check_message, missed_raises
+from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators.members import SharedBatch
@@ -61,6 +62,11 @@ OPTIONS = [
     make("none", "`members` must be from 1 to 4096 accumulators, got 0.", {}),
     make("many", "got 4097.", {str(number): CM for number in range(MAX_MEMBERS + 1)}),
     make("class", "`members` must be accumulators, got ABCMeta for 'a'.", {"a": type(CM)}),
+    make(
+        "slices",
+        "`members` cannot be a Sliced, got one for 'a'. Make a Sliced of the collection.",
+        {"a": se.Sliced(CM, "city")},
+    ),
     make("number-name", "`members` must have names that are texts, got 0.", {0: CM}),
     make("empty-name", "`members` must have names that are texts, got ''.", {"": CM}),
     make("slash", "`members` must have names without '/', which", {"a/b": CM}),
@@ -86,6 +92,11 @@ OPTIONS = [
         {"a" * MAX_CHARACTERS: CM, "b": CM},
     ),
     make("long-columns", "together, got", {"a": CM}, {"a": {"y_pred": "b" * MAX_CHARACTERS}}),
+    make(
+        "outer",
+        "`members` cannot be a Sliced, got one for 'a'. Make a Sliced of the collection.",
+        {"a": se.Sliced(CM, "country")},
+    ),
     Case("deep", wrapped(17), "`members` must be collections in collections at most 16 deep"),
 ]
 
@@ -194,6 +205,12 @@ CASES = [*OPTIONS, *COLUMNS, *BATCHES, *MERGES]
 OF_MAPPINGS = [
     Case("result", read_in_vain, "'curve' is not among the members cm, fit", KeyError),
     Case("member", lambda: se.Collection(CURVES)["a"], "'a' is not among the members", KeyError),
+    Case(
+        "statistic",
+        lambda: se.Collection({"wins": WinRate()}).compute().statistic("wins/win_rate"),
+        "`wins` has a result without a table of metrics",
+        se.InvalidInputError,
+    ),
     Case(
         "metric",
         lambda: se.Collection(CURVES).compute().read("recall"),

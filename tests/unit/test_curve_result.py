@@ -167,7 +167,7 @@ def test_curve_stays_as_it_is_when_more_is_counted() -> None:
 
 @pytest.mark.parametrize("budget", [None, 3])
 def test_dictionary_holds_plain_numbers(budget: int | None) -> None:
-    numbers = curve(budget=budget).as_dict()
+    numbers = curve(budget=budget).as_dict(bounds=True)
     assert {type(value) for value in numbers.values()} == {int, float}
     assert numbers["n"] == 8
     for name in (*SCALARS, "best_f", "best_f_threshold", "log_loss", "brier", "ece"):

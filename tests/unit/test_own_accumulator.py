@@ -643,7 +643,7 @@ def run(command: str, path: Path, capsys: pytest.CaptureFixture[str]) -> tuple[i
 def test_the_command_line_refuses_an_unknown_class_in_one_line(
     make: Any, command: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    commands = COMMANDS | {"merge": ["merge", "{}", "{}", "-o", "{}.merged"]}
+    commands = COMMANDS | {"merge": ["merge", "{}", "-o", "{}.merged"]}
     path = tmp_path / "week.se"
     se.save(make(), path)
     del registry._open[0x8000]
@@ -667,9 +667,10 @@ def test_the_command_line_shows_no_class_of_ones_own(
 
 
 def test_a_known_class_is_merged_by_the_command_line(tmp_path: Path) -> None:
-    path, merged = tmp_path / "week.se", tmp_path / "merged.se"
+    path, again, merged = (tmp_path / name for name in ("week.se", "again.se", "merged.se"))
     se.save(week(), path)
-    assert main(["merge", str(path), str(path), "-o", str(merged)]) == 0
+    se.save(week(), again)
+    assert main(["merge", str(path), str(again), "-o", str(merged)]) == 0
     assert se.load(merged) == week() + week()
 
 

@@ -461,10 +461,16 @@ RUNS = [
 CASES = [*OPTIONS, *BATCHES, *LATER, *MERGES, *RUNS]
 
 MAP = se.RankingAccumulator("map")
+UNDEFINED = se.RankingAccumulator("map", empty="nan").update([[0]], [[1.0]])
 OF_MAPPINGS = [
     Case("key", lambda: MAP.compute()["mrr"], "'mrr' is not among the measures map", KeyError),
     Case("attribute", lambda: MAP.compute().mrr, "'mrr' is not among", AttributeError),
     Case("plot", lambda: MAP.compute().plot(), "`plot` needs a query that was counted."),
+    Case(
+        "statistic",
+        lambda: UNDEFINED.compute().statistic("map"),
+        '`map` is undefined: a query has nothing to find, and counts as "nan"',
+    ),
 ]
 """What mappings and attributes raise by custom."""
 

@@ -9,6 +9,7 @@ import pandas as pd
 import polars as pl
 import pyarrow as pa
 import pytest
+from win_rate import WinRate
 
 import streameval as se
 from streameval.accumulators import grouping
@@ -238,6 +239,26 @@ def test_a_collection_has_no_slices_within() -> None:
         se.Collection({"a": sliced()})
 
 
+def test_slices_of_a_class_of_ones_own() -> None:
+    s = se.Sliced(WinRate(), "country")
+    s.update({"preference": ["a", "b"], "country": ["x", "y"]})
+    assert s["x"] == WinRate().update(["a"])
+    assert se.from_bytes(s.to_bytes()) == s
+
+
+def test_rows_in_many_batches_are_those_of_one() -> None:
+    s, at_once = sliced(), sliced()
+    values = [f"v{number % 7}" for number in range(3000)]
+    for start in range(0, 3000, 100):
+        s.update(batch(values[start : start + 100]))
+    assert len(s._held.block.columns[0]) >= s._held.used == 3000
+    assert s.to_bytes() == at_once.update(batch(values)).to_bytes()
+
+
+def test_ranges_are_columns() -> None:
+    assert list(sliced().update(batch(range(3)))) == [0, 1, 2]
+
+
 BAD_BATCHES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "arrays": ({}, None, "`batch` must be a mapping, a data frame or an Arrow table, got tuple"),
     "a column that is missing": ({"y_true": [1], "y_pred": [1]}, None, "`country` is missing"),
@@ -246,6 +267,8 @@ BAD_BATCHES: dict[str, tuple[dict[str, Any], Any, str]] = {
     "an Arrow list as value": (batch(pa.array([[1], [2]])), None, "got list at position 0"),
     "a matrix of values": (batch(np.zeros((2, 2))), None, r"shape \(n,\)"),
     "weights twice": (batch(["a"], sample_weight=[1]), [1], "also passed by keyword"),
+    "rows without values": (batch(["a"]) | {"country": []}, None, "1 rows, got 0"),
+    "a matrix of text": (batch(np.array([["a"]], dtype=object)), None, r"shape \(n,\)"),
     "values without rows": ({"y_true": [], "y_pred": [], "country": ["a"]}, None, "0 rows, got 1"),
 }
 

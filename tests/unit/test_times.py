@@ -122,6 +122,11 @@ def test_text_without_an_offset_is_utc_and_says_so_once(monkeypatch: pytest.Monk
         as_times([TEXT], unit=None, name="t")
 
 
+class Unreadable:
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        raise ValueError("no array")
+
+
 BAD: dict[str, tuple[Any, str | None, str]] = {
     "numbers without a unit": ([1.5], None, "`t` holds numbers, whose unit is not guessed"),
     "milliseconds as seconds": ([1, 1_774_747_800_000], "s", 'a time in "ms" .*position 1'),
@@ -144,6 +149,7 @@ BAD: dict[str, tuple[Any, str | None, str]] = {
     "another object": ([MOMENT, {}], None, "must hold times, got {} at position 1"),
     "a year too far": (np.array([10**6], dtype="M8[Y]"), None, "290,000 years"),
     "a time of nanoseconds too far": (np.array([2**62], dtype="M8[4000ns]"), None, "290,000 years"),
+    "what is no array": (Unreadable(), "s", "must be an array: no array"),
     "a matrix": (np.zeros((2, 2)), "s", r"shape \(n,\)"),
     "booleans": (np.array([True]), "s", "dtype bool"),
 }

@@ -104,6 +104,23 @@ def test_windows_slide_over_panes() -> None:
     assert [end for end, _ in w.windows(10)][-1] == 1010
 
 
+@pytest.mark.parametrize("most", [1, 2, 9])
+def test_windows_slide_over_slices(most: int) -> None:
+    col = se.Collection({"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()})
+    inner = se.Sliced(col, "city", max_values=most)
+    rows: dict[str, Any] = data(600)
+    letters = np.array(list("abcde"), dtype=object)
+    rows["city"] = letters[np.random.default_rng(5).integers(0, 5, 600)]
+    w = se.Windowed(inner, pane=10).update(rows)
+    before = w.to_bytes()
+    for end, accumulator in w.windows(50):
+        inside = (rows["time"] >= end - 50) & (rows["time"] < end)
+        expected = inner.copy().update({name: column[inside] for name, column in rows.items()})
+        assert accumulator.to_bytes() == expected.to_bytes()
+        accumulator.merge(accumulator)
+    assert w.to_bytes() == before
+
+
 def test_windows_over_empty_panes_hold_nothing() -> None:
     w = windowed().update(batch([5, 65]))
     assert [(end, accumulator.n) for end, accumulator in w.windows(20)] == [
@@ -297,6 +314,48 @@ def test_queries_count_once_each_and_have_one_time() -> None:
         w.update(rows | {"time": [3, 4, 14]})
     with pytest.raises(se.InvalidInputError, match="`partial` must be False: Windowed needs"):
         w.update(rows | {"time": [3, 3, 14]}, partial=True)
+
+
+def test_rows_that_are_late_alone_go_where_they_belong() -> None:
+    options: dict[str, Any] = {"keep": 50, "rollups": [(40, 100)]}
+    w = windowed(**options).update(batch([195]))
+    assert w.before.n == 0
+    w.update(batch([81, 0]))
+    assert spans(w) == [(80, 120, 1), (190, 200, 1)]
+    assert (w.before.n, w._total) == (1, w.total()._total)
+
+
+def test_windows_over_rows_without_labels_hold_nothing() -> None:
+    w = windowed().update(batch([1, 12]) | {"y_true": [None, 1]})
+    assert [(end, accumulator.n) for end, accumulator in w.windows(10)] == [(10, 0), (20, 1)]
+
+
+BAD_BATCHES: dict[str, tuple[dict[str, Any], str]] = {
+    "no times": ({"time": []}, "`time` must have 2 rows, got 0"),
+    "too few times, and a label that is missing": (
+        {"time": [1], "y_true": [1, None]},
+        "`time` must have 2 rows, got 1",
+    ),
+    "too few predictions, and a label that is missing": (
+        {"y_pred": [1], "y_true": [1, None]},
+        "`y_pred` must have 2 rows, got 1",
+    ),
+    "times that cannot be read": ({"time": object()}, "`time` must have shape"),
+}
+
+
+@pytest.mark.parametrize("claim", BAD_BATCHES)
+def test_batches_are_refused_with_a_reason(claim: str) -> None:
+    change, message = BAD_BATCHES[claim]
+    w = windowed(pane="1m", unit="s")
+    with pytest.raises(se.InvalidInputError, match=message):
+        w.update(batch([1, 2]) | change)
+    assert w == windowed(pane="1m", unit="s")
+
+
+def test_ranges_are_columns() -> None:
+    w = windowed().update({"y_true": [None, 1], "y_pred": range(2), "time": range(2)})
+    assert w == windowed().update({"y_true": [None, 1], "y_pred": [0, 1], "time": [0, 1]})
 
 
 def test_nothing_has_no_rows() -> None:

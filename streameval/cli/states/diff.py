@@ -9,11 +9,12 @@ import attrs
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.json_text import json_line
 from streameval.cli.outcome import Outcome, laid_out
-from streameval.cli.state_files import computed, load_state
+from streameval.cli.state_files import computed
 from streameval.cli.states.changes import change_sheet
 from streameval.cli.states.conditions import Condition, decide
 from streameval.cli.states.configurations import every_option
 from streameval.cli.states.phrases import brief, listed
+from streameval.cli.states.selection import chosen_windows
 from streameval.cli.states.show import size_text
 from streameval.cli.terminal import Note
 from streameval.errors import IncompatibleStateError, UnknownMetricError
@@ -52,9 +53,8 @@ class _Side:
     every: dict[str, Reading]
 
     @classmethod
-    def of(cls, path: str, level: float, *, some: bool) -> _Side:
-        """Load a state."""
-        accumulator = load_state(path)
+    def of(cls, path: str, accumulator: Any, level: float, *, some: bool) -> _Side:
+        """Compute what a state holds."""
         result = computed(accumulator)
         every = {} if some else result.readings(level)
         return cls(path, accumulator, result, every)
@@ -90,6 +90,8 @@ def diff(
     level: float,
     json: bool,
     markdown: bool,
+    window: str | int | None = None,
+    ends: Sequence[str] = (),
 ) -> Outcome:
     """Compare a state with one or several others, metric by metric.
 
@@ -104,7 +106,9 @@ def diff(
     """
     if len(after) >= _MOST_SIDES:
         raise UsageError(f"diff compares at most {_MOST_SIDES} states, got {len(after) + 1}.")
-    a, *others = sides = [_Side.of(path, level, some=bool(metrics)) for path in (before, *after)]
+    named = chosen_windows([before, *after], window, ends)
+    sides = [_Side.of(name, held, level, some=bool(metrics)) for name, held in named]
+    a, *others = sides
     for b in others:
         _check_types(a, b)
     chosen = tuple(metrics) or _shared(sides)

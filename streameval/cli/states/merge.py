@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import hashlib
 from typing import TYPE_CHECKING, Any
 
+from streameval.accumulators.parts import Parts
 from streameval.cli.outcome import Outcome
-from streameval.cli.state_files import check_state_output, load_state, save_state
+from streameval.cli.state_files import check_distinct, check_state_output, load_held, save_state
 from streameval.cli.states.show import size_text
-from streameval.errors import IncompatibleStateError
+from streameval.cli.terminal import Note
+from streameval.errors import IncompatibleStateError, StreamevalError
 from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
@@ -15,29 +18,111 @@ if TYPE_CHECKING:
 
 __all__ = ["merge"]
 
+_DIGEST_BYTES = 16
+
 
 def merge(states: Sequence[str], output: str) -> Outcome:
-    """Merge state files into one."""
-    check_state_output(output, ())
-    total = _merged(states)
-    save_state(total, output)
-    return Outcome(
-        f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
-    )
-
-
-def _merged(paths: Sequence[str]) -> Any:
-    """Merge state files, one at a time.
+    """Merge state files into one: their sum, or the union of parts.
 
     Raises
     ------
+    UsageError
+        If a file is given twice, or the output is one of them.
     IncompatibleStateError
-        If one does not fit those before it; the message names the file.
+        If a state does not fit those before it; the message names its file.
     """
-    total = load_state(paths[0])
+    check_state_output(output, states)
+    check_distinct(states)
+    total, suspicions = _merged(states)
+    save_state(total, output)
+    text = f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
+    return Outcome(text, tuple(Note("warning", told) for told in suspicions))
+
+
+def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:
+    """Merge state files, one at a time, and say which of them may have counted the same rows."""
+    total = load_held(paths[0])
+    if isinstance(total, Parts):  # whose union counts nothing twice
+        for path in paths[1:]:
+            _add(total, load_held(path), path, paths[0])
+        return total, ()
+    watch = _Watch(total.copy(), paths[0])
     for path in paths[1:]:
-        try:
-            total.merge(load_state(path))
-        except IncompatibleStateError as error:
-            raise error.within(f"{path} does not fit {paths[0]}") from None
-    return total
+        state = load_held(path)
+        _add(total, state, path, paths[0])
+        watch.see(state, path)
+    return total, watch.suspicions(total)
+
+
+def _add(total: Any, state: Any, path: str, first: str) -> None:
+    try:
+        _check_alike(total, state)
+        total.merge(state)
+    except IncompatibleStateError as error:
+        raise error.within(f"{path} does not fit {first}") from None
+
+
+def _check_alike(total: Any, state: Any) -> None:
+    if isinstance(state, Parts) is not isinstance(total, Parts):
+        held = "parts" if isinstance(state, Parts) else "no parts"
+        raise IncompatibleStateError(f"cannot merge: it holds {held}.")
+
+
+class _Watch:
+    """What the states of a merge look like, to notice rows that are counted twice.
+
+    Parameters
+    ----------
+    state, path : accumulator and str
+        The first state.
+    """
+
+    def __init__(self, state: Any, path: str) -> None:
+        self._seen = {_digest(state): path}
+        self._twins: tuple[str, str] | None = None
+        self._n_twins = 0
+        self._largest = state, path
+
+    def see(self, state: Any, path: str) -> None:
+        """Look at another state; it must not change after that."""
+        first = self._seen.setdefault(_digest(state), path)
+        if first != path and state != state.copy().reset():
+            self._twins = self._twins or (path, first)
+            self._n_twins += 1
+        if _size(state) > _size(self._largest[0]):
+            self._largest = state, path
+
+    def suspicions(self, total: Any) -> tuple[str, ...]:
+        """Say what may be a mistake: two equal states, or one that the others add up to."""
+        state, whole = self._largest
+        if self._twins:
+            path, first = self._twins
+            rest = self._n_twins - 1
+            more = f", and {rest:,} more to another" if rest else ""
+            return (f"{path} is equal to {first}{more}: a part that is given twice counts twice.",)
+        if _is_double(total, state):
+            return (f"{whole} is equal to the sum of the others: their rows count twice.",)
+        return ()
+
+
+def _digest(state: Any) -> bytes:
+    return hashlib.blake2b(state.to_bytes(), digest_size=_DIGEST_BYTES).digest()
+
+
+def _is_double(total: Any, state: Any) -> bool:
+    """Tell whether a total is twice a state, so that the others come to the same state."""
+    if not _size(state) or _size(total) != 2 * _size(state):
+        return False
+    try:
+        return bool(state + state == total)
+    except StreamevalError:  # queries that are tracked cannot come twice
+        return False
+
+
+def _size(state: Any) -> int | float:
+    """Add up what an accumulator, or each member of a collection, has counted."""
+    return _added(state.n)
+
+
+def _added(n: Any) -> int | float:
+    return sum(map(_added, n.values())) if isinstance(n, dict) else n

@@ -10,9 +10,11 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.collection import Collection
+from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError, nearest
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_output, computed, load_state, save_picture
+from streameval.cli.states.plot_windows import TimePicture
 from streameval.cli.states.report import short_names
 from streameval.cli.terminal import Note
 from streameval.errors import InvalidInputError
@@ -21,8 +23,9 @@ from streameval.render.text import printable, shorten
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from matplotlib.axes import Axes
+    from matplotlib.figure import Figure
 
+    from streameval.results.names import MetricName
     from streameval.results.result import Result
 
 __all__ = ["plot"]
@@ -37,7 +40,15 @@ _FORMATS: dict[str, dict[str, None]] = {
 _LONGEST_LABEL = 40
 
 
-def plot(states: Sequence[str], curve: str | None, member: str | None, output: str) -> Outcome:
+def plot(
+    states: Sequence[str],
+    curve: str | None,
+    member: str | None,
+    output: str,
+    metric: MetricName | None = None,
+    window: str | int | None = None,
+    level: float = 0.95,
+) -> Outcome:
     """Draw what states hold, several of them in one picture.
 
     Raises
@@ -49,6 +60,20 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
     if Path(output).suffix.lower() not in _FORMATS:
         raise UsageError(f"-o {output}: the name must end in .png, .svg or .pdf.")
     check_output(output, states)
+    held = load_state(states[0])
+    if isinstance(held, Windowed):
+        _check_alone(states, curve, member)
+        picture = TimePicture.of(held, metric, window, level)
+        data, notes = _drawn(picture.draw, Path(output).suffix.lower())
+        save_picture(data, output)
+        told = printable(f"{picture} of {states[0]} drawn in {output}")
+        return Outcome(f"{told}\n", notes)
+    if metric is not None or window is not None:
+        option = "--metric" if window is None else "--window"
+        kind = type(held).__name__
+        raise UsageError(
+            f"{option} is for states with panes of time, and {states[0]} holds a {kind}."
+        )
     sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
     picture_name = sources[0].result.PICTURES[0] if curve is None else curve
     for source in sources:
@@ -58,7 +83,8 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
         if len(sources) > 1 and source.result.ALONE:
             raise UsageError(f"{source.result.ALONE}: draw each in a picture of its own.")
 
-    def draw(ax: Axes) -> None:
+    def draw(figure: Figure) -> None:
+        ax = figure.subplots()
         labels = {path: label for label, path in short_names(states).items()}
         for source in sources:
             label = _legend(labels[source.path]) if len(sources) > 1 else None
@@ -76,6 +102,15 @@ def plot(states: Sequence[str], curve: str | None, member: str | None, output: s
     size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
     told = printable(f"{picture_name} of {subject} drawn in {output}{size}")
     return Outcome(f"{told}\n", notes)
+
+
+def _check_alone(states: Sequence[str], curve: str | None, member: str | None) -> None:
+    """Refuse what does not go with a metric over time."""
+    if len(states) > 1:
+        raise UsageError("a metric over time is of one state: draw each in a picture of its own.")
+    if curve is not None or member is not None:
+        option = "--curve" if member is None else "--member"
+        raise UsageError(f"{option} does not go with a state with panes of time; see --metric.")
 
 
 @attrs.frozen
@@ -118,7 +153,7 @@ def _legend(name: str) -> str:
     return f" {text}" if text.startswith("_") else text
 
 
-def _drawn(draw: Callable[[Axes], None], suffix: str) -> tuple[bytes, tuple[Note, ...]]:
+def _drawn(draw: Callable[[Figure], None], suffix: str) -> tuple[bytes, tuple[Note, ...]]:
     """Draw without a screen; what matplotlib warns of, as a character no font has, is a note."""
     try:
         from matplotlib import rc_context  # noqa: PLC0415 (optional, and slow to import)
@@ -132,7 +167,7 @@ def _drawn(draw: Callable[[Axes], None], suffix: str) -> tuple[bytes, tuple[Note
     with rc_context({"svg.hashsalt": "streameval"}), warnings.catch_warnings(record=True) as met:
         warnings.simplefilter("always")
         figure = Figure(layout="constrained")  # of no window: not made by pyplot
-        draw(figure.subplots())
+        draw(figure)
         figure.savefig(picture, format=suffix[1:], metadata=_FORMATS[suffix])
     texts = dict.fromkeys(str(warning.message).partition("\n")[0] for warning in met)
     return picture.getvalue(), tuple(Note("warning", text) for text in texts)

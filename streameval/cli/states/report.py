@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.checkpoint import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
-from streameval.cli.state_files import check_output, load_state
+from streameval.cli.state_files import check_distinct, check_output, load_state
 from streameval.errors import BadDataError
 from streameval.render.text import plural, printable
 from streameval.reports import html_report
@@ -35,7 +34,7 @@ def report(
     if Path(output).suffix.lower() not in (".html", ".htm"):
         raise UsageError(f"-o {output}: the name must end in .html.")
     check_output(output, states)
-    _check_distinct(states)
+    check_distinct(states)
     held = {name: load_state(path) for name, path in short_names(states).items()}
     page = html_report(held, title=title, level=level, confusions=confusions)
     try:
@@ -65,14 +64,3 @@ def _short(path: str, paths: Sequence[str]) -> str:
         if all(other[-size:] != parts[-size:] for other in others)
     )
     return Path(*parts[-length:]).as_posix()
-
-
-def _check_distinct(paths: Sequence[str]) -> None:
-    """Refuse one file under two names: it would stand beside itself."""
-    first: dict[str, str] = {}
-    for path in paths:
-        file = os.path.realpath(path)
-        if file in first:
-            other = "" if first[file] == path else f", as {first[file]}"
-            raise UsageError(f"{path} is given twice{other}.")
-        first[file] = path

@@ -7,10 +7,12 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.accumulators.collection import Collection, heaviest
+from streameval.accumulators.parts import Parts
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_text import line_sheet
-from streameval.cli.state_files import computed, load_state
+from streameval.cli.state_files import checked, load_state
 from streameval.cli.states.report import short_names
+from streameval.cli.window_text import split_up
 from streameval.render.text import plural, printable
 
 if TYPE_CHECKING:
@@ -42,7 +44,9 @@ def show(states: Sequence[str], reporting: Reporting) -> Outcome:
 
 
 def size_text(accumulator: Any) -> str:
-    """Say how much an accumulator has counted, or how many members it has."""
+    """Say how much an accumulator has counted, or how many members or parts there are."""
+    if isinstance(accumulator, Parts):
+        return plural(len(accumulator), "part")
     if isinstance(accumulator, Collection):
         return plural(len(accumulator), "member")
     return f"n = {heaviest(accumulator.n):,}"
@@ -50,8 +54,11 @@ def size_text(accumulator: Any) -> str:
 
 def _findings(path: str) -> Findings:
     accumulator = load_state(path)
+    result, slices, windows = split_up(accumulator)
     return Findings(
-        result=computed(accumulator),
+        result=checked(result),
+        slices=slices,
+        windows=windows,
         heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )

@@ -1,0 +1,82 @@
+"""Windows of states that hold panes of time, as they are asked for by width and end."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streameval.accumulators.windowed import Windowed
+from streameval.cli.errors import UsageError
+from streameval.cli.state_files import load_state
+from streameval.cli.window_text import time_texts
+from streameval.inputs.durations import read_duration
+from streameval.io import integer_or_text
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+__all__ = ["before", "chosen_windows"]
+
+
+def chosen_windows(
+    paths: Sequence[str], width: str | int | None, ends: Sequence[str]
+) -> list[tuple[str, Any]]:
+    """Load states, or a window of each, and name what is loaded.
+
+    Parameters
+    ----------
+    paths : sequence of str
+        The files. One that comes several times gives windows that follow each other.
+    width : str or int, optional
+        That of the windows; None for whole states.
+    ends : sequence of str
+        Their ends, one for each path; by default the newest.
+
+    Raises
+    ------
+    UsageError
+        If a state has no panes, or ends are missing or have no width.
+    InvalidInputError
+        If there is no such window; the message names the nearest edges.
+    """
+    if width is None:
+        if ends:
+            raise UsageError("--ends needs --window, the width of the windows.")
+        return [(path, load_state(path)) for path in paths]
+    if ends and len(ends) != len(paths):
+        raise UsageError(f"--ends must name {len(paths)} times, one for each state.")
+    left, held = Counter(paths), {path: _panes(path) for path in dict.fromkeys(paths)}
+    read = integer_or_text if isinstance(width, int) else str
+    found = []
+    for place, path in enumerate(paths):
+        left[path] -= 1
+        end = read(ends[place]) if ends else _back(held[path], width, left[path])
+        name = path if end is None else f"{path} to {time_texts([end])[0]}"
+        found.append((name, held[path].window(width, end)))
+    return found
+
+
+def _panes(path: str) -> Windowed:
+    accumulator = load_state(path)
+    if not isinstance(accumulator, Windowed):
+        kind = type(accumulator).__name__
+        raise UsageError(f"--window is for states with panes of time, and {path} holds a {kind}.")
+    return accumulator
+
+
+def _back(held: Windowed, width: str | int, number: int) -> Any:
+    """Give the end of a window that some others follow; None where there are no rows."""
+    held.window(width)  # refuses what is no width of windows
+    ends = [end for _, end, _ in held.panes()]
+    if not ends:
+        return None
+    return before(ends[-1], width, number)
+
+
+def before(time: Any, width: str | int, number: int = 1) -> Any:
+    """Go back from an edge of panes by some windows, whose width fits the panes."""
+    if isinstance(width, int):
+        return time - number * width
+    return time - number * np.timedelta64(read_duration(width, name="width"), "us")

@@ -1,0 +1,114 @@
+"""Windows of time: from a plan for all rows to one for each pane."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.columns import check_columns
+from streameval.errors import InvalidInputError
+from streameval.inputs.times import read_time
+from streameval.io import Column, Kind, Texts
+from streameval.runs.columns import time_kind, with_gaps
+from streameval.runs.counting import Plan
+from streameval.runs.sources import typical_row
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from streameval.cli.options import By, Options
+    from streameval.runs.sources import Row
+
+__all__ = ["check_windows", "windowed"]
+
+_OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
+
+
+def check_windows(options: Options) -> None:
+    """Raise UsageError if options of windows do not go together, or with others."""
+    if options.time is None:
+        for name in _OF_WINDOWS:
+            if getattr(options, name):
+                raise UsageError(f"--{name.replace('_', '-')} needs --time.")
+        return
+    if options.pane is None:
+        raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
+    if options.task == "ranking":
+        raise UsageError("--time does not go with --task ranking, whose rows are no queries.")
+    if options.top is not None:
+        raise UsageError("--top does not go with --time; name the values, as in --by COLUMN=A,B.")
+
+
+def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
+    """Change a plan into one that counts each pane, and in it each value of --by.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the times are numbers of no unit.
+    InvalidInputError
+        If `Windowed` refuses the options.
+    """
+    time = str(options.time)
+    check_columns([time], rows)
+    arguments = {column.argument for column in plan.columns}
+    columns = [with_gaps(column) for column in plan.columns]
+    columns.append(Column(time, (time,), _time_kind(options, rows)))
+    if options.by is not None:
+        check_columns(options.by.columns, rows)
+        columns += [Column(name, (name,), Texts()) for name in options.by.columns]
+    added = [column.argument for column in columns[len(arguments) :]]
+    for name in added:
+        if name in arguments or added.count(name) > 1:
+            raise UsageError(f"`{name}` cannot be what is evaluated and the time or value as well.")
+    made = {
+        "pane": options.pane,
+        "time": time,
+        "keep": options.keep,
+        "rollups": options.rollup,
+        "unit": None if isinstance(options.pane, int) else options.time_unit,
+    }
+    make = partial(_make, plan.make, options.by, made)
+    make()  # what it refuses is a mistake in the options, to be told once
+    return attrs.evolve(plan, make=make, columns=tuple(columns))
+
+
+def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:
+    inner = make()
+    if by is not None:
+        values = () if by.values is None else by.canonical()
+        limit = {} if by.values is None else {"max_values": max(len(values), 1)}
+        inner = Sliced(inner, by.columns, values=values, **limit)
+    return Windowed(inner, **options)
+
+
+def _time_kind(options: Options, rows: Sequence[Row]) -> Kind:
+    """Choose how times are read, by the pane and the first of them."""
+    if isinstance(options.pane, int):
+        if options.time_unit is not None:
+            raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
+        return time_kind(None, is_step=True)
+    kind = time_kind(options.time_unit, is_step=False)
+    first = typical_row(rows, [str(options.time)])[str(options.time)]
+    (value,) = kind.from_text([first]) if isinstance(first, str) else [first]
+    try:
+        read_time(value, unit=options.time_unit, name="time")
+    except InvalidInputError as error:
+        if value is not None and kind.fault(value) and not isinstance(value, str):
+            raise UsageError(_told(options, value, error)) from None
+    return kind
+
+
+def _told(options: Options, value: Any, error: InvalidInputError) -> str:
+    """Say what is wrong with numbers that are times."""
+    if options.time_unit is None:
+        return (
+            f"`{options.time}` holds numbers, {value!r}, whose unit is not guessed: give "
+            "--time-unit s, ms, us or ns, or a --pane that is a number of steps."
+        )
+    return f"`{options.time}` {error.reason.rstrip(',')}; see --time-unit."

@@ -1,0 +1,200 @@
+"""Windows of time: a line, or a JSON object, for each pane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Self
+
+import attrs
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.cli.slice_text import line_sheet, slice_entries, slice_reading, value_name
+from streameval.render.sheets import Column, Grid, Section
+from streameval.render.text import numbers, plural
+from streameval.results.names import parse_metric
+from streameval.runs.slices import Slices
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from streameval.cli.options import Reporting
+    from streameval.metrics.table import Reading
+    from streameval.render.sheets import Sheet
+    from streameval.results.names import MetricName
+    from streameval.results.result import Result
+
+__all__ = [
+    "Window",
+    "Windows",
+    "split_up",
+    "time_texts",
+    "window_entries",
+    "window_of",
+    "window_sheet",
+]
+
+_DECIMALS = 4
+_MAX_LINES = 60
+
+
+@attrs.frozen
+class Window:
+    """What was counted of a span of time.
+
+    Parameters
+    ----------
+    start, end : datetime64[us], int or None
+        The rows with ``start <= t < end``; None for what is before all panes.
+    rows, labelled : int or float
+        The weight of all rows, and of those with a label.
+    result : Result
+        Of the rows with a label.
+    slices : Slices, optional
+        The results by the values of a column.
+    """
+
+    start: Any
+    end: Any
+    rows: int | float
+    labelled: int | float
+    result: Result
+    slices: Slices | None
+
+
+@attrs.frozen
+class Windows:
+    """The panes of a state, in order of time, what is before them first.
+
+    Parameters
+    ----------
+    every : tuple of Window
+        The panes that have rows.
+    rows, labelled : int or float
+        The weight of all rows, and of those with a label.
+    """
+
+    every: tuple[Window, ...]
+    rows: int | float
+    labelled: int | float
+
+    @classmethod
+    def of(cls, accumulator: Windowed) -> Self:
+        """Compute the results of the panes."""
+        found = [
+            window_of(start, end, accumulator.n_rows(start, end), part)
+            for start, end, part in accumulator.panes()
+        ]
+        rows = accumulator.n_rows()
+        before = rows - sum(window.rows for window in found)
+        if before:
+            found.insert(0, window_of(None, None, before, accumulator.before))
+        return cls(tuple(found), rows, heaviest(accumulator.n))
+
+
+def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
+    """Compute the results of a window."""
+    return Window(start, end, rows, heaviest(part.n), *results_of(part))
+
+
+def results_of(accumulator: Any) -> tuple[Any, Slices | None]:
+    """Compute the result of all rows, and those of the slices if there are any."""
+    if not isinstance(accumulator, Sliced):
+        return accumulator.compute(), None
+    computed = accumulator.compute()
+    columns = accumulator.options["column"]
+    other = computed.other if computed.n_turned_away else None
+    by_value = {value: computed[value] for value in computed}
+    slices = Slices(column=columns, by_value=by_value, other=other)
+    return accumulator.total().compute(), slices
+
+
+def split_up(accumulator: Any) -> tuple[Any, Slices | None, Windows | None]:
+    """Compute the result of all rows of any accumulator, and of its slices and windows."""
+    if not isinstance(accumulator, Windowed):
+        return (*results_of(accumulator), None)
+    return (*results_of(accumulator.total()), Windows.of(accumulator))
+
+
+def time_texts(times: Sequence[Any]) -> list[str]:
+    """Write the edges of panes, without the seconds or times of day that all of them lack."""
+    texts = [str(time) for time in times]
+    for zeros in (".000000", ":00", "T00:00"):
+        if all("T" in text and text.endswith(zeros) for text in texts):
+            texts = [text.removesuffix(zeros) for text in texts]
+    return texts
+
+
+def window_sheet(
+    result: Result, slices: Slices | None, windows: Windows, reporting: Reporting
+) -> Sheet:
+    """Lay out the chosen metrics, or those that stand for all: a line for each pane.
+
+    Where there are slices, each metric has a table, with a column for each value.
+    """
+    shown = windows.every[-_MAX_LINES:]
+    hidden = len(windows.every) - len(shown)
+    starts = [window.start for window in shown if window.start is not None]
+    names = ["(all)", *["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
+    results = [result, *(window.result for window in shown)]
+    note = f"and {plural(hidden, 'earlier window')}, which --json has" if hidden else ""
+    if slices is None:
+        rows = [windows.rows, *(window.rows for window in shown)]
+        column = Column(["rows", *numbers(rows, _DECIMALS)])
+        more = [column] if windows.rows != windows.labelled else []
+        return [*line_sheet("start", names, results, reporting, more), note]
+    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
+    every = [slices, *(window.slices for window in shown)]
+    grids = [_pivot(metric, names, results, every, reporting.level) for metric in chosen]
+    return [*grids, result.scope_of(chosen), note]
+
+
+def window_entries(windows: Windows, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Give the entries of the JSON object: the panes in order of time."""
+    counts = {"rows": windows.rows, "labelled": windows.labelled}
+    return {**counts, "windows": [_entry(window, describe) for window in windows.every]}
+
+
+def _entry(window: Window, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    edges = {name: _json_time(getattr(window, name)) for name in ("start", "end")}
+    counts = {"rows": window.rows, "labelled": window.labelled}
+    entry = {**edges, **counts, **describe(window.result)}
+    return entry if window.slices is None else entry | slice_entries(window.slices, describe)
+
+
+def _json_time(time: Any) -> int | str | None:
+    return time if time is None or isinstance(time, int) else f"{time}Z"
+
+
+def _pivot(
+    metric: MetricName,
+    names: Sequence[str],
+    results: Sequence[Result],
+    every: Sequence[Any],
+    level: float,
+) -> Section:
+    """Lay out one metric: a line for each window, a column for each value."""
+    whole = [slice_reading(result, metric, level) for result in results]
+    columns = [Column.of_names("start", names), _cells("(all)", whole)]
+    groups = [
+        [_cells(value_name(value), [_held(one, value, metric, level) for one in every])]
+        for value in every[0].by_value
+    ]
+    if any(one.other is not None for one in every):
+        others = [_read(one.other, metric, level) for one in every]
+        groups.append([_cells("(other)", others)])
+    return Section(str(metric), [Grid(columns, groups)])
+
+
+def _held(slices: Slices, value: Any, metric: MetricName, level: float) -> Reading | None:
+    return _read(slices.by_value.get(value), metric, level)
+
+
+def _read(result: Any, metric: MetricName, level: float) -> Reading | None:
+    return None if result is None else slice_reading(result, metric, level)
+
+
+def _cells(title: str, readings: Sequence[Reading | None]) -> Column:
+    """Write the values of a column; where there is no result, nothing."""
+    written = iter(numbers([one.value for one in readings if one is not None], _DECIMALS))
+    return Column([title, *("" if one is None else next(written) for one in readings)])

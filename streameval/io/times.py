@@ -1,0 +1,100 @@
+"""Columns of times, and columns that may have gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from streameval.errors import InvalidInputError
+from streameval.inputs.times import as_steps, as_times
+from streameval.io.columns import Array, Kind, Labels, number_or_text, objects
+
+__all__ = ["Gaps", "Steps", "Times"]
+
+_NAME = "time"
+
+
+@attrs.frozen
+class Times:
+    """A moment in every row: ISO 8601 text, a date or time of Parquet, or a number with a unit.
+
+    Parameters
+    ----------
+    unit : str, optional
+        That of numbers: "s", "ms", "us" or "ns". Without one, numbers are no times.
+    """
+
+    unit: str | None = None
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into numbers where these have a unit."""
+        if self.unit is None:
+            return [cell or None for cell in cells]
+        return [number_or_text(cell) for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make a datetime64[us] array if every value is a time."""
+        try:
+            return as_times(list(values), unit=self.unit, name=_NAME).view("M8[us]")
+        except InvalidInputError:
+            return None
+
+    def fault(self, value: Any) -> str | None:
+        """Accept what `as_times` does; the reason of a refusal is for one row."""
+        if value is None or not isinstance(value, bool):
+            try:
+                as_times([value], unit=self.unit, name=_NAME)
+            except InvalidInputError:
+                pass
+            else:
+                return None
+        of_numbers = "" if self.unit is None else f', or a number in "{self.unit}"'
+        return f"a time in ISO 8601{of_numbers}"
+
+
+@attrs.frozen
+class Steps(Labels):
+    """An integer in every row, of any meaning: a step of a training, an offset of a log."""
+
+    integers: bool = True
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an int64 array if every value is an integer."""
+        array = super().whole(values)
+        return None if array is None else as_steps(array, name=_NAME)
+
+
+@attrs.frozen
+class Gaps:
+    """What another column holds, or nothing: rows whose truth is not known yet.
+
+    Parameters
+    ----------
+    kind : Kind
+        What the column holds where it holds anything.
+    """
+
+    kind: Kind
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Turn the cells into what they are; empty ones are gaps."""
+        return self.kind.from_text(cells)
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an array, of objects if there are gaps, which are None."""
+        known = [value is not None for value in values]
+        if all(known):
+            return self.kind.whole(values)
+        array = self.kind.whole([value for value in values if value is not None])
+        if array is None:
+            return None
+        made = objects([None] * len(values))
+        made[np.array(known)] = array
+        return made
+
+    def fault(self, value: Any) -> str | None:
+        """Accept nothing, and what the column holds."""
+        return None if value is None else self.kind.fault(value)

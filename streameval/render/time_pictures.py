@@ -1,0 +1,134 @@
+"""A metric over time on a page: a picture, the share of labelled rows beneath, and a table."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.metrics.table import Reading
+from streameval.render.markup import Html, element
+from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
+from streameval.render.tables import dash_note, table_with_notes
+from streameval.render.text import intervals, numbers
+from streameval.render.wording import percent
+
+__all__ = ["Pane", "over_time"]
+
+_DASH = "\N{EN DASH}"
+_DECIMALS = 4
+_LOOK = "s0"
+_MAX_LINES = 60
+_UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
+
+
+@attrs.frozen
+class Pane:
+    """A metric of a span of time.
+
+    Parameters
+    ----------
+    start, end : datetime64[us] or int
+        The rows with ``start <= t < end``.
+    rows, labelled : float
+        The weight of all rows, and of those with a label.
+    reading : Reading
+        NaN where the metric is undefined.
+    """
+
+    start: Any
+    end: Any
+    rows: float
+    labelled: float
+    reading: Reading
+
+
+def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
+    """Draw a metric over time, and write its newest numbers in a table."""
+    x, places = _time_axis(panes)
+    defined = [
+        (place, pane.reading)
+        for place, pane in zip(places.mean(axis=1), panes, strict=True)
+        if math.isfinite(pane.reading.value)
+    ]
+    ends = [end for _, reading in defined for end in reading.ends]
+    frame = Frame(x, nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric), width=720)
+    summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
+    drawn = picture(frame, f"{metric} over time", summary, [frame.grid(), *_marks(frame, defined)])
+    title = element("figcaption", element("h3", f"{metric} over time"))
+    shown = [title, drawn, _coverage(panes, x, places), _table(panes, metric, level)]
+    return element("figure", *shown)
+
+
+def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
+    across = [place for place, _ in defined]
+    whiskers = [
+        frame.line([place, place], reading.sampling, f"whisker {_LOOK}")
+        for place, reading in defined
+        if reading.sampling is not None
+    ]
+    band = []
+    if any(reading.is_open for _, reading in defined):
+        low, high = zip(*(reading.certified for _, reading in defined), strict=True)
+        band.append(frame.area([*across, *across[::-1]], [*low, *high[::-1]], _LOOK))
+    values = [float(reading.value) for _, reading in defined]
+    line = [frame.line(across, values, _LOOK), frame.dots(across, values, _LOOK)] if values else []
+    return [*band, *whiskers, *line]
+
+
+def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
+    """Choose what is written below, and place the ends of the panes there."""
+    first = panes[0].start
+    if isinstance(first, int):
+        places = np.array([(pane.start, pane.end) for pane in panes], dtype=np.float64)
+        return nice_axis(places.min(), places.max(), "Step"), places
+    edges = np.array([(pane.start, pane.end) for pane in panes]) - first
+    seconds = edges / np.timedelta64(1, "s")
+    name, size = next(unit for unit in _UNITS if seconds.max() >= 2 * unit[1] or unit[1] == 1)
+    label = f"{name} after {_text(first)} UTC"
+    return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
+
+
+def _coverage(panes: Sequence[Pane], x: Axis, places: npt.NDArray[np.float64]) -> Html:
+    """Draw the share of the rows that have labels."""
+    frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=720, height=120)
+    bars = [
+        frame.stairs(np.array([pane.labelled / pane.rows]), ends, "plain", filled=True)
+        for pane, ends in zip(panes, places, strict=True)
+    ]
+    shares = [pane.labelled / pane.rows for pane in panes]
+    summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"
+    return picture(frame, "Share of the rows that have labels", summary, [frame.grid(), *bars])
+
+
+def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:
+    shown = panes[-_MAX_LINES:]
+    readings = [pane.reading for pane in shown]
+    certified = [reading.certified if reading.is_open else None for reading in readings]
+    columns = {
+        "Rows": numbers([pane.rows for pane in shown], _DECIMALS),
+        "Labelled": numbers([pane.labelled for pane in shown], _DECIMALS),
+        metric: numbers([float(reading.value) for reading in readings], _DECIMALS),
+        "Certified interval": intervals(certified, _DECIMALS),
+        f"{percent(level)} interval": intervals([one.sampling for one in readings], _DECIMALS),
+    }
+    columns = {name: cells for name, cells in columns.items() if any(cells)}
+    heads = [element("th", "Start", scope="col")]
+    heads += [element("th", name, scope="col", class_="number") for name in columns]
+    rows = [
+        element(
+            "tr",
+            element("th", _text(pane.start), scope="row"),
+            *(element("td", cell.replace("nan", _DASH), class_="number") for cell in cells),
+        )
+        for pane, *cells in zip(shown, *columns.values(), strict=True)
+    ]
+    return table_with_notes(element("tr", *heads), rows, f"{metric} over time", dash_note(readings))
+
+
+def _text(time: Any) -> str:
+    return str(time).removesuffix(".000000").removesuffix(":00")

@@ -1,0 +1,481 @@
+"""`--time`: one result for each pane of time, in states, tables and pictures."""
+
+import datetime
+import math
+
+import numpy as np
+import pyarrow as pa
+import pytest
+from pyarrow import parquet
+
+import streameval as se
+
+START = 1_700_000_000  # 2023-11-14T22:13:20Z
+STEP = 60
+
+
+def log(n=600, labelled=540):
+    """Rows a minute apart, of which the last have no label yet."""
+    return [
+        {
+            "ts": START + STEP * k,
+            "y_true": k % 3 % 2 if k < labelled else None,
+            "y_pred": k % 7 % 2,
+            "country": ["DE", "FR", "IT"][k % 5 % 3],
+            "device": k % 2,
+        }
+        for k in range(n)
+    ]
+
+
+def windowed(rows, accumulator=None, **options):
+    """Count the rows in Python."""
+    inner = se.ConfusionAccumulator("auto") if accumulator is None else accumulator
+    held = se.Windowed(inner, time="ts", unit="s", **{"pane": "1h", **options})
+    columns = {name: [row[name] for row in rows] for name in rows[0]}
+    return held.update(columns)
+
+
+@pytest.fixture
+def name(write):
+    return write("log.jsonl", log())
+
+
+HOURS = ("--time", "ts", "--pane", "1h", "--time-unit", "s")
+
+
+def test_state_of_windows_is_that_of_a_program(name, call):
+    assert call("eval", name, *HOURS, "-o", "a.state").code == 0
+    assert se.load("a.state").to_bytes() == windowed(log()).to_bytes()
+
+
+@pytest.mark.slow
+def test_jobs_give_the_same_windows(write, call, small_buffers):
+    name = write("log.jsonl", log(6000))
+    for jobs in (1, 2):
+        assert call("eval", name, *HOURS, "--jobs", jobs, "-o", f"{jobs}.state").code == 0
+    assert se.load("1.state").to_bytes() == se.load("2.state").to_bytes()
+
+
+@pytest.mark.parametrize("form", ["csv", "iso.csv", "iso.jsonl", "parquet"])
+def test_times_are_the_same_in_every_format(form, call, write, folder):
+    rows = log()
+    if "iso" in form:
+        for row in rows:
+            row["ts"] = datetime.datetime.fromtimestamp(row["ts"], datetime.UTC).isoformat()
+    if form == "parquet":
+        table = pa.Table.from_pylist(rows)
+        moments = pa.array(np.array(table["ts"]).astype("M8[s]"))
+        parquet.write_table(table.set_column(0, "ts", moments), folder / "log.parquet")
+    else:
+        write(f"log.{form}", rows)
+    unit = ["--time-unit", "s"] if form == "csv" else []
+    done = call("eval", f"log.{form}", "--time", "ts", "--pane", "1h", *unit, "-o", "a.state")
+    assert (done.code, done.err) == (0, "")
+    found = {str(start): part for start, _, part in se.load("a.state").panes()}
+    assert found == {str(start): part for start, _, part in windowed(log()).panes()}
+    assert se.load("a.state").n_rows() == 600
+
+
+def test_each_window_has_the_numbers_of_its_rows(name, call):
+    done = call("eval", name, *HOURS, "--json").json
+    assert done["rows"] == 600
+    assert [entry["start"] for entry in done["windows"][:2]] == [
+        "2023-11-14T22:00:00.000000Z",
+        "2023-11-14T23:00:00.000000Z",
+    ]
+    for entry in done["windows"]:
+        start, end = (
+            datetime.datetime.fromisoformat(entry[edge]).timestamp() for edge in ("start", "end")
+        )
+        rows = [row for row in log() if start <= row["ts"] < end]
+        known = [row for row in rows if row["y_true"] is not None]
+        assert (entry["rows"], entry["n"]) == (len(rows), len(known))
+        if known:
+            right = sum(row["y_true"] == row["y_pred"] for row in known)
+            assert entry["metrics"]["accuracy"] == right / len(known)
+    assert done["metrics"]["accuracy"] == windowed(log()).compute().accuracy
+
+
+def test_table_has_a_line_for_each_window_and_the_rows_without_labels(name, call):
+    done = call("eval", name, *HOURS, "--metrics", "accuracy")
+    lines = [line.split() for line in done.out.splitlines()[2:]]
+    assert lines[0] == ["start", "rows", "n", "accuracy", "95%", "interval"]
+    assert lines[1][:3] == ["(all)", "600", "540"]
+    assert lines[2][:3] == ["2023-11-14T22:00", "47", "47"]
+    assert lines[-1][:4] == ["2023-11-15T08:00", "13", "0", "nan"]
+    assert len(lines) == 13
+
+
+def test_days_and_steps_are_written_briefly(call, write):
+    name = write("log.jsonl", log(6000, 6000))
+    done = call("eval", name, *HOURS, "--pane", "1d", "--metrics", "n")
+    assert [line.split()[0] for line in done.out.splitlines()[3:]] == [
+        "(all)",
+        *(f"2023-11-{day}" for day in range(14, 20)),
+    ]
+    done = call("eval", name, "--time", "ts", "--pane", 120_000, "--metrics", "n")
+    assert [line.split()[0] for line in done.out.splitlines()[3:]] == [
+        "(all)",
+        *(str(edge) for edge in range(1_699_920_000, 1_700_360_000, 120_000)),
+    ]
+
+
+def test_only_the_newest_windows_are_in_the_table(call, write):
+    name = write("log.jsonl", log(80, 80))
+    done = call("eval", name, *HOURS, "--pane", "1m", "--metrics", "accuracy")
+    assert done.out.endswith("\n\nand 20 earlier windows, which --json has\n")
+    assert len(done.out.splitlines()) == 2 + 1 + 1 + 60 + 2
+
+
+def test_old_panes_are_rolled_up_and_then_counted_together(name, call):
+    options = [*HOURS, "--keep", "2h", "--rollup", "4h:4h", "-o", "a.state"]
+    done = call("eval", name, *options, "--json").json
+    expected = windowed(log(), keep="2h", rollups=[("4h", "4h")])
+    assert se.load("a.state").to_bytes() == expected.to_bytes()
+    first, *others = done["windows"]
+    assert (first["start"], first["end"]) == (None, None)
+    assert first["n"] == expected.before.n
+    assert first["rows"] + sum(entry["rows"] for entry in others) == 600
+    assert call("show", "a.state").out.splitlines()[4].startswith("(before)")
+
+
+def test_each_window_has_its_slices(name, call):
+    done = call("eval", name, *HOURS, "--by", "country=DE,FR", "--json", "-o", "a.state").json
+    inner = se.Sliced(se.ConfusionAccumulator("auto"), "country", values=["DE", "FR"], max_values=2)
+    assert se.load("a.state").to_bytes() == windowed(log(), inner).to_bytes()
+    assert [part["value"] for part in done["slices"]] == ["DE", "FR"]
+    for (_, _, held), entry in zip(windowed(log(), inner).panes(), done["windows"], strict=True):
+        assert [part["n"] for part in entry["slices"]] == [held["DE"].n, held["FR"].n]
+        assert entry.get("other", {"n": 0})["n"] == held.other.n
+        assert entry["n"] == held.total().n
+
+
+def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
+    done = call("eval", name, *HOURS, "--by", "country=DE,FR,IT", "--metrics", "accuracy")
+    assert done.out.splitlines()[3].split() == ["start", "(all)", "DE", "FR", "IT"]
+
+
+def test_slices_of_windows_have_a_table_for_each_metric(name, call):
+    done = call("eval", name, *HOURS, "--by", "country=DE,PT", "--metrics", "accuracy,f_score")
+    assert [line for line in done.out.splitlines() if line in ("accuracy", "f_score")] == [
+        "accuracy",
+        "f_score",
+    ]
+    head, whole, first = (line.split() for line in done.out.splitlines()[3:6])
+    assert head == ["start", "(all)", "DE", "PT", "(other)"]
+    assert whole[0] == "(all)"
+    result = windowed(log()).compute()
+    assert whole[1] == f"{result.accuracy:.4f}"
+    assert whole[3] == "nan"
+    assert first[0] == "2023-11-14T22:00"
+
+
+def test_several_columns_of_slices_go_with_windows(name, call):
+    options = [*HOURS, "--by", "country=DE", "--by", "device=1"]
+    done = call("eval", name, *options, "--json").json
+    assert [part["value"] for part in done["slices"]] == [["DE", "1"]]
+    assert call("eval", name, *options).out.splitlines()[3].split()[:4] == [
+        *("start", "(all)", "DE,", "1"),
+    ]
+
+
+def test_show_reports_windows_as_eval_does(name, call):
+    counted = call("eval", name, *HOURS, "--by", "country=DE", "-o", "a.state")
+    shown = call("show", "a.state")
+    assert shown.out.splitlines()[0] == "a.state, n = 540"
+    assert shown.out.splitlines()[1:] == counted.out.splitlines()[1:]
+
+
+def test_show_reports_slices(call):
+    inner = se.Sliced(se.ConfusionAccumulator(), "c", values=["DE", None], max_values=2)
+    batch = {"y_true": [1, 0, 1], "y_pred": [1, 0, 0], "c": ["DE", None, "FR"]}
+    se.save(inner.update(batch), "a.state")
+    lines = [line.split()[:2] for line in call("show", "a.state").out.splitlines()[2:7]]
+    assert lines == [["c", "n"], ["(all)", "3"], ["DE", "1"], ["(missing)", "1"], ["(other)", "1"]]
+    done = call("show", "a.state", "--json").json
+    assert [part["n"] for part in done["slices"]] == [1, 1]
+    assert done["other"]["metrics"]["accuracy"] == 0
+
+
+def members():
+    return se.Collection(
+        {"cm": se.ConfusionAccumulator(), "fit": se.RegressionAccumulator()}, columns={}
+    )
+
+
+def test_windows_of_collections_are_shown_and_drawn(call):
+    se.save(windowed(log(), members()), "a.state")
+    done = call("show", "a.state", "--metrics", "cm/accuracy,fit/mae")
+    assert done.out.splitlines()[0] == "a.state, n = 540"
+    assert done.out.splitlines()[2].split()[:3] == ["start", "rows", "cm/accuracy"]
+    result = windowed(log(), members()).compute()
+    assert done.out.splitlines()[3].split()[2] == f"{result['cm'].accuracy:.4f}"
+    assert call("plot", "a.state", "--metric", "fit/mae", "-o", "a.svg").code == 0
+    entry = call("show", "a.state", "--json").json["windows"][0]
+    assert entry["rows"] == 47
+    assert entry["metrics"]["cm/n"] == 47
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--pane", "1h"], "--pane needs --time."),
+        (["--keep", "1h"], "--keep needs --time."),
+        (["--rollup", "1h:"], "--rollup needs --time."),
+        (["--time-unit", "s"], "--time-unit needs --time."),
+        (["--time", "ts"], "--time needs --pane, the width of the windows, as in --pane 1h."),
+        (
+            [*HOURS, "--task", "ranking"],
+            "--time does not go with --task ranking, whose rows are no queries.",
+        ),
+        (
+            [*HOURS, "--by", "country", "--top", "3"],
+            "--top does not go with --time; name the values, as in --by COLUMN=A,B.",
+        ),
+        (
+            ["--time", "y_pred", "--pane", "5", "--by", "y_pred"],
+            "`y_pred` cannot be what is evaluated and the time or value as well.",
+        ),
+        (
+            [*HOURS, "--by", "ts"],
+            "`ts` cannot be what is evaluated and the time or value as well.",
+        ),
+        (
+            ["--time", "ts", "--pane", "1h"],
+            "`ts` holds numbers, 1700000000, whose unit is not guessed: give "  # noqa: ISC004
+            "--time-unit s, ms, us or ns, or a --pane that is a number of steps.",
+        ),
+        (
+            ["--time", "ts", "--pane", "1h", "--time-unit", "ms"],
+            '`ts` holds 1700000000, which looks like a time in "s" and not in "ms"; '  # noqa: ISC004
+            "see --time-unit.",
+        ),
+        (
+            ["--time", "ts", "--pane", "60", "--time-unit", "s"],
+            "--time-unit does not go with a --pane that is a number of steps.",
+        ),
+        ([*HOURS, "--keep", "30m"], '--keep must be at least one pane, "1h", got "30m".'),
+    ],
+)
+def test_options_of_windows_that_do_not_fit_are_told(arguments, message, name, call):
+    done = call("eval", name, *arguments)
+    assert done.code == 2
+    assert done.err.replace("'1h'", '"1h"').replace("'30m'", '"30m"') == (
+        f"streameval: error: {message}\n"
+    )
+
+
+@pytest.mark.parametrize(
+    ("option", "value", "message"),
+    [
+        ("--pane", "1 hour", "must be a duration such as 30s, 5m, 1h or 7d, or a number of steps"),
+        ("--pane", "0", "must be an integer of at least 1, got '0'"),
+        ("--rollup", "1h", "must be a width and how long it is kept, as in 1h:7d, got '1h'"),
+        ("--rollup", "1h:x", "must be a duration such as 30s"),
+    ],
+)
+def test_widths_that_are_none_are_told(option, value, message, name, call):
+    done = call("eval", name, *HOURS, option, value)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_time_that_is_none_makes_a_bad_row(call, write):
+    rows = log(6)
+    rows[2]["ts"], rows[3]["ts"], rows[4]["ts"] = "soon", None, True
+    name = write("log.jsonl", rows)
+    done = call("eval", name, *HOURS)
+    assert done.code == 3
+    assert done.err == (
+        "streameval: error: log.jsonl, line 3: `ts` must be a time in ISO 8601, or a number in "
+        "\"s\", got 'soon'.\n"
+    )
+    done = call("eval", name, *HOURS, "--max-bad", 3, "--json")
+    assert (done.code, done.json["rows"], done.json["bad"]) == (0, 3, 3)
+    assert "line 4: `ts` is missing" in done.err
+    steps = call("eval", name, "--time", "ts", "--pane", 60)
+    assert "line 3: `ts` must be an integer" in steps.err
+
+
+def test_first_time_that_is_missing_makes_a_bad_row(call, write):
+    rows = [{"ts": None, "y_true": 1, "y_pred": 1}, {"ts": "x", "y_true": 1, "y_pred": 1}]
+    rows.append({"ts": "2026-01-01T00:00Z", "y_true": 1, "y_pred": 1})
+    done = call("eval", write("log.jsonl", rows), "--time", "ts", "--pane", "1h", "--max-bad", 2)
+    assert done.code == 0
+    assert "line 1: `ts` is missing" in done.err
+    assert "line 2: `ts` must be a time in ISO 8601, got" in done.err
+
+
+def test_label_of_the_wrong_type_is_a_bad_row_in_windows_too(call, write):
+    rows = log(5)
+    rows[1]["y_true"], rows[3]["y_true"] = None, "x"
+    done = call(
+        "eval", write("log.jsonl", rows), *HOURS, "--classes", "2", "--max-bad", 1, "--json"
+    )
+    assert (done.json["rows"], done.json["n"], done.json["bad"]) == (4, 3, 1)
+
+
+def test_truth_of_a_regression_may_be_missing(call, write):
+    rows = [{"ts": START, "y_true": k or None, "y_pred": 2.5} for k in range(4)]
+    done = call("eval", write("log.csv", rows), *HOURS, "--task", "regression", "--json").json
+    assert (done["rows"], done["n"], done["metrics"]["mae"]) == (4, 3, (1.5 + 0.5 + 0.5) / 3)
+
+
+def test_windows_of_labels_for_each_class_need_every_label(call, write):
+    rows = [{"ts": START, "a": 1, "b": 0, "p": 0, "q": 1}]
+    columns = ["--label", "a,b", "--pred", "p,q", "--classes", "2", "--multilabel"]
+    done = call("eval", write("log.csv", rows), *HOURS, *columns, "--json").json
+    assert done["windows"][0]["n"] == 1
+
+
+# --- diff and plot
+
+
+def test_diff_compares_windows_that_follow_each_other(name, call):
+    call("eval", name, *HOURS, "-o", "a.state")
+    done = call(
+        *("diff", "a.state", "a.state", "--window", "4h"),
+        *("--metrics", "accuracy", "--json"),
+    ).json
+    held = windowed(log())
+    a, b = held.window("4h", "2023-11-15T05:00Z"), held.window("4h")
+    assert done["states"] == ["a.state to 2023-11-15T05:00", "a.state to 2023-11-15T09:00"]
+    assert done["metrics"]["accuracy"]["a"] == a.compute().accuracy
+    assert done["metrics"]["accuracy"]["b"] == b.compute().accuracy
+
+
+def test_diff_compares_windows_by_their_ends(name, call):
+    call("eval", name, *HOURS, "-o", "a.state")
+    ends = "2023-11-15T03:00Z,2023-11-15T01:00Z"
+    done = call("diff", "a.state", "a.state", "--window", "2h", "--ends", ends, "--json").json
+    held = windowed(log())
+    accuracies = [held.window("2h", end).compute().accuracy for end in ends.split(",")]
+    change = done["metrics"]["accuracy"]
+    assert [change["a"], change["b"]] == accuracies
+
+
+def test_diff_compares_windows_of_steps(call):
+    rows = log(100, 100)
+    columns = {name: [row[name] for row in rows] for name in ("y_true", "y_pred")}
+    held = se.Windowed(se.ConfusionAccumulator(), pane=10, time="step")
+    se.save(held.update({**columns, "step": list(range(100))}), "a.state")
+    for ends, sizes in (([], (30, 30)), (["--ends", "20,100"], (20, 30))):
+        done = call("diff", "a.state", "a.state", "--window", 30, *ends, "--metrics", "n", "--json")
+        change = done.json["metrics"]["n"]
+        assert (change["a"], change["b"]) == sizes
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["--ends", "a,b"], "--ends needs --window, the width of the windows."),
+        (["--window", "1h", "--ends", "x"], "--ends must name 2 times, one for each state."),
+        (["--window", "90m"], "`width` must be a multiple of the pane, '1h', got '90m'."),
+    ],
+)
+def test_diff_tells_windows_that_there_are_not(arguments, message, name, call):
+    call("eval", name, *HOURS, "-o", "a.state")
+    done = call("diff", "a.state", "a.state", *arguments)
+    assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
+
+
+def test_windows_of_a_state_without_panes_are_refused(name, call):
+    call("eval", name, "--by", "country", "-o", "folder", "--where", "y_true!=")
+    call("eval", name, "--where", "y_true!=", "-o", "a.state")
+    held = "and a.state holds a ConfusionAccumulator."
+    done = call("diff", "a.state", "a.state", "--window", "1h")
+    assert done.err == f"streameval: error: --window is for states with panes of time, {held}\n"
+    done = call("plot", "a.state", "--window", "1h", "-o", "a.png")
+    assert done.err == f"streameval: error: --window is for states with panes of time, {held}\n"
+    done = call("plot", "a.state", "--metric", "accuracy", "-o", "a.png")
+    assert done.err == f"streameval: error: --metric is for states with panes of time, {held}\n"
+
+
+def test_diff_of_windows_without_rows_has_no_numbers(call):
+    se.save(se.Windowed(se.RegressionAccumulator(), pane="1h"), "a.state")
+    done = call("diff", "a.state", "a.state", "--window", "1h", "--metrics", "mae", "--json").json
+    assert done["states"] == ["a.state", "a.state"]
+    assert done["metrics"]["mae"]["a"] is None
+
+
+@pytest.mark.parametrize(
+    ("arguments", "told"),
+    [
+        ([], "accuracy over 11 windows of a.state drawn in a.svg"),
+        (["--metric", "recall[1]"], "recall[1] over 11 windows of a.state drawn in a.svg"),
+        (["--window", "3h", "--level", "0"], "accuracy over 11 windows of a.state drawn in a.svg"),
+    ],
+)
+def test_metric_is_drawn_over_time(arguments, told, name, call, folder):
+    call("eval", name, *HOURS, "--by", "country=DE,PT", "-o", "a.state")
+    done = call("plot", "a.state", *arguments, "-o", "a.svg")
+    assert (done.code, done.out, done.err) == (0, f"{told}\n", "")
+    picture = (folder / "a.svg").read_text()
+    assert call("plot", "a.state", *arguments, "-o", "b.svg").code == 0
+    assert (folder / "b.svg").read_text() == picture
+
+
+def test_sliding_windows_without_rows_are_not_drawn(call):
+    held = se.Windowed(se.RegressionAccumulator(), pane=10)
+    held.update({"y_true": [1, 2], "y_pred": [1, 1], "time": [5, 65]})
+    se.save(held, "a.state")
+    done = call("plot", "a.state", "--window", 20, "-o", "a.svg")
+    assert done.out == "rmse over 3 windows of a.state drawn in a.svg\n"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["a.state", "a.state"],
+            "a metric over time is of one state: draw each in a picture of its own.",
+        ),
+        (
+            ["a.state", "--curve", "roc"],
+            "--curve does not go with a state with panes of time; see --metric.",
+        ),
+        (
+            ["a.state", "--member", "x"],
+            "--member does not go with a state with panes of time; see --metric.",
+        ),
+        (
+            ["empty.state"],
+            "there is nothing to draw: the state has no window with rows.",
+        ),
+    ],
+)
+def test_what_cannot_be_drawn_over_time_is_told(arguments, message, name, call):
+    call("eval", name, *HOURS, "-o", "a.state")
+    se.save(se.Windowed(se.RegressionAccumulator(), pane="1h"), "empty.state")
+    done = call("plot", *arguments, "-o", "a.svg")
+    assert (done.code, done.err) == (2, f"streameval: error: {message}\n")
+
+
+def test_picture_of_a_metric_over_time_shows_values_intervals_and_coverage(folder):
+    from matplotlib.figure import Figure
+
+    from streameval.cli.states.plot_windows import TimePicture
+    from streameval.results.names import parse_metric
+
+    rows = [row | {"y_score": row["ts"] * 37 % 1001 / 1001} for row in log()]
+    held = windowed(rows, se.PRCurveSketch(8))
+    figure = Figure()
+    TimePicture.of(held, parse_metric("roc_auc"), None, 0.9).draw(figure)
+    above, below = figure.axes
+    expected = [part.compute().read("roc_auc", level=0.9) for _, _, part in held.panes()]
+    drawn = above.lines[0].get_ydata()
+    np.testing.assert_array_equal(drawn, [float(one.value) for one in expected])
+    certified, sampling = above.collections
+    ends = {tuple(pair) for pair in certified.get_paths()[0].vertices}
+    lows = [one.certified[0] for one in expected if not math.isnan(one.value)]
+    assert set(lows) <= {high for _, high in ends}
+    segments = [tuple(line[:, 1]) for line in sampling.get_segments() if len(line)]
+    np.testing.assert_array_equal(
+        [one.sampling for one in expected if one.sampling],
+        [pair for pair in segments if not math.isnan(pair[0])],
+    )
+    heights = [bar.get_height() for bar in below.patches]
+    assert heights == [part.n / held.n_rows(*edges) for *edges, part in held.panes()]
+    texts = [text.get_text() for text in above.get_legend().get_texts()]
+    assert texts == ["(all)", "certified", "90% sampling interval"]

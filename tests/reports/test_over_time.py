@@ -1,0 +1,97 @@
+"""States with panes of time: their usual metrics pane by pane, with the share of labelled rows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from report_pages import pictures, read, text
+
+import streameval as se
+from streameval.reports import html_report
+
+
+def windowed(accumulator: Any, n: int = 600, **options: Any) -> se.Windowed:
+    """Rows a minute apart, of which the last tenth has no label yet."""
+    held = se.Windowed(accumulator, **{"pane": "1h", "unit": "s", **options})
+    step = np.arange(n)
+    return held.update(
+        {
+            "y_true": [int(k % 3 == 0) if k < 0.9 * n else None for k in range(n)],
+            "y_pred": step % 7 % 2,
+            "y_score": step * 37 % 101 / 101,
+            "country": ["DE", "FR"][n % 2 :] * n if n % 2 else ["DE", "FR"] * (n // 2),
+            "time": 1_700_000_000 + 60 * step,
+        }
+    )
+
+
+def titles(page: str) -> list[str]:
+    return [text(title) for picture in pictures(read(page)) for title in picture.findall("title")]
+
+
+@pytest.mark.parametrize(
+    ("accumulator", "metrics"),
+    [
+        (se.ConfusionAccumulator(), ["accuracy", "f_score"]),
+        (se.PRCurveSketch(8), ["roc_auc", "average_precision"]),
+        (se.Sliced(se.ConfusionAccumulator(), "country"), ["accuracy", "f_score"]),
+    ],
+    ids=["confusion", "curve", "sliced"],
+)
+def test_usual_metrics_are_drawn_over_time(accumulator: Any, metrics: list[str]) -> None:
+    held = windowed(accumulator)
+    page = html_report({"day": held})
+    drawn = [title for title in titles(page) if title.endswith("over time")]
+    assert drawn == [f"{metric} over time" for metric in metrics]
+    assert page.count("Share of the rows that have labels") >= len(metrics)
+    assert page == html_report({"day": held})
+    panes = [(part.total() if isinstance(part, se.Sliced) else part) for *_, part in held.panes()]
+    readings = [part.compute().read(metrics[0]) for part in panes]
+    for part, reading in zip(panes, readings, strict=True):
+        if part.n:
+            assert f">{float(reading.value):.4f}</td>" in page
+            assert reading.sampling is not None
+            assert f"[{reading.sampling[0]:.4f}, {reading.sampling[1]:.4f}]" in page
+
+
+def test_panes_without_labels_have_a_dash_and_no_mark() -> None:
+    page = html_report({"day": windowed(se.ConfusionAccumulator())})
+    last = page[page.rindex('<th scope="row">2023-11-15T08:00') :]
+    assert last.startswith(
+        '<th scope="row">2023-11-15T08:00</th><td class="number">13</td><td class="number">0</td>'
+        '<td class="number">\N{EN DASH}</td>'
+    )
+    assert "accuracy in 11 panes of time, of which 10 define it" in page
+
+
+def test_level_of_zero_leaves_the_sampling_intervals_out() -> None:
+    page = html_report({"day": windowed(se.ConfusionAccumulator())}, level=0)
+    assert "interval</th>" not in page[page.index("accuracy over time") :]
+
+
+@pytest.mark.parametrize(
+    ("n", "options", "axis"),
+    [
+        (3, {"pane": "1s"}, "Minutes after 2023-11-14T22:13:20 UTC"),
+        (1, {"pane": "1s"}, "Seconds after 2023-11-14T22:13:20 UTC"),
+        (600, {}, "Hours after 2023-11-14T22:00 UTC"),
+        (6000, {}, "Days after 2023-11-14T22:00 UTC"),
+        (100, {"pane": 600, "unit": None}, "Step"),
+    ],
+)
+def test_time_axis_has_a_unit_that_suits(n: int, options: dict[str, Any], axis: str) -> None:
+    page = html_report({"day": windowed(se.ConfusionAccumulator(), n, **options)})
+    assert f">{axis}</text>" in page
+
+
+def test_states_without_rows_have_no_picture_over_time() -> None:
+    page = html_report({"day": windowed(se.ConfusionAccumulator(), 0)})
+    assert "Over time" not in page
+
+
+def test_panes_of_which_none_has_a_label_are_drawn() -> None:
+    held = se.Windowed(se.RegressionAccumulator(), pane=10)
+    held.update({"y_true": [None, None], "y_pred": [1.0, 2.0], "time": [1, 11]})
+    assert "in 2 panes of time, of which 0 define it" in html_report({"day": held})
