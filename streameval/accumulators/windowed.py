@@ -90,8 +90,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     ``floor((end - keep) / next width)`` in units of the next width: the width of the next
     tier, and of the last tier its own. So whole panes move.
 
-    Times are ``datetime64``, ``datetime``, ``date``, ISO 8601 text, timestamps of pandas, polars and
-    Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
+    Times are ``datetime64``, ``datetime``, ``date``, ISO 8601 text, timestamps of pandas, polars
+    and Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
     that is warned of once. They are kept as microseconds, rounded once and to even.
 
     A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
