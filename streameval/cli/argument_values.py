@@ -69,8 +69,8 @@ def width(text: str) -> str | int:
 def rollup(text: str) -> tuple[str | int, str | int | None]:
     """Read the width of wider panes and how long these are kept; nothing is for ever.
 
-    >>> rollup("1h:7d"), rollup("1d:")
-    (('1h', '7d'), ('1d', None))
+    >>> rollup("1h:3d"), rollup("1d:")
+    (('1h', '3d'), ('1d', None))
     """
     wide, colon, kept = text.partition(":")
     if not colon:

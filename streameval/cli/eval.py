@@ -91,11 +91,11 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         if not tally.n_good.total():
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
-        result, by_value, windows = _computed(total, slices)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):
                 spool.write(text)
+        result, by_value, windows = _computed(total, slices)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _told(tally, remarks, options)
         found = Findings(
