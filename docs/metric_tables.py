@@ -12,7 +12,7 @@ BY_NAME = {result.__name__: result for result in RESULTS}
 
 
 def filled(text):
-    """Put the table in place of each mark."""
+    """Replace each mark with its table."""
     if MEASURES_MARK in text:
         text = text.replace(MEASURES_MARK, table_of_names())
     return MARK.sub(lambda match: table_of(BY_NAME[match[1]]), text)

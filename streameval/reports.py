@@ -246,8 +246,8 @@ def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Sectio
     for state in held:
         if isinstance(state.accumulator, Windowed) and state.accumulator.newest is not None:
             content = joined(_pictures_over_time(state.accumulator, level))
-            place = f"part-{first + len(found)}"
-            found.append(_Section(place, "", "Over time", (state.name,), content))
+            anchor = f"part-{first + len(found)}"
+            found.append(_Section(anchor, "", "Over time", (state.name,), content))
     return found
 
 

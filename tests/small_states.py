@@ -193,7 +193,7 @@ def binary() -> se.ConfusionAccumulator:
 
 
 def met() -> se.ConfusionAccumulator:
-    """Strings met on the way, with weights that have fractions."""
+    """Observed strings, with weights that have fractions."""
     accumulator = se.ConfusionAccumulator("auto")
     return accumulator.update(["b", "日本", "a"], ["b", "a", "a"], sample_weight=[0.25, 2, 1.1])
 

@@ -125,7 +125,7 @@ class Collection(
         accumulators = self._held.accumulators
         results = [accumulator.compute() for accumulator in accumulators]
         return CollectionResult(
-            self._config.names, tuple(results[index] for index in self._config.places)
+            self._config.names, tuple(results[index] for index in self._config.part_indices)
         )
 
     @property
@@ -171,7 +171,7 @@ class Collection(
         """Check whether there is a member of this name."""
         if not isinstance(name, str):
             return False
-        return name in self._config.place_of or self._config.within(name) is not None
+        return name in self._config.part_index_of or self._config.within(name) is not None
 
     def to_bytes(self) -> bytes:
         """Write names, columns and members; equal collections give equal bytes."""
@@ -207,8 +207,8 @@ class Collection(
     def _member(self, members: Members, name: str) -> Accumulator[Any, Any]:
         """Find a member; the caller must not change it."""
         config = self._config
-        if name in config.place_of:
-            return members.accumulators[config.place_of[name]]
+        if name in config.part_index_of:
+            return members.accumulators[config.part_index_of[name]]
         inner = config.within(name)
         if inner is None:
             raise KeyError(f"{name!r} is not among the members {', '.join(config.names)}")
@@ -270,7 +270,7 @@ def heaviest(n: Any) -> int | float:
 def _described(config: CollectionConfig) -> dict[str, Any]:
     """Describe the options for the header; those of the members are in their own bytes."""
     columns = tuple(part.columns for part in config.parts)
-    return {"columns": columns, "names": config.names, "places": config.places}
+    return {"columns": columns, "names": config.names, "places": config.part_indices}
 
 
 def _decode_member(data: bytes | memoryview, version: int) -> Accumulator[Any, Any]:

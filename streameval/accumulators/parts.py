@@ -316,7 +316,7 @@ Count it again under one id, or give each an id of its own.
         self._hold(fold)
 
     def _hold(self, fold: _Fold) -> None:
-        """Put a fold in the place of its parts."""
+        """Replace the parts of a fold by the fold."""
         for name in fold.digests:
             self._single.pop(name, None)
         self._folded |= dict.fromkeys(fold.digests, fold)

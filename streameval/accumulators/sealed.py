@@ -112,7 +112,7 @@ class FlatLeaves:
             options, kind = member.options, member.kind
             errors = kind._definition.errors
             flat = FlatStates.decode(kind._state_type(options), options, data, errors)
-            require(len(flat) == size, f"{len(flat)} states in place of {size}")
+            require(len(flat) == size, f"{len(flat)} states instead of {size}")
             flat.totals().total()  # past 2**63 - 1 it raises
             columns.append(flat)
         return cls(inner, tuple(columns))

@@ -557,56 +557,56 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
         if rows is not None:
             columns = dict(rows.columns)
-            keys, places = self._places(columns.pop(TIMES), newest)
-            weights = _weights(columns.pop(WEIGHTS, None), places, len(keys))
+            keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
+            weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
-            count(keys, weights, lambda parts: self._counted_parts(parts, places, left, take))
+            count(keys, weights, lambda parts: self._counted_parts(parts, pane_of, left, take))
         for times_of_blank, own in held.blank:
-            keys, places = self._places(times_of_blank, newest)
-            count(keys, _weights(own, places, len(keys)), lambda parts: parts)
+            keys, pane_of = self._panes_of_rows(times_of_blank, newest)
+            count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
         return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
 
     def _counted_parts(
-        self, parts: list[Any], places: Array, rows: GroupedRows, take: Take
+        self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
         """Count rows in the accumulators of the panes that they are of."""
         inner = self._inner
         if inner.cls is not Sliced:
             counter = Counter(inner, rows.columns)
-            for number, part in groups_of(rows, places, len(parts)):
+            for number, part in groups_of(rows, pane_of, len(parts)):
                 parts[number] = counter.count(parts[number], part, take)
             return parts
         shells = [inner.empty() if part is None else part._fork() for part in parts]
         states = [shell._held.state for shell in shells]
-        counted = count_in_slices(states, places, rows, inner.options, take)
+        counted = count_in_slices(states, pane_of, rows, inner.options, take)
         for shell, state in zip(shells, counted, strict=True):
             shell._held = Held(state)
         return shells
 
-    def _places(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
+    def _panes_of_rows(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
         """Find the pane of each row: the panes that have some, and the number of each row's."""
         config = self._config
         relative = times - config.offset_size if config.offset_size else times
         end = newest_end(newest, config)
         keys: list[PaneKey] = []
-        places = np.empty(len(times), dtype=np.int64)
+        pane_of = np.empty(len(times), dtype=np.int64)
         rest: Any = slice(None)
         for number, tier in enumerate(config.tiers):
             left = relative[rest]
             edge = tier.edge(end)
             if edge is None or int(left.min()) >= edge:
                 found, local = distinct(left // tier.width, name="time")
-                places[rest] = local + len(keys)
-                return [*keys, *((number, index) for index in found.tolist())], places
+                pane_of[rest] = local + len(keys)
+                return [*keys, *((number, index) for index in found.tolist())], pane_of
             inside = left >= max(edge, -_LIMIT)
             if inside.any():
                 indices = np.arange(len(times))[rest]
                 found, local = distinct(left[inside] // tier.width, name="time")
-                places[indices[inside]] = local + len(keys)
+                pane_of[indices[inside]] = local + len(keys)
                 keys += [(number, index) for index in found.tolist()]
                 rest = indices[~inside]
-        places[rest] = len(keys)
-        return [*keys, None], places
+        pane_of[rest] = len(keys)
+        return [*keys, None], pane_of
 
     def _sealed(self, before: Any, after: Any) -> Any:
         """Seal all panes but the newest, and those older ones in which a late row came."""
@@ -643,13 +643,13 @@ def _check_weight(state: Panes) -> None:
     FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in state.panes)])
 
 
-def _weights(weights: Array | None, places: Array, size: int) -> FixedPoint:
+def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
     """Give the weight of the rows of each pane; without weights, each row counts once."""
     if weights is None:
-        return FixedPoint(np.bincount(places, minlength=size))
+        return FixedPoint(np.bincount(pane_of, minlength=size))
     numbers = FixedPoint.of_numbers(weights)
     numbers.total()
-    return numbers.scatter(places, size)
+    return numbers.scatter(pane_of, size)
 
 
 _FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")

@@ -328,7 +328,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
             *("--per-query", bool, None),
             "the values of each query too, in the layout of trec_eval, or with --json as lines",
         ),
-        ("--trec", bool, None, "the layout of trec_eval in place of the report"),
+        ("--trec", bool, None, "the layout of trec_eval instead of the report"),
     )
     _add_output(output, "STATE", "save the state to this file", required=False)
 
@@ -497,9 +497,7 @@ def _add_level(group: Any) -> None:
 def _add_numbers(group: argparse._ArgumentGroup) -> None:
     """Add the options that say which numbers are shown, and how."""
     layout = group.add_mutually_exclusive_group()
-    layout.add_argument(
-        "--json", action="store_true", help="one JSON object in place of the report"
-    )
+    layout.add_argument("--json", action="store_true", help="one JSON object instead of the report")
     layout.add_argument(
         "--markdown", action="store_true", help="tables as a pull request shows them"
     )

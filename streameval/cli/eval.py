@@ -321,9 +321,9 @@ def _bad_rows(bad: BadRows) -> list[Note]:
 
 
 def _twice(options: Options) -> list[str]:
-    """List the files that are one that came before, perhaps by another name."""
+    """List the files that are given twice, perhaps by another name."""
     paths = list(map(os.path.realpath, options.files))
-    return [name for place, name in enumerate(options.files) if paths[place] in paths[:place]]
+    return [name for at, name in enumerate(options.files) if paths[at] in paths[:at]]
 
 
 def _no_rows(options: Options, left: Iterable[str]) -> BadDataError:

@@ -1,4 +1,4 @@
-"""The outcome of a command: text, notes and an exit code, printed in one place."""
+"""The outcome of a command: text, notes and an exit code, and their printing."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ class Findings:
     notes : tuple of Note
         What was noticed on the way.
     write : callable, optional
-        Lays the result out as text, in place of heading and report.
+        Lays the result out as text, instead of heading and report.
     slices : Slices, optional
         The results by the values of a column.
     windows : Windows, optional

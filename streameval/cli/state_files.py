@@ -190,7 +190,7 @@ def load_held(path: str) -> Any:
 
 
 def _log_type(path: str) -> str | None:
-    """Say which type of log was given in place of a state, if it is one."""
+    """Say which type of log was given instead of a state, if it is one."""
     if size_of(path) is None:
         return None  # what has been read of a pipe is gone
     try:

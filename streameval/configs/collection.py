@@ -124,15 +124,15 @@ class CollectionConfig:
         return tuple(dict.fromkeys(self.members))
 
     @cached_property
-    def places(self) -> tuple[int, ...]:
-        """Which of the parts each name stands for."""
+    def part_indices(self) -> tuple[int, ...]:
+        """The index of the part of each name."""
         position = {part: number for number, part in enumerate(self.parts)}
         return tuple(position[member] for member in self.members)
 
     @cached_property
-    def place_of(self) -> dict[str, int]:
+    def part_index_of(self) -> dict[str, int]:
         """The same, by name."""
-        return dict(zip(self.names, self.places, strict=True))
+        return dict(zip(self.names, self.part_indices, strict=True))
 
     @cached_property
     def part_names(self) -> tuple[str, ...]:
@@ -144,7 +144,7 @@ class CollectionConfig:
     def shared(self) -> tuple[tuple[str, ...], ...]:
         """The names that are counted once together."""
         groups: dict[int, list[str]] = {}
-        for name, position in zip(self.names, self.places, strict=True):
+        for name, position in zip(self.names, self.part_indices, strict=True):
             groups.setdefault(position, []).append(name)
         return tuple(tuple(group) for group in groups.values() if len(group) > 1)
 

@@ -18,10 +18,10 @@ except ImportError as error:
 
 __all__ = ["EvaluateFn"]
 
-_WAITING_ROWS = 1000
+_MAX_PENDING_ROWS = 1000
 
 Held = tuple[Any, list[Mapping[str, Any]]]
-"""An accumulator, and rows that wait to be counted as one batch."""
+"""An accumulator, and pending rows, to be counted as one batch."""
 
 
 class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type checker
@@ -77,39 +77,39 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         self._rows = rows
 
     def create_accumulator(self) -> Held:
-        """Begin with nothing."""
+        """Return an empty accumulator."""
         return self._counting.make(), []
 
     def add_input(self, mutable_accumulator: Held, element: Any) -> Held:
-        """Count a batch, or let a row wait for others."""
-        accumulator, waiting = mutable_accumulator
+        """Count a batch, or add a row to those pending."""
+        accumulator, pending = mutable_accumulator
         if not self._rows:
             self._counting.update(accumulator, element)
             return mutable_accumulator
-        waiting.append(element if isinstance(element, Mapping) else element._asdict())
-        if len(waiting) < _WAITING_ROWS:
+        pending.append(element if isinstance(element, Mapping) else element._asdict())
+        if len(pending) < _MAX_PENDING_ROWS:
             return mutable_accumulator
         return self.compact(mutable_accumulator)
 
     def merge_accumulators(self, accumulators: Iterable[Held]) -> Held:
-        """Merge into a new one; those that are given may be used again."""
-        counted = map(self._counted, accumulators)
+        """Merge into a new accumulator, and leave the given ones as they are."""
+        counted = map(self._with_pending, accumulators)
         return merge(chain([self._counting.make()], counted)), []
 
     def compact(self, accumulator: Held) -> Held:
-        """Count what waits."""
-        return self._counted(accumulator), []
+        """Count the pending rows."""
+        return self._with_pending(accumulator), []
 
     def extract_output(self, accumulator: Held) -> Any:
-        """Give the accumulator."""
-        return self._counted(accumulator)
+        """Count the pending rows and return the accumulator."""
+        return self._with_pending(accumulator)
 
-    def _counted(self, held: Held) -> Any:
-        accumulator, waiting = held
-        if not waiting:
+    def _with_pending(self, held: Held) -> Any:
+        accumulator, pending = held
+        if not pending:
             return accumulator
-        names = self._counting.names(waiting[0])
-        batch = {name: [row.get(name) for row in waiting] for name in names}
+        names = self._counting.names(pending[0])
+        batch = {name: [row.get(name) for row in pending] for name in names}
         counted = accumulator.copy()  # an accumulator that is merged must not change
         self._counting.update(counted, batch)
         return counted

@@ -86,7 +86,7 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
     Notes
     -----
     Ranks may have different numbers of batches, so the loop must not communicate: evaluate
-    ``model.module`` in place of a model in `DistributedDataParallel`, which synchronises its
+    ``model.module`` instead of a model in `DistributedDataParallel`, which synchronises its
     buffers in every forward pass.
 
     Examples
@@ -100,12 +100,12 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
         self, data_source: Sized, *, num_replicas: int | None = None, rank: int | None = None
     ) -> None:
         replicas = distributed.get_world_size() if num_replicas is None else num_replicas
-        place = distributed.get_rank() if rank is None else rank
-        if not 0 <= place < replicas:
+        own_rank = distributed.get_rank() if rank is None else rank
+        if not 0 <= own_rank < replicas:
             raise InvalidInputError(
-                f"must be from 0 to {replicas - 1}, got {place}", argument="rank"
+                f"must be from 0 to {replicas - 1}, got {own_rank}", argument="rank"
             )
-        self._rows = range(place, len(data_source), replicas)
+        self._rows = range(own_rank, len(data_source), replicas)
 
     def __iter__(self) -> Iterator[int]:
         """Give the rows of this rank in order."""

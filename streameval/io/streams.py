@@ -78,7 +78,7 @@ class ByteStream:
     name : str
         The name of the file for messages.
     may_be_cut : bool
-        Whether packed data that is cut short ends there, with `is_cut`, in place of an error.
+        Whether packed data that is cut short ends there, with `is_cut`, instead of an error.
 
     Raises
     ------

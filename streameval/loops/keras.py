@@ -97,7 +97,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     def _batches(self) -> Iterator[tuple[Any, ...]]:
         data, size = self._data, self._batch_size
         if isinstance(data, PyDataset):  # which does not end by itself
-            yield from (data[place] for place in range(data.num_batches))
+            yield from (data[index] for index in range(data.num_batches))
         elif isinstance(data, tuple):
             for start in range(0, len(tree.flatten(data[1])[0]), size):
                 rows = slice(start, start + size)

@@ -128,7 +128,7 @@ class Frame:
     def grid(self, texts: Sequence[str] | None = None) -> Html:
         """Draw the lines and the numbers of both axes, and their names.
 
-        `texts` stand beside the ticks of the vertical axis in place of its numbers.
+        `texts` stand beside the ticks of the vertical axis instead of its numbers.
         """
         beside = [tick_text(tick) for tick in self.y.ticks] if texts is None else texts
         return joined(

@@ -49,10 +49,10 @@ class Pane:
 
 def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
     """Draw a metric over time, and write its newest numbers in a table."""
-    x, places = _time_axis(panes)
+    x, edges = _time_axis(panes)
     defined = [
-        (place, pane.reading)
-        for place, pane in zip(places.mean(axis=1), panes, strict=True)
+        (middle, pane.reading)
+        for middle, pane in zip(edges.mean(axis=1), panes, strict=True)
         if math.isfinite(pane.reading.value)
     ]
     ends = [end for _, reading in defined for end in reading.ends]
@@ -60,15 +60,15 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
     drawn = picture(frame, f"{metric} over time", summary, [frame.grid(), *_marks(frame, defined)])
     title = element("figcaption", element("h3", f"{metric} over time"))
-    shown = [title, drawn, _coverage(panes, x, places), _table(panes, metric, level)]
+    shown = [title, drawn, _coverage(panes, x, edges), _table(panes, metric, level)]
     return element("figure", *shown)
 
 
 def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
-    across = [place for place, _ in defined]
+    across = [middle for middle, _ in defined]
     whiskers = [
-        frame.line([place, place], reading.sampling, f"whisker {_LOOK}")
-        for place, reading in defined
+        frame.line([middle, middle], reading.sampling, f"whisker {_LOOK}")
+        for middle, reading in defined
         if reading.sampling is not None
     ]
     band = []
@@ -81,11 +81,11 @@ def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]
 
 
 def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
-    """Choose what is written below, and place the ends of the panes there."""
+    """Choose the horizontal axis, and find the ends of the panes on it."""
     first = panes[0].start
     if isinstance(first, int):
-        places = np.array([(pane.start, pane.end) for pane in panes], dtype=np.float64)
-        return nice_axis(places.min(), places.max(), "Step"), places
+        steps = np.array([(pane.start, pane.end) for pane in panes], dtype=np.float64)
+        return nice_axis(steps.min(), steps.max(), "Step"), steps
     edges = np.array([(pane.start, pane.end) for pane in panes]) - first
     seconds = edges / np.timedelta64(1, "s")
     name, size = next(unit for unit in _UNITS if seconds.max() >= 2 * unit[1] or unit[1] == 1)
@@ -93,12 +93,12 @@ def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
     return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
 
 
-def _coverage(panes: Sequence[Pane], x: Axis, places: npt.NDArray[np.float64]) -> Html:
+def _coverage(panes: Sequence[Pane], x: Axis, edges: npt.NDArray[np.float64]) -> Html:
     """Draw the share of the rows that have labels."""
     frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=720, height=120)
     bars = [
         frame.stairs(np.array([pane.labelled / pane.rows]), ends, "plain", filled=True)
-        for pane, ends in zip(panes, places, strict=True)
+        for pane, ends in zip(panes, edges, strict=True)
     ]
     shares = [pane.labelled / pane.rows for pane in panes]
     summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"

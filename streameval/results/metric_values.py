@@ -143,7 +143,7 @@ class FScore(_OfClasses):
         beta : float
             At least 0: 0 is precision, infinity is recall, which counts `beta` times as much.
         alpha : float, optional
-            The share of precision in the mean, in [0, 1], in place of `beta`:
+            The share of precision in the mean, in [0, 1], instead of `beta`:
             ``beta**2 = 1 / alpha - 1``.
         average, zero_division
             As for every metric of classes.

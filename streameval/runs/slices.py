@@ -199,7 +199,7 @@ class Sliced:
 
 
 class _Other:
-    """The place of the rows with any other value."""
+    """The key of rows with any other value."""
 
 
 def sliced(

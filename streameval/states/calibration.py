@@ -256,5 +256,5 @@ def _check_part(part: FixedPoint, whole: FixedPoint, name: str, of: str) -> None
 
 
 def _check_sums(sums: tuple[ExactSum, ...], size: int, name: str) -> None:
-    require(len(sums) == size, f"{name} has {len(sums)} sums in place of {size}")
+    require(len(sums) == size, f"{name} has {len(sums)} sums instead of {size}")
     require(all(isinstance(total, ExactSum) for total in sums), f"{name} holds other than sums")

@@ -20,7 +20,7 @@ from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, are_same
 from streameval.states.state import check_numbers
 
-__all__ = ["ScoreTables", "ScoredRows", "check_cells", "check_settled"]
+__all__ = ["ScoreTables", "ScoredRows", "check_canonical", "check_cells"]
 
 Floats = npt.NDArray[np.floating[Any]]
 Mask = npt.NDArray[np.bool_]
@@ -207,7 +207,7 @@ class ScoreTables(StackableState):
         has_fraction = pos.has_fraction | neg.has_fraction
         same = np.array_equal(has_fraction, fields["n"].has_fraction)
         require(same, "n differs from the cells in its fraction")
-        check_settled(levels.ravel(), sizes.ravel(), lo.items, hi.items, config.budget)
+        check_canonical(levels.ravel(), sizes.ravel(), lo.items, hi.items, config.budget)
         positives, negatives = (part.items.run_totals(sizes.ravel()) for part in (pos, neg))
         of_curves = (positives + negatives).reshape(*sizes.shape)
         require(are_same(of_curves, n[:, None]), "n differs from the sum of the cells")
@@ -258,7 +258,7 @@ def check_cells(lo: Stack, hi: Stack, pos: Stack, neg: Stack, scale: Scale) -> N
     require(several[lo.items < hi.items].all(), "one example at two scores")
 
 
-def check_settled(
+def check_canonical(
     levels: npt.NDArray[np.int64],
     sizes: npt.NDArray[np.int64],
     lo: Keys,
@@ -290,7 +290,7 @@ def check_settled(
     require(np.array_equal(low, high), "a cell is wider than its level")
     require(((low[1:] > low[:-1]) | is_first[1:-1]).all(), "cells are out of order")
     if budget is None:
-        require(not levels.any(), "level above the least that fits")
+        require(not levels.any(), "level above the lowest that fits")
         return
     require((sizes <= budget).all(), "cells over budget")
     raised = np.flatnonzero(levels)
@@ -298,7 +298,7 @@ def check_settled(
         below = np.maximum(levels - 1, 0)
         is_split = _prefixes(lo, below, sizes) != _prefixes(hi, below, sizes)
         n_cells = sizes + FixedPoint(is_split.astype(np.int64)).run_totals(sizes).whole
-        require((n_cells[raised] > budget).all(), "level above the least that fits")
+        require((n_cells[raised] > budget).all(), "level above the lowest that fits")
 
 
 def _prefixes(keys: Keys, levels: npt.NDArray[np.int64], sizes: npt.NDArray[np.int64]) -> Keys:

@@ -15,7 +15,7 @@ from streameval.exact.score_keys import keys_of
 from streameval.inputs.labels import union
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.curve import ScoredRows, check_cells, check_settled
+from streameval.states.curve import ScoredRows, check_canonical, check_cells
 from streameval.states.stack import Stack
 from streameval.states.state import State, check_numbers
 
@@ -134,7 +134,7 @@ class GroupTables(State):
         lo, hi, pos, neg = map(Stack.of, (self.lo, self.hi, self.pos, self.neg))
         check_cells(lo, hi, pos, neg, config.scores)
         cells, size = self.cells(), np.array([len(self.lo)])
-        check_settled(self.level.values, size, cells.lo, cells.hi, config.budget, cells.group)
+        check_canonical(self.level.values, size, cells.lo, cells.hi, config.budget, cells.group)
         has_fraction = not (self.pos.is_whole and self.neg.is_whole)
         require(has_fraction != self.n.is_whole, "n differs from the cells in its fraction")
         total = self.pos.total().to_fraction() + self.neg.total().to_fraction()

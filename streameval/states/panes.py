@@ -140,7 +140,7 @@ class Panes:
         return sorted(found, key=lambda span: span.start)
 
     def mapped(self, change: Callable[[Any], Any]) -> Self:
-        """Put something else in place of every accumulator."""
+        """Replace every accumulator by what `change` returns."""
 
         def changed(pane: Pane) -> Pane:
             return pane if pane.part is None else Pane(pane.rows, change(pane.part))

@@ -89,7 +89,7 @@ class Stack:
     def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
         """Check that the numbers of each state have a shape and are in range, and give them all."""
         for _, own in self.forms:
-            require(own == shape, f"{name} has shape {own} in place of {shape}")
+            require(own == shape, f"{name} has shape {own} instead of {shape}")
         check_numbers(self.items, self.items.shape, name)
         stacked: FixedPoint = self.items.reshape(len(self), *shape)
         return stacked

@@ -56,7 +56,7 @@ class State(ABC):
 
 def check_numbers(numbers: FixedPoint, shape: tuple[int, ...], name: str) -> None:
     """Check the shape and the range of one field."""
-    require(numbers.shape == shape, f"{name} has shape {numbers.shape} in place of {shape}")
+    require(numbers.shape == shape, f"{name} has shape {numbers.shape} instead of {shape}")
     if not numbers.whole.size:
         return
     lowest = numbers.whole.item(numbers.whole.argmin())

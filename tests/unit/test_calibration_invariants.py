@@ -42,7 +42,7 @@ BROKEN = {
     "bins beyond the header": Broken(ONE, "`bins` must", {"config.bins": 60_000}),
     "bins of another number": Broken(ONE, "weight has shape", {"config.bins": 4}),
     "one class": Broken(SEVERAL, "at least 2", {"config.classes": 1}),
-    "classes met on the way": Broken(ONE, "`classes` must be None", {"config.classes": "auto"}),
+    "observed classes": Broken(ONE, "`classes` must be None", {"config.classes": "auto"}),
     "classes of another number": Broken(SEVERAL, "class_weight has", {"config.classes": 4}),
     "classes without sums": Broken(ONE, "class_weight has shape", {"config.classes": 3}),
     "sums without classes": Broken(SEVERAL, "class_weight has", {"config.classes": None}),
@@ -101,7 +101,7 @@ BROKEN = {
     "brier a tuple": Broken(ONE, "field brier", {"state.brier": sums(1)}),
     "prediction a sum": Broken(ONE, "field prediction", {"state.prediction": total(1)}),
     "prediction of too few bins": Broken(
-        ONE, "prediction has 2 sums in place of 3", {"state.prediction": sums(0.1, 0.5)}
+        ONE, "prediction has 2 sums instead of 3", {"state.prediction": sums(0.1, 0.5)}
     ),
     "prediction of numbers": Broken(
         ONE, "prediction holds other than sums", {"state.prediction": [1, 2, 3]}
@@ -128,7 +128,7 @@ BROKEN = {
         SEVERAL, "prediction is outside its bin", {"state.prediction": sums(0.1, 2.5)}
     ),
     "class prediction without classes": Broken(
-        ONE, "class_prediction has 1 sums in place of 0", {"state.class_prediction": sums(1)}
+        ONE, "class_prediction has 1 sums instead of 0", {"state.class_prediction": sums(1)}
     ),
     "class prediction of too few": Broken(
         SEVERAL, "class_prediction has 2 sums", {"state.class_prediction": sums(1.8, 1.8)}

@@ -74,7 +74,7 @@ _ids = itertools.count(0x9000)
 
 
 def accumulator(state: type[State] = Sound, **members: Any) -> Any:
-    """Define a class with some members in place of those that are sound."""
+    """Define a class with some members instead of those that are sound."""
     arguments = {"type_id": next(_ids), "state": state}
 
     def fill(namespace: dict[str, Any]) -> None:
@@ -85,7 +85,7 @@ def accumulator(state: type[State] = Sound, **members: Any) -> Any:
 
 
 def state(**members: Any) -> Any:
-    """Define a state with some members in place of those that are sound."""
+    """Define a state with some members instead of those that are sound."""
     return attrs.frozen(types.new_class("Broken", (Sound,), {}, lambda held: held.update(members)))
 
 

@@ -60,7 +60,7 @@ CURVES = {
     "unknown scores": Broken(ONE, "`scores` must be", {"config.scores": "logit"}),
     "unknown nan": Broken(ONE, "`nan` must be", {"config.nan": "zero"}),
     "one class": Broken(CLASSES, "at least 2", {"config.classes": 1}),
-    "classes met on the way": Broken(CLASSES, "`classes` must be None", {"config.classes": "auto"}),
+    "observed classes": Broken(CLASSES, "`classes` must be None", {"config.classes": "auto"}),
     "multilabel without classes": Broken(
         ONE, "`classes` must be given", {"config.multilabel": True}
     ),
@@ -209,13 +209,13 @@ CURVES = {
     ),
     "cells over budget": Broken(ONE, "cells over budget", {"config.budget": 3}),
     "a level without a budget": Broken(
-        ONE, "level above the least that fits", {"config.budget": None}, numbers={2: 1}
+        ONE, "level above the lowest that fits", {"config.budget": None}, numbers={2: 1}
     ),
-    "a level without need": Broken(ONE, "level above the least that fits", numbers={2: 1}),
+    "a level without need": Broken(ONE, "level above the lowest that fits", numbers={2: 1}),
     "a level where one less would fit": Broken(
-        COARSE, "level above the least that fits", {"config.budget": 4}
+        COARSE, "level above the lowest that fits", {"config.budget": 4}
     ),
-    "a level of nothing": Broken(EMPTY, "level above the least that fits", numbers={2: 1}),
+    "a level of nothing": Broken(EMPTY, "level above the lowest that fits", numbers={2: 1}),
     "a class of other rows": Broken(CLASSES, "n differs from the sum", numbers={28: 1}),
     "no class in a row": Broken(CLASSES, "positives of a row", numbers={24: -1, 32: 1}),
     "two classes in a row": Broken(CLASSES, "positives of a row", numbers={29: 1, 37: -1}),
@@ -255,10 +255,10 @@ GROUPED = {
     "two levels": Broken(NO_GROUPS, "level", {"state.level": column(2)}, payload=[0, 0, 0]),
     "level negative": Broken(GROUPS, "level -1", numbers={1: -1}),
     "level of 65": Broken(NAMES, "level 65", numbers={2: 12}),
-    "a level without need": Broken(GROUPS, "level above the least", numbers={1: 1}),
-    "a level of nothing": Broken(NO_GROUPS, "level above the least", numbers={1: 1}),
+    "a level without need": Broken(GROUPS, "level above the lowest", numbers={1: 1}),
+    "a level of nothing": Broken(NO_GROUPS, "level above the lowest", numbers={1: 1}),
     "a level where one less would fit": Broken(
-        NAMES, "level above the least that fits", {"config.budget": 4}
+        NAMES, "level above the lowest that fits", {"config.budget": 4}
     ),
     "a wide cell at a level below": Broken(
         NAMES, "a cell is wider than its level", numbers={2: -1}
@@ -392,7 +392,7 @@ def test_curves_of_any_levels_are_checked_side_by_side() -> None:
     assert se.from_bytes(curves.to_bytes()) == curves
     for wrong, reason in (
         ([0, 63], "a cell is wider than its level"),
-        ([1, 64], "level above the least that fits"),
+        ([1, 64], "level above the lowest that fits"),
         ([0, 65], "level 65"),
         ([-1, 64], "level -1"),
     ):

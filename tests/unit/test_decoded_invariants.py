@@ -166,8 +166,8 @@ BROKEN = {
     "sum of many digits": Broken("regression", "exact sum", {"state.truth.exact_sum": "1" * 5000}),
     "sum of no digits": Broken("regression", "corrupt", {"state.truth.exact_sum": "x"}),
     "sum of minus zero": Broken("empty_regression", "canonical", {"state.truth.exact_sum": "-0"}),
-    "sum in place of a count": Broken("regression", "n", {"state.n": {"exact_sum": "0"}}),
-    "count in place of a sum": Broken(
+    "sum instead of a count": Broken("regression", "n", {"state.n": {"exact_sum": "0"}}),
+    "count instead of a sum": Broken(
         "empty_regression",
         "truth",
         {"state.truth": {"fraction": False, "shape": []}},

@@ -198,7 +198,7 @@ BROKEN: dict[str, tuple[str, dict[str, Any], str]] = {
     "labels out of order": ("met", {"labels": ("b", "a", "日本")}, "labels are not sorted"),
     "a size more": ("curve", {"sizes": Column(np.array([5]))}, "sizes outside the cells"),
     "a size less": ("curve", {"sizes": Column(np.array([3]))}, "sizes of other cells"),
-    "a level of nothing": ("curve", {"levels": Column(np.array([1]))}, "level above the least"),
+    "a level of nothing": ("curve", {"levels": Column(np.array([1]))}, "level above the lowest"),
     "a level past 64": ("curve", {"levels": Column(np.array([65]))}, "level 65"),
     "another total": ("curve", {"n": FixedPoint(np.array(6))}, "n differs from the sum"),
     "keys of no score": (

@@ -193,7 +193,7 @@ def test_large_batches_and_small_ones_are_counted_alike() -> None:
     [
         (2, [[0, 0], [1, 0]], "outcomes do not add up to n"),
         (0, [[-1, 0], [1, 0]], "outcomes holds negative numbers"),
-        (1, [0, 0, 1, 0], r"outcomes has shape \(4,\) in place of \(2, 2\)"),
+        (1, [0, 0, 1, 0], r"outcomes has shape \(4,\) instead of \(2, 2\)"),
     ],
     ids=["another total", "a negative count", "another shape"],
 )

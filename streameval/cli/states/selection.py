@@ -50,9 +50,9 @@ def chosen_windows(
     left, held = Counter(paths), {path: _panes(path) for path in dict.fromkeys(paths)}
     read = integer_or_text if isinstance(width, int) else str
     found = []
-    for place, path in enumerate(paths):
+    for index, path in enumerate(paths):
         left[path] -= 1
-        end = read(ends[place]) if ends else _back(held[path], width, left[path])
+        end = read(ends[index]) if ends else _back(held[path], width, left[path])
         name = path if end is None else f"{path} to {time_texts([end])[0]}"
         found.append((name, held[path].window(width, end)))
     return found
