@@ -170,7 +170,7 @@ class Counting:
             columns = group_columns(made, found, columns)
         plan = Plan(self.make, columns, update=partial(_update, options=self.options))
         if self.by is not None:
-            plan = slices.sliced(plan, self.by, kind=Values(), max_values=slices.MAX_SLICES)
+            plan = slices.sliced(plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES)
         tally = Tally(plan)
         for block in blocks:
             tally.add(count(block, plan))
@@ -266,8 +266,10 @@ def _read_columns(columns: Any) -> dict[str, str]:
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        kind = type(columns).__name__
-        raise InvalidInputError(f"must map arguments to columns, got {kind}", argument="columns")
+        type_name = type(columns).__name__
+        raise InvalidInputError(
+            f"must map arguments to columns, got {type_name}", argument="columns"
+        )
     for argument, column in columns.items():
         if not isinstance(argument, str) or not isinstance(column, str):
             raise InvalidInputError(
@@ -294,9 +296,9 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     """
     table = Table.of(batch)
     if table is None:
-        kind = type(batch).__name__
+        type_name = type(batch).__name__
         raise InvalidInputError(
-            f"must be paths, or batches with columns, got {kind}", argument="sources"
+            f"must be paths, or batches with columns, got {type_name}", argument="sources"
         )
     check_there(dict.fromkeys(required.values(), True), table.names)
     return {
@@ -309,10 +311,10 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
     check_there({by: True}, table.column_names)
-    items, kind = items_of(table.column(by)), Values()
-    values = kind.whole(items)
+    items, field_type = items_of(table.column(by)), Values()
+    values = field_type.whole(items)
     if values is None:
-        faults = ((position, kind.fault(item)) for position, item in enumerate(items))
+        faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)
         got = shown(items[position])
         raise InvalidInputError(f"must be {wanted}, got {got}", argument=by, position=position)

@@ -80,10 +80,10 @@ def evaluate(
     """
     counting = Counting.of(make, columns, by, options)
     chosen = df.select(counting.names(df.columns))
-    kind = ByteType() if by is None else df.schema[by].dataType
-    if isinstance(kind, FractionalType):
-        kind = StringType()  # fractions are told by their text
-    schema = StructType([StructField("slice", kind), StructField("state", BinaryType())])
+    column_type = ByteType() if by is None else df.schema[by].dataType
+    if isinstance(column_type, FractionalType):
+        column_type = StringType()  # fractions are told by their text
+    schema = StructType([StructField("slice", column_type), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting), schema)
     totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
     return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
@@ -91,19 +91,19 @@ def evaluate(
 
 def _count(counting: Counting, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Count one partition."""
-    kind = pa.int8()
+    column_type = pa.int8()
 
     def seen() -> Iterator[pa.RecordBatch]:
-        nonlocal kind
+        nonlocal column_type
         for batch in batches:
             if counting.by is not None:
-                kind = batch.schema.field(counting.by).type
-                if pa.types.is_floating(kind) or pa.types.is_decimal(kind):
-                    kind = pa.string()
+                column_type = batch.schema.field(counting.by).type
+                if pa.types.is_floating(column_type) or pa.types.is_decimal(column_type):
+                    column_type = pa.string()
             yield batch
 
     slices = counting.count_batches(seen())
-    yield _states(pa.array(slices, kind), list(slices.values()))
+    yield _states(pa.array(slices, column_type), list(slices.values()))
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

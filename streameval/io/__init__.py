@@ -4,8 +4,8 @@ from streameval.errors import BadDataError
 from streameval.io.blocks import Block
 from streameval.io.columns import (
     Column,
+    FieldType,
     Flags,
-    Kind,
     Labels,
     Lists,
     Numbers,
@@ -35,8 +35,8 @@ __all__ = [
     "Column",
     "Condition",
     "Dialect",
+    "FieldType",
     "Flags",
-    "Kind",
     "Labels",
     "Lists",
     "Numbers",

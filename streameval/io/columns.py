@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 __all__ = [
     "Column",
+    "FieldType",
     "Flags",
-    "Kind",
     "Labels",
     "Lists",
     "Numbers",
@@ -51,7 +51,7 @@ _LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
 
-class Kind(Protocol):
+class FieldType(Protocol):
     """What the values of a column are; `whole` is None exactly if some value has a `fault`."""
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
@@ -77,7 +77,7 @@ class Column:
         The name of the argument, "y_true".
     names : tuple of str
         The fields; several of them become the columns of an ``(n, K)`` array.
-    kind : Kind
+    field_type : FieldType
         What one field holds.
     item : int, optional
         The one column of the ``(n, K)`` array that is taken, if only one is.
@@ -85,7 +85,7 @@ class Column:
 
     argument: str
     names: tuple[str, ...]
-    kind: Kind
+    field_type: FieldType
     item: int | None = None
 
 
@@ -283,13 +283,13 @@ class Lists:
 
     Parameters
     ----------
-    items : Kind
+    items : FieldType
         What the items are.
     noun : str
         What they are called.
     """
 
-    items: Kind
+    items: FieldType
     noun: str
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
@@ -501,9 +501,9 @@ def objects(arrays: Sequence[Any]) -> Array:
     return np.fromiter(arrays, dtype=object, count=len(arrays))
 
 
-def what_is_wrong(name: str, kind: Kind, value: object) -> str | None:
+def what_is_wrong(name: str, field_type: FieldType, value: object) -> str | None:
     """Say what is wrong with one value of one field, or None."""
-    wanted = kind.fault(value)
+    wanted = field_type.fault(value)
     if wanted is None:
         return None
     return (

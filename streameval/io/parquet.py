@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.columns import Array, Flags, Kind, Labels, Lists, Numbers, Vectors
+from streameval.io.columns import Array, FieldType, Flags, Labels, Lists, Numbers, Vectors
 from streameval.io.errors import shown
 from streameval.io.paths import cuts, find
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
@@ -201,14 +201,16 @@ def _is_plain(arrow_type: Any) -> bool:
     return str(arrow_type).startswith(_SINGLE) if inner is None else _is_plain(inner)
 
 
-def _values(column: Any, path: str, kind: Kind) -> Sequence[Any] | Array:
+def _values(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
     column = _decoded(column)
     if path:
         return [find(item, path) for item in items_of(column)]
     array = None
-    if column.null_count == 0 and not isinstance(kind, Lists):
-        array = _vectors(column, kind) if isinstance(kind, Vectors) else _scalars(column, kind)
+    if column.null_count == 0 and not isinstance(wanted, Lists):
+        array = (
+            _vectors(column, wanted) if isinstance(wanted, Vectors) else _scalars(column, wanted)
+        )
     return items_of(column) if array is None else array
 
 
@@ -247,29 +249,29 @@ def _decoded(column: Any) -> Any:
     return column.cast(column.type.value_type) if is_encoded else column
 
 
-def _scalars(column: Any, kind: Kind) -> Array | None:
+def _scalars(column: Any, wanted: FieldType) -> Array | None:
     if not str(column.type).startswith(_NUMBERS):
         return None
     values: Array = column.to_numpy()
-    if isinstance(kind, Numbers) and values.dtype.kind in "fiu":
+    if isinstance(wanted, Numbers) and values.dtype.kind in "fiu":
         return values.astype(np.float64)
-    if isinstance(kind, Labels) and kind.integers and values.dtype.kind in "ib":
+    if isinstance(wanted, Labels) and wanted.integers and values.dtype.kind in "ib":
         return values.astype(np.int64)
-    if isinstance(kind, Flags) and values.dtype.kind == "b":
+    if isinstance(wanted, Flags) and values.dtype.kind == "b":
         return values
     return None
 
 
-def _vectors(column: Any, kind: Vectors) -> Array | None:
+def _vectors(column: Any, wanted: Vectors) -> Array | None:
     lists = column.combine_chunks()
     # Only Arrow's list types have lengths.
     if not hasattr(lists, "value_lengths") or np.any(
-        lists.value_lengths().to_numpy() != kind.width
+        lists.value_lengths().to_numpy() != wanted.width
     ):
         return None
     flat = lists.flatten()
     values: Array = flat.to_numpy(zero_copy_only=False)
-    if flat.null_count or values.dtype.kind not in ("ib" if kind.integers else "fiu"):
+    if flat.null_count or values.dtype.kind not in ("ib" if wanted.integers else "fiu"):
         return None
-    dtype = np.int64 if kind.integers else np.float64
-    return values.astype(dtype).reshape(-1, kind.width)
+    dtype = np.int64 if wanted.integers else np.float64
+    return values.astype(dtype).reshape(-1, wanted.width)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from streameval.io.columns import Array, Column, Kind, what_is_wrong
+from streameval.io.columns import Array, Column, FieldType, what_is_wrong
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -20,7 +20,7 @@ __all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
 # The number of a line or row, or the name of a query, and what is wrong with it.
 Fault = tuple[Any, str]
 # The name of a field and what it holds: one column of a file may serve two arguments.
-Field = tuple[str, Kind]
+Field = tuple[str, FieldType]
 
 
 @attrs.frozen
@@ -53,7 +53,7 @@ class Parsed:
 def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
     """List the fields that the columns are made of, and those of a filter, each once."""
     read = columns if where is None else (*columns, *where.columns)
-    fields = [(name, column.kind) for column in read for name in column.names]
+    fields = [(name, column.field_type) for column in read for name in column.names]
     return list(dict.fromkeys(fields))
 
 
@@ -131,6 +131,6 @@ def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Ar
 
 
 def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:
-    parts = [arrays[name, column.kind] for name in column.names]
+    parts = [arrays[name, column.field_type] for name in column.names]
     array: Array = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]
     return array if column.item is None else array[:, column.item]

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import as_steps, as_times
-from streameval.io.columns import Array, Kind, Labels, number_or_text, objects
+from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects
 
 __all__ = ["Gaps", "Steps", "Times"]
 
@@ -73,22 +73,22 @@ class Gaps:
 
     Parameters
     ----------
-    kind : Kind
+    field_type : FieldType
         What the column holds where it holds anything.
     """
 
-    kind: Kind
+    field_type: FieldType
 
     def from_text(self, cells: Sequence[str]) -> list[Any]:
         """Turn the cells into what they are; empty ones are gaps."""
-        return self.kind.from_text(cells)
+        return self.field_type.from_text(cells)
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make an array, of objects if there are gaps, which are None."""
         known = [value is not None for value in values]
         if all(known):
-            return self.kind.whole(values)
-        array = self.kind.whole([value for value in values if value is not None])
+            return self.field_type.whole(values)
+        array = self.field_type.whole([value for value in values if value is not None])
         if array is None:
             return None
         made = objects([None] * len(values))
@@ -97,4 +97,4 @@ class Gaps:
 
     def fault(self, value: Any) -> str | None:
         """Accept nothing, and what the column holds."""
-        return None if value is None else self.kind.fault(value)
+        return None if value is None else self.field_type.fault(value)

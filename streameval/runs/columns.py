@@ -12,8 +12,8 @@ from streameval.accumulators.windowed import Windowed
 from streameval.configs.regression import RegressionConfig
 from streameval.io import (
     Column,
+    FieldType,
     Flags,
-    Kind,
     Labels,
     Numbers,
     ScoresByClass,
@@ -30,13 +30,13 @@ if TYPE_CHECKING:
     from streameval.runs.sources import Row
 
 __all__ = [
-    "class_kind",
+    "class_label_type",
     "columns_of",
     "group_columns",
     "has_integer_labels",
-    "id_kind",
+    "id_type",
     "says_truth",
-    "time_kind",
+    "time_type",
     "with_gaps",
 ]
 
@@ -58,16 +58,16 @@ def columns_of(
     rows : sequence of mapping
         The first rows.
     """
-    kinds: dict[str, list[Kind]] = {}
+    types: dict[str, list[FieldType]] = {}
     for member in members:
         for argument, array in member.read.items():
             if array in names:
                 values = _values(names[array], rows)
-                kind = _kind(argument, member.options, values)
+                field_type = _field_type(argument, member.options, values)
                 if array == "score" and "retrieved" in names:
-                    kind = Numbers(gaps=True)  # a document that was not retrieved has none
-                kinds.setdefault(array, []).append(kind)
-    return tuple(Column(array, (names[array],), _common(found)) for array, found in kinds.items())
+                    field_type = Numbers(gaps=True)  # a document that was not retrieved has none
+                types.setdefault(array, []).append(field_type)
+    return tuple(Column(array, (names[array],), _common(found)) for array, found in types.items())
 
 
 def group_columns(
@@ -90,7 +90,7 @@ def group_columns(
         config = accumulator._config
         found = [with_gaps(column) for column in found]
         time = names[keys.pop(0)]
-        found.append(Column(config.time, (time,), time_kind(config.unit, is_step=config.is_step)))
+        found.append(Column(config.time, (time,), time_type(config.unit, is_step=config.is_step)))
     return (*found, *(Column(key, (names[key],), Values()) for key in keys))
 
 
@@ -98,16 +98,17 @@ def with_gaps(column: Column) -> Column:
     """Let the truth be missing: such rows count for the coverage by labels."""
     if column.argument != "y_true" or len(column.names) > 1:
         return column
-    kind: Kind = Numbers(gaps=True) if isinstance(column.kind, Numbers) else Gaps(column.kind)
-    return attrs.evolve(column, kind=kind)
+    own = column.field_type
+    made: FieldType = Numbers(gaps=True) if isinstance(own, Numbers) else Gaps(own)
+    return attrs.evolve(column, field_type=made)
 
 
-def time_kind(unit: str | None, *, is_step: bool) -> Kind:
+def time_type(unit: str | None, *, is_step: bool) -> FieldType:
     """Read times: moments, or steps of any meaning."""
     return Steps() if is_step else Times(unit)
 
 
-def class_kind(classes: Any, first: Any, hint: str = "") -> Kind:
+def class_label_type(classes: Any, first: Any, hint: str = "") -> FieldType:
     """Read labels of some classes: their number, the labels, or "auto" for those that are met.
 
     Parameters
@@ -140,9 +141,9 @@ def says_truth(label: Any) -> bool:
     return isinstance(label, str) and label.lower() in ("true", "false")
 
 
-def id_kind(
+def id_type(
     values: Iterable[Any], hint: str = " as the first ones are", longest: int = 4096
-) -> Kind:
+) -> FieldType:
     """Read identifiers: integers if the first ones are, else text.
 
     Among identifiers of digits and letters are some of digits alone: those are text as well. Some
@@ -157,7 +158,7 @@ def _values(name: str, rows: Sequence[Row]) -> list[Any]:
     return [row[name] for row in rows if row.get(name) is not None]
 
 
-def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
+def _field_type(argument: str, config: Any, values: Sequence[Any]) -> FieldType:
     """Choose what one value of an argument is."""
     first = values[0] if values else None
     is_number = argument in _NUMBERS or isinstance(config, RegressionConfig)
@@ -173,14 +174,14 @@ def _kind(argument: str, config: Any, values: Sequence[Any]) -> Kind:
     if is_number or (argument == "y_pred" and _are_scores(config, values)):
         return Numbers(gaps=argument == "relevance")
     if argument in _IDS:
-        return id_kind(values)
-    return Flags() if argument == "retrieved" else _label_kind(config, first)
+        return id_type(values)
+    return Flags() if argument == "retrieved" else _label_type(config, first)
 
 
-def _label_kind(config: Any, first: Any) -> Kind:
+def _label_type(config: Any, first: Any) -> FieldType:
     classes = getattr(config, "classes", None)
     if classes is not None:
-        return class_kind(classes, first, " as the first label is")
+        return class_label_type(classes, first, " as the first label is")
     return Flags() if says_truth(first) else Labels(integers=has_integer_labels("auto", first))
 
 
@@ -192,6 +193,6 @@ def _are_scores(config: Any, values: Sequence[Any]) -> bool:
     return any(config.classes != "auto" or value != value // 1 for value in fractions)
 
 
-def _common(kinds: Sequence[Kind]) -> Kind:
-    """Choose the kind that suits all members: what is read as labels serves as numbers too."""
-    return next((kind for kind in kinds if not isinstance(kind, Numbers)), kinds[0])
+def _common(types: Sequence[FieldType]) -> FieldType:
+    """Choose the type that suits all members: what is read as labels serves as numbers too."""
+    return next((held for held in types if not isinstance(held, Numbers)), types[0])

@@ -13,7 +13,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.merging import merge
 from streameval.errors import InvalidInputError
-from streameval.io import Column, Kind, Texts
+from streameval.io import Column, FieldType, Texts
 from streameval.runs.counting import Plan, Share
 from streameval.runs.memory import bytes_held
 
@@ -206,7 +206,7 @@ def sliced(
     plan: Plan,
     column: str | tuple[str, ...],
     values: tuple[Value, ...] | None = None,
-    kind: Kind | None = None,
+    field_type: FieldType | None = None,
     max_values: int | None = None,
 ) -> Plan:
     """Change a plan into one that counts each value of a column for itself.
@@ -219,7 +219,7 @@ def sliced(
         The column of the values, or several, whose values are tuples.
     values : tuple, optional
         The values that have a slice of their own; by default all.
-    kind : Kind, optional
+    field_type : FieldType, optional
         How the values are read, by default as text.
     max_values : int, optional
         As `Sliced` has it.
@@ -227,14 +227,14 @@ def sliced(
     return attrs.evolve(
         plan,
         make=partial(Sliced, plan.make, column, values, max_values),
-        columns=(*plan.columns, _value_column(column, kind)),
+        columns=(*plan.columns, _value_column(column, field_type)),
         update=partial(_update, update=plan.update),
     )
 
 
-def _value_column(column: str | tuple[str, ...], kind: Kind | None = None) -> Column:
+def _value_column(column: str | tuple[str, ...], field_type: FieldType | None = None) -> Column:
     names = (column,) if isinstance(column, str) else column
-    return Column(ARGUMENT, names, kind or Texts())
+    return Column(ARGUMENT, names, field_type or Texts())
 
 
 def _values_of(batch: Mapping[str, Any]) -> Sequence[Value]:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from streameval.io import Flags, Labels
-from streameval.runs.columns import class_kind
+from streameval.runs.columns import class_label_type
 
 
 def test_flags_are_the_truth_of_two_classes_alone() -> None:
-    assert isinstance(class_kind(2, "True"), Flags)
-    assert isinstance(class_kind((0, 1), "True"), Flags)
-    assert class_kind(3, "True") == Labels(True, True)
+    assert isinstance(class_label_type(2, "True"), Flags)
+    assert isinstance(class_label_type((0, 1), "True"), Flags)
+    assert class_label_type(3, "True") == Labels(True, True)

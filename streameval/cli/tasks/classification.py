@@ -12,13 +12,13 @@ from streameval.cli.tasks.columns import (
     check_one_column,
     given,
     has_column,
-    label_kind,
+    label_type,
     lay_out,
     listed_classes,
     n_classes,
     note_of_classes,
     read_label,
-    vector_kind,
+    vector_type,
     weight_columns,
 )
 from streameval.io import Column, Numbers
@@ -55,7 +55,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     make()  # what it refuses is a mistake in the options, to be told once
     positive = _positive_index(classes, configuration)
     columns = (
-        Column("y_true", layout.label, label_kind(layout, layout.label, classes)),
+        Column("y_true", layout.label, label_type(layout, layout.label, classes)),
         _prediction_column(layout, classes, positive),
         *weight_columns(options),
     )
@@ -151,9 +151,9 @@ def _prediction_column(layout: Layout, classes: Any, positive: int) -> Column:
     """
     names = layout.prediction
     if not layout.of_scores:
-        return Column("y_pred", names, label_kind(layout, names, classes))
+        return Column("y_pred", names, label_type(layout, names, classes))
     is_binary = n_classes(classes) == 2 and not layout.multilabel
     if is_binary and layout.width(names) is None:
         return Column("y_pred", names, Numbers())
-    kind = vector_kind(layout, names, classes, integers=False)
-    return Column("y_pred", names, kind, positive if is_binary else None)
+    field_type = vector_type(layout, names, classes, integers=False)
+    return Column("y_pred", names, field_type, positive if is_binary else None)

@@ -11,8 +11,8 @@ from streameval.cli.errors import UsageError, nearest
 from streameval.cli.options import option_text
 from streameval.io import (
     Column,
+    FieldType,
     Flags,
-    Kind,
     Labels,
     Numbers,
     ScoresByClass,
@@ -22,7 +22,7 @@ from streameval.io import (
     integer_or_text,
     scores_by_class,
 )
-from streameval.runs.columns import class_kind, has_integer_labels, says_truth
+from streameval.runs.columns import class_label_type, has_integer_labels, says_truth
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -38,15 +38,15 @@ __all__ = [
     "given",
     "has_column",
     "is_integer_text",
-    "label_kind",
+    "label_type",
     "lay_out",
     "listed_classes",
     "n_classes",
     "note_of_classes",
-    "presence_kind",
+    "presence_type",
     "read_label",
     "score_classes",
-    "vector_kind",
+    "vector_type",
     "weight_columns",
 ]
 
@@ -223,27 +223,27 @@ def read_label(text: str | None, option: str, *, integers: bool) -> int | str | 
     return label
 
 
-def label_kind(layout: Layout, names: tuple[str, ...], classes: Any) -> Kind:
+def label_type(layout: Layout, names: tuple[str, ...], classes: Any) -> FieldType:
     """Read labels, or for multilabel a 0 or 1 for each class."""
     if layout.multilabel:
-        return vector_kind(layout, names, classes, integers=True)
+        return vector_type(layout, names, classes, integers=True)
     label = layout.first_label
     if isinstance(label, list):
         raise UsageError(f"`{layout.label[0]}` holds lists; pass --multilabel if they are 0 and 1.")
-    kind = class_kind(classes, label, _AS_THE_FIRST)
+    field_type = class_label_type(classes, label, _AS_THE_FIRST)
     if (
         classes != "auto"
-        and kind == Labels(integers=True)
+        and field_type == Labels(integers=True)
         and not (has_integer_labels("auto", label) or is_integer_text(label))
     ):
         raise UsageError(
             f"`{layout.label[0]}` holds text, {as_text(label)!r}, but the classes are numbers; "
             "list the labels with --classes a,b,..."
         )
-    return kind
+    return field_type
 
 
-def presence_kind(layout: Layout, advice: str) -> Kind:
+def presence_type(layout: Layout, advice: str) -> FieldType:
     """Read 0 and 1 beside one score a row.
 
     Raises
@@ -262,7 +262,9 @@ def presence_kind(layout: Layout, advice: str) -> Kind:
     return Labels(integers=True)
 
 
-def vector_kind(layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool) -> Kind:
+def vector_type(
+    layout: Layout, names: tuple[str, ...], classes: Any, *, integers: bool
+) -> FieldType:
     """Read a value for each class, from one column of lists or one column for each."""
     wanted, width = n_classes(classes), layout.width(names)
     if width != wanted:

@@ -16,18 +16,18 @@ from streameval.cli.tasks.columns import (
     check_one_column,
     given,
     has_column,
-    label_kind,
+    label_type,
     lay_out,
     n_classes,
     note_of_classes,
-    presence_kind,
+    presence_type,
     read_label,
     score_classes,
-    vector_kind,
+    vector_type,
     weight_columns,
 )
-from streameval.io import Column, Kind, Labels, Numbers
-from streameval.runs.columns import has_integer_labels, id_kind
+from streameval.io import Column, FieldType, Labels, Numbers
+from streameval.runs.columns import has_integer_labels, id_type
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
@@ -59,8 +59,8 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
         return _plan_of_listed(options, layout, classes)
     names = layout.prediction
     of_one = classes is None
-    truth = _truth_kind(options, layout) if of_one else label_kind(layout, layout.label, classes)
-    score = Numbers() if of_one else vector_kind(layout, names, classes, integers=False)
+    truth = _truth_type(options, layout) if of_one else label_type(layout, layout.label, classes)
+    score = Numbers() if of_one else vector_type(layout, names, classes, integers=False)
     note = note_of_classes(options, classes, names)
     column, pos_label = Column("y_score", names, score), _pos_label(options, layout)
     return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=classes)
@@ -86,9 +86,9 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     make = partial(GroupedAUC, **of_groups, **_sketch_options(options))
     make()  # what it refuses is a mistake in the options, to be told once
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
-    group = id_kind(groups, " as the first groups are", longest=256)
+    group = id_type(groups, " as the first groups are", longest=256)
     columns = (
-        Column("y_true", layout.label, presence_kind(layout, "0 and 1 are needed")),
+        Column("y_true", layout.label, presence_type(layout, "0 and 1 are needed")),
         Column("y_score", layout.prediction, Numbers()),
         Column("group", (options.group,), group),
         *weight_columns(options),
@@ -115,11 +115,11 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     make()  # what it refuses is a mistake in the options, to be told once
     names = layout.prediction
     if classes is None:
-        truth = presence_kind(layout, "0 and 1 are needed, or a probability for each class")
-        probability: Kind = Numbers()
+        truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
+        probability: FieldType = Numbers()
     else:
-        truth = label_kind(layout, layout.label, classes)
-        probability = vector_kind(layout, names, classes, integers=False)
+        truth = label_type(layout, layout.label, classes)
+        probability = vector_type(layout, names, classes, integers=False)
     columns = (
         Column("y_true", layout.label, truth),
         Column("y_prob", names, probability),
@@ -137,7 +137,7 @@ def _sketch_options(options: Options) -> dict[str, Any]:
 def _plan_of_two(options: Options, layout: Layout) -> Plan:
     """Take the score of the positive one of two classes, by default the second."""
     names = layout.prediction
-    truth = _truth_kind(options, layout)
+    truth = _truth_type(options, layout)
     named = layout.named_classes(names)
     classes = (0, 1) if named is None else named
     positive = "1" if options.pos_label is None else options.pos_label
@@ -153,7 +153,7 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
             "name the column of its score, or list the classes of both with --classes."
         )
     index = labels.index(positive)
-    score = Column("y_score", names, vector_kind(layout, names, classes, integers=False), index)
+    score = Column("y_score", names, vector_type(layout, names, classes, integers=False), index)
     note = f"took the score of class {positive} of the two in `{','.join(names)}`."
     return _plan(options, layout, truth, score, (note,), pos_label=_pos_label(options, layout))
 
@@ -171,9 +171,9 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
     if layout.width(names) is None:
         score = Column("y_score", names, Numbers())
     else:
-        kind = vector_kind(layout, names, classes, integers=False)
-        score = Column("y_score", names, kind, labels.index(positive))
-    truth = label_kind(layout, layout.label, classes)
+        field_type = vector_type(layout, names, classes, integers=False)
+        score = Column("y_score", names, field_type, labels.index(positive))
+    truth = label_type(layout, layout.label, classes)
     if isinstance(truth, Labels):
         truth = attrs.evolve(truth, among=labels)
     is_usual = labels == (0, 1) and positive == 1  # as without --classes: the states merge
@@ -183,7 +183,7 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
 def _plan(
     options: Options,
     layout: Layout,
-    truth: Kind,
+    truth: FieldType,
     score: Column,
     notes: tuple[str, ...],
     *,
@@ -204,9 +204,9 @@ def _pos_label(options: Options, layout: Layout) -> Any:
     return read_label(options.pos_label, "--pos-label", integers=integers)
 
 
-def _truth_kind(options: Options, layout: Layout) -> Kind:
+def _truth_type(options: Options, layout: Layout) -> FieldType:
     """Read 0 and 1, or any two labels of which the positive one was named."""
     label = layout.row[layout.label[0]]
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))
-    return presence_kind(layout, "name the positive one of two labels with --pos-label")
+    return presence_type(layout, "name the positive one of two labels with --pos-label")

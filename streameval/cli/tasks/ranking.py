@@ -14,8 +14,8 @@ from streameval.cli.errors import UsageError
 from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.cli.tasks.columns import check_columns, check_one_column, given, has_column
 from streameval.errors import InvalidInputError, Named
-from streameval.io import Column, Flags, Kind, Labels, Lists, Numbers
-from streameval.runs.columns import id_kind
+from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
+from streameval.runs.columns import id_type
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
 
@@ -146,18 +146,18 @@ def _check_ids(options: Options, names: Mapping[str, str]) -> None:
 
 
 def _column(argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]) -> Column:
-    return Column(argument, (name,), _kind(argument, names, rows))
+    return Column(argument, (name,), _field_type(argument, names, rows))
 
 
 def _column_of_lists(
     argument: str, name: str, names: Mapping[str, str], rows: Sequence[Row]
 ) -> Column:
-    kind = _kind(argument, names, rows)
+    field_type = _field_type(argument, names, rows)
     noun = _IN_LISTS.get(argument)
-    return Column(argument, (name,), kind if noun is None else Lists(kind, noun))
+    return Column(argument, (name,), field_type if noun is None else Lists(field_type, noun))
 
 
-def _kind(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> Kind:
+def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> FieldType:
     """Choose what one value is: that of a row, or of a list."""
     if argument == "relevance":
         return Numbers(gaps=True)  # not judged
@@ -167,7 +167,7 @@ def _kind(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> Kind:
         return Flags()
     if argument == "num_relevant":
         return Labels(integers=True)
-    return id_kind(_values(names[argument], rows))
+    return id_type(_values(names[argument], rows))
 
 
 def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
@@ -185,7 +185,8 @@ def _try(plan: Plan) -> None:
 
 def _blank(column: Column) -> Any:
     values: tuple[Any, ...] = ([], None, 0, "")
-    return column.kind.whole([next(item for item in values if column.kind.fault(item) is None)])
+    own = column.field_type
+    return own.whole([next(item for item in values if own.fault(item) is None)])
 
 
 def _count_lists(

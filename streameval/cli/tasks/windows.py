@@ -13,8 +13,8 @@ from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import read_time
-from streameval.io import Column, Kind, Texts
-from streameval.runs.columns import time_kind, with_gaps
+from streameval.io import Column, FieldType, Texts
+from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
 from streameval.runs.sources import typical_row
 
@@ -58,7 +58,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     check_columns([time], rows)
     arguments = {column.argument for column in plan.columns}
     columns = [with_gaps(column) for column in plan.columns]
-    columns.append(Column(time, (time,), _time_kind(options, rows)))
+    columns.append(Column(time, (time,), _time_type(options, rows)))
     if options.by is not None:
         check_columns(options.by.columns, rows)
         columns += [Column(name, (name,), Texts()) for name in options.by.columns]
@@ -87,21 +87,21 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
     return Windowed(inner, **options)
 
 
-def _time_kind(options: Options, rows: Sequence[Row]) -> Kind:
+def _time_type(options: Options, rows: Sequence[Row]) -> FieldType:
     """Choose how times are read, by the pane and the first of them."""
     if isinstance(options.pane, int):
         if options.time_unit is not None:
             raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
-        return time_kind(None, is_step=True)
-    kind = time_kind(options.time_unit, is_step=False)
+        return time_type(None, is_step=True)
+    field_type = time_type(options.time_unit, is_step=False)
     first = typical_row(rows, [str(options.time)])[str(options.time)]
-    (value,) = kind.from_text([first]) if isinstance(first, str) else [first]
+    (value,) = field_type.from_text([first]) if isinstance(first, str) else [first]
     try:
         read_time(value, unit=options.time_unit, name="time")
     except InvalidInputError as error:
-        if value is not None and kind.fault(value) and not isinstance(value, str):
+        if value is not None and field_type.fault(value) and not isinstance(value, str):
             raise UsageError(_told(options, value, error)) from None
-    return kind
+    return field_type
 
 
 def _told(options: Options, value: Any, error: InvalidInputError) -> str:
