@@ -167,9 +167,9 @@ def _told(piece: object, words: Words) -> str:
     return (words(piece) if isinstance(piece, Named) else None) or str(piece)
 
 
-def _remade(kind: type[StreamevalError], pieces: tuple[object, ...], parts: dict[str, Any]) -> Any:
+def _remade(cls: type[StreamevalError], pieces: tuple[object, ...], parts: dict[str, Any]) -> Any:
     """Make an error of its parts, whatever the constructor of its class takes."""
-    error = kind.__new__(kind)
+    error = cls.__new__(cls)
     StreamevalError.__init__(error, *pieces, **parts)
     return error
 
@@ -187,7 +187,7 @@ class BadDataError(StreamevalError, ValueError):
 
 
 class IncompatibleStateError(StreamevalError, ValueError):
-    """Two states cannot become one: their kind or their configuration differs."""
+    """Two states cannot become one: their class or their configuration differs."""
 
 
 class CorruptStateError(StreamevalError, ValueError):

@@ -31,7 +31,7 @@ from streameval.results.result_types import RESULTS
 __all__ = ["html_report"]
 
 
-_MOST_NAMED = 3
+_MAX_NAMED = 3
 _SHARED = 0.5  # the share of common classes from which two results stand side by side
 _POLICY = "default-src 'none'; style-src 'unsafe-inline'"
 
@@ -137,8 +137,8 @@ def html_report(
 
 def _names(held: Sequence[_State]) -> str:
     """Name the first states, and count the others."""
-    first = ", ".join(short(state.name, 40) for state in held[:_MOST_NAMED])
-    hidden = len(held) - _MOST_NAMED
+    first = ", ".join(short(state.name, 40) for state in held[:_MAX_NAMED])
+    hidden = len(held) - _MAX_NAMED
     return f"{first} and {count(hidden)} more" if hidden > 0 else first
 
 

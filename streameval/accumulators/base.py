@@ -384,8 +384,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """Check that another accumulator can be merged."""
         if type(self) is not type(other):
             if not isinstance(other, Accumulator):
-                kind = type(other).__name__
-                raise InvalidInputError(f"must be accumulators, got {kind}", argument="others")
+                type_name = type(other).__name__
+                raise InvalidInputError(f"must be accumulators, got {type_name}", argument="others")
             classes = f"{type(self).__name__} and {type(other).__name__}"
             raise IncompatibleStateError(f"cannot merge: the class differs ({classes}).")
         self._check_alike(other, "merge")

@@ -251,11 +251,11 @@ class Collection(
 
 
 def _member_difference(mine: Member, theirs: Member) -> str:
-    if mine.kind is not theirs.kind:
-        return f"the class differs ({mine.kind.__name__} and {theirs.kind.__name__})"
+    if mine.cls is not theirs.cls:
+        return f"the class differs ({mine.cls.__name__} and {theirs.cls.__name__})"
     if mine.options == theirs.options:
         return f"`columns` differs ({mine.columns} and {theirs.columns})"
-    option, difference = mine.kind._difference(mine.options, theirs.options)
+    option, difference = mine.cls._difference(mine.options, theirs.options)
     return f"`{option}` {difference}"
 
 

@@ -37,8 +37,8 @@ from streameval.inputs.labels import (
 from streameval.metrics.confusion import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     MatrixCounts,
-    MetCounts,
     MultilabelCounts,
+    ObservedCounts,
     TopKCredit,
 )
 
@@ -285,7 +285,7 @@ class ConfusionAccumulator(
         if not len(truth):
             return self
         held, is_text = self._held, truth.dtype == object
-        dictionary = held.block.dictionary or Dictionary(cast("MetCounts", held.state).labels)
+        dictionary = held.block.dictionary or Dictionary(cast("ObservedCounts", held.state).labels)
         if len(dictionary) and dictionary.are_texts != is_text:
             raise InvalidInputError(
                 "and ",
@@ -296,14 +296,14 @@ class ConfusionAccumulator(
         labels = np.concatenate([truth, prediction])
         if len(truth) <= _MAX_OBSERVED:
             codes = _encode(labels, dictionary)
-            if MetCounts.may_hold(len(dictionary), dictionary.n_characters):
+            if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted(held))
         observed, codes = observe(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
-        return self._absorb(MetCounts.of(observed, truth, prediction, fixed))
+        return self._absorb(ObservedCounts.of(observed, truth, prediction, fixed))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
         config, weights, (truth, prediction) = self._config, rows.fixed_weights, rows.columns
@@ -322,7 +322,7 @@ class ConfusionAccumulator(
         return self._sum(state, self._count(rows)) if state.has_counted else self._count(rows)
 
     def _capacity(self, state: ConfusionCounts, rows: Rows) -> int:  # noqa: ARG002
-        if isinstance(state, MetCounts):
+        if isinstance(state, ObservedCounts):
             return code_capacity(len(state.labels) + 3, 1)
         is_wide = self._config.multilabel
         n_classes = self._config.n_classes
@@ -344,7 +344,7 @@ class ConfusionAccumulator(
     def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return MultilabelCounts
-        return MetCounts if config.is_open else MatrixCounts
+        return ObservedCounts if config.is_open else MatrixCounts
 
 
 def _encode(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
@@ -367,7 +367,7 @@ def _count_codes(
 
 def _count_observed(
     truth: Array, prediction: Array, weights: FixedPoint | None, dictionary: Dictionary
-) -> MetCounts:
+) -> ObservedCounts:
     known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
     labels = dictionary.decode(known)
     ordered = sorted(range(len(labels)), key=labels.__getitem__)
@@ -375,4 +375,4 @@ def _count_observed(
     rank[ordered] = np.arange(len(labels))
     observed = tuple(labels[index] for index in ordered)
     truth, prediction = np.split(rank[codes], 2)
-    return MetCounts.of(observed, truth, prediction, weights)
+    return ObservedCounts.of(observed, truth, prediction, weights)

@@ -165,7 +165,7 @@ class GroupedAUC(
 
     def _capacity(self, state: GroupTables, rows: Rows) -> int:  # noqa: ARG002
         # as if each row had its own group, so that counting them cannot exceed the limit
-        return min(_CAPACITY, self._config.most_groups - len(state.groups))
+        return min(_CAPACITY, self._config.group_limit - len(state.groups))
 
     def _sum(self, a: GroupTables, b: GroupTables) -> GroupTables:
         return (a + b).fitted(self._config)

@@ -164,7 +164,7 @@ class Counter:
                 key: Key = own if own in keys else column
                 if key in keys:
                     read[array] = key
-            by_position = () if _is_open(member) else member.kind._arrays
+            by_position = () if _is_open(member) else member.cls._arrays
             first = tuple(read.pop(array) for array in by_position)
             self._members.append((first, tuple(read.items()), _is_open(member)))
 
@@ -186,7 +186,7 @@ class Counter:
 
 
 def _is_open(member: Any) -> bool:
-    is_open: bool = member.kind._definition.is_open
+    is_open: bool = member.cls._definition.is_open
     return is_open
 
 
@@ -350,7 +350,7 @@ def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict
     for member, column in zip(inner.members, inner.weights, strict=True):
         if column is None:
             raise InvalidInputError(
-                f"has no meaning here: {member.kind.__name__} reads {', '.join(member.arrays)}",
+                f"has no meaning here: {member.cls.__name__} reads {', '.join(member.arrays)}",
                 argument="sample_weight",
             )
         if column in columns and column == "sample_weight":
@@ -600,7 +600,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             if not keeps_ids:
                 columns["query", column] = numbers + held.n_queries
                 held.n_queries += len(known)
-            if TIMES in keys and all(m.kind._unit_array for m in self._config.accumulator.members):
+            if TIMES in keys and all(m.cls._unit_array for m in self._config.accumulator.members):
                 is_first = np.zeros(len(numbers), dtype=np.int64)
                 is_first[np.unique(numbers, return_index=True)[1]] = 1
                 columns[WEIGHTS] = is_first

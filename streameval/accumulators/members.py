@@ -37,8 +37,10 @@ class _Naming:
 def read_members(members: Any, columns: Any) -> CollectionConfig:
     """Check the arguments of a collection."""
     if not isinstance(members, Mapping):
-        kind = type(members).__name__
-        raise InvalidInputError(f"must map names to accumulators, got {kind}", argument="members")
+        type_name = type(members).__name__
+        raise InvalidInputError(
+            f"must map names to accumulators, got {type_name}", argument="members"
+        )
     renamed = _read_columns(columns, members)
     flat: dict[str, Member] = {}
     for key, accumulator in members.items():
@@ -61,9 +63,9 @@ def _read_name(value: Any) -> str:
 def _read_member(name: str, accumulator: Any) -> dict[str, Member]:
     """Name a member, or the members of a collection."""
     if not isinstance(accumulator, Accumulator):
-        kind = type(accumulator).__name__
+        type_name = type(accumulator).__name__
         raise InvalidInputError(
-            f"must be accumulators, got {kind} for {name!r}", argument="members"
+            f"must be accumulators, got {type_name} for {name!r}", argument="members"
         )
     if accumulator != accumulator.copy().reset():
         raise InvalidInputError(
@@ -89,9 +91,9 @@ def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[st
     if columns is None:
         return {}
     if not isinstance(columns, Mapping):
-        kind = type(columns).__name__
+        type_name = type(columns).__name__
         raise InvalidInputError(
-            f"must map members to their columns, got {kind}", argument="columns"
+            f"must map members to their columns, got {type_name}", argument="columns"
         )
     for name, renames in columns.items():
         if name not in members:
@@ -100,9 +102,9 @@ def _read_columns(columns: Any, members: Mapping[Any, Any]) -> dict[str, dict[st
                 f"must be for members, {listed}, got {name!r}", argument="columns"
             )
         if not isinstance(renames, Mapping):
-            kind = type(renames).__name__
+            type_name = type(renames).__name__
             raise InvalidInputError(
-                f"must map arrays of {name!r} to columns, got {kind}", argument="columns"
+                f"must map arrays of {name!r} to columns, got {type_name}", argument="columns"
             )
     return {
         name: {
@@ -137,7 +139,7 @@ class Members:
     @classmethod
     def zero(cls, config: CollectionConfig) -> Self:
         """Make the members of a collection that has counted nothing."""
-        empty = (part.kind._empty(part.options) for part in config.parts)
+        empty = (part.cls._empty(part.options) for part in config.parts)
         return cls(config.part_names, tuple(empty))
 
     @classmethod
@@ -202,8 +204,8 @@ class SharedBatch:
             accumulator.update(*self._pair, **weights)
         else:
             raise InvalidInputError(
-                f"must be a mapping or a table, because {member.kind.__name__} reads "
-                f"{', '.join(member.kind._arrays)}, got arrays",
+                f"must be a mapping or a table, because {member.cls.__name__} reads "
+                f"{', '.join(member.cls._arrays)}, got arrays",
                 argument="batch",
             )
 
@@ -220,7 +222,7 @@ class SharedBatch:
         """Return the weights that were passed by keyword, for a member."""
         if "sample_weight" not in member.arrays:
             raise InvalidInputError(
-                f"has no meaning here: {member.kind.__name__} reads {', '.join(member.arrays)}",
+                f"has no meaning here: {member.cls.__name__} reads {', '.join(member.arrays)}",
                 argument="sample_weight",
             )
         return {"sample_weight": self._weights}

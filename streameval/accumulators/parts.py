@@ -356,7 +356,7 @@ Count it again under one id, or give each an id of its own.
         fields = codec.decode_named(order, parts)
         expected = {"ids": "text", "sizes": "int64", "digests": "uint64"}
         require(
-            all(_holds(fields[name], kind) for name, kind in expected.items())
+            all(_holds(fields[name], item_type) for name, item_type in expected.items())
             and isinstance(fields["states"], codec.Nested),
             "the fields are not those of parts",
         )
@@ -428,8 +428,8 @@ def _is_before(a: Any, b: Any) -> bool:
     return bool(a < b)
 
 
-def _holds(value: Any, kind: str) -> bool:
-    return isinstance(value, Column) and value.kind == kind
+def _holds(value: Any, item_type: str) -> bool:
+    return isinstance(value, Column) and value.kind == item_type
 
 
 def _digest(accumulator: Accumulator[Any, Any]) -> bytes:

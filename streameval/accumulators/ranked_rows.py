@@ -226,7 +226,7 @@ def _are_usual(relevance: Array, config: RankingConfig) -> bool:
     """
     if isinstance(config.gain, tuple) or not relevance.size:
         return False
-    limit = min(config.most_grade, _MAX_POWER if config.gain == "exp2" else np.inf)
+    limit = min(config.max_grade, _MAX_POWER if config.gain == "exp2" else np.inf)
     if relevance.dtype.kind == "f" and limit < np.inf:
         return False
     low, high = relevance.min(), relevance.max()
@@ -255,7 +255,7 @@ def _checked(relevance: Floats, config: RankingConfig) -> Floats:
     if config.gain == "exp2" and config.uses_gains:
         rule = ("must be whole and at most 62 for ", Named("gain", '"exp2"'))
         _check_whole(relevance, _MAX_POWER, *rule)
-    limit = config.most_grade
+    limit = config.max_grade
     if limit < np.inf:
         _check_whole(relevance, limit, f"must be whole and at most {limit:g} for err")
     return relevance + 0.0

@@ -46,7 +46,7 @@ Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
 _LABEL_BITS = {
-    np.dtype(f"{kind}{size}"): np.dtype(f"u{size}") for kind in "iu" for size in (1, 2, 4, 8)
+    np.dtype(f"{letter}{size}"): np.dtype(f"u{size}") for letter in "iu" for size in (1, 2, 4, 8)
 } | {np.dtype(bool): np.dtype(np.uint8)}
 """What tells 0 and 1 from any other label at once."""
 

@@ -77,7 +77,7 @@ class FlatLeaves:
         else:
             columns = [[one._state for one in accumulators]]
         flat = (
-            FlatStates.of(member.options, states, member.kind._state_type(member.options))
+            FlatStates.of(member.options, states, member.cls._state_type(member.options))
             for member, states in zip(members, columns, strict=True)
         )
         return cls(inner, tuple(flat))
@@ -85,7 +85,7 @@ class FlatLeaves:
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
         made = [
-            member.kind._make(member.options, flat.state(index))
+            member.cls._make(member.options, flat.state(index))
             for member, flat in zip(self.inner.members, self.columns, strict=True)
         ]
         if self.inner.cls is not Collection:
@@ -109,9 +109,9 @@ class FlatLeaves:
         require(isinstance(nested, codec.Nested) and len(nested.items) == len(members), "leaves")
         columns = []
         for member, data in zip(members, nested.items, strict=True):
-            options, kind = member.options, member.kind
-            errors = kind._definition.errors
-            flat = FlatStates.decode(kind._state_type(options), options, data, errors)
+            options = member.options
+            errors = member.cls._definition.errors
+            flat = FlatStates.decode(member.cls._state_type(options), options, data, errors)
             require(len(flat) == size, f"{len(flat)} states instead of {size}")
             flat.totals().total()  # past 2**63 - 1 it raises
             columns.append(flat)
@@ -212,8 +212,8 @@ class FlatSlices:
             _unsigned(fields[name], name) for name in ("lengths", "codes", "others")
         )
         require(len(lengths) == len(others) == size, "lengths of slices")
-        most = config.max_values
-        require(not size or int(lengths.max()) <= most, f"more than {most} slices")
+        limit = config.max_values
+        require(not size or int(lengths.max()) <= limit, f"more than {limit} slices")
         require(not size or int(others.max()) <= 1, "others")
         require(int(lengths.sum(dtype=np.int64)) == len(codes), "codes of slices")
         require(not len(codes) or int(codes.max()) < len(values), "codes of slices")
@@ -257,6 +257,6 @@ def _check_kept(
     unnamed = np.array([value not in config.named for value in values], dtype=np.int64)
     before = np.append(0, np.cumsum(unnamed[numbers]))
     n_others = before[ends] - before[ends - lengths.astype(np.int64)]
-    most = config.max_others
-    require(bool((n_others <= most).all()), f"more than {most} slices besides the named ones")
-    require(bool((n_others[others == 1] == most).all()), "rows without a slice that may have one")
+    limit = config.max_others
+    require(bool((n_others <= limit).all()), f"more than {limit} slices besides the named ones")
+    require(bool((n_others[others == 1] == limit).all()), "rows without a slice that may have one")

@@ -42,7 +42,7 @@ def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ..
 
     A geometric mean is one of all queries; trec_eval gives none for each.
     """
-    names = [name for name in columns if name != "query" and measure(name).kind != "gm_map"]
+    names = [name for name in columns if name != "query" and measure(name).family != "gm_map"]
     values = (columns[name].tolist() for name in ("query", *names))
     return names, zip(*values, strict=True)
 

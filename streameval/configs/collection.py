@@ -34,7 +34,7 @@ class Member:
 
     Parameters
     ----------
-    kind : class of an accumulator
+    cls : class of an accumulator
     options : configuration
         That of the accumulator.
     columns : tuple of (array, column)
@@ -42,25 +42,25 @@ class Member:
         `update`. An optional array that is listed must be there.
     """
 
-    kind: type[Any]
+    cls: type[Any]
     options: Any
     columns: Columns = ()
 
     @cached_property
     def arrays(self) -> tuple[str, ...]:
         """The arrays that an update takes, the optional ones last."""
-        arrays: tuple[str, ...] = self.kind._arrays + self.kind._optional_arrays
+        arrays: tuple[str, ...] = self.cls._arrays + self.cls._optional_arrays
         return arrays
 
     @property
     def takes_truth_and_prediction(self) -> bool:
         """Whether the two arrays of an update are the truth and what is predicted."""
-        return len(self.kind._arrays) == 2 and self.kind._arrays[0] == "y_true"
+        return len(self.cls._arrays) == 2 and self.cls._arrays[0] == "y_true"
 
     @cached_property
     def required(self) -> dict[str, str]:
         """The column of each array that must be there."""
-        return {name: name for name in self.kind._arrays} | dict(self.columns)
+        return {name: name for name in self.cls._arrays} | dict(self.columns)
 
     @cached_property
     def read(self) -> dict[str, str]:
@@ -78,7 +78,7 @@ class Member:
         pairs = tuple(
             (array, column)
             for array, column in chosen.items()
-            if array != column or array not in self.kind._arrays
+            if array != column or array not in self.cls._arrays
         )
         return attrs.evolve(self, columns=pairs)
 

@@ -35,6 +35,6 @@ class GroupedConfig:
         )
 
     @property
-    def most_groups(self) -> int:
+    def group_limit(self) -> int:
         """How many groups there may be: each needs a cell."""
         return self.budget if self.max_groups is None else min(self.budget, self.max_groups)

@@ -72,7 +72,7 @@ class Inner:
         """The columns of ids whose rows belong together, and whether the ids are kept."""
         found: dict[str, bool] = {}
         for member in self.members:
-            array = member.kind._unit_array
+            array = member.cls._unit_array
             if array is not None:
                 column = member.read[array]
                 found[column] = found.get(column, False) or member.options.keeps_ids

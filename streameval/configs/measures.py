@@ -25,7 +25,7 @@ __all__ = [
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
 MAX_CUTOFF = 2**31 - 1
-MOST_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
+MAX_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 Cutoff = Literal["optional", "required", "none"]
 
@@ -244,7 +244,7 @@ class Measure:
 
     Parameters
     ----------
-    kind : str
+    family : str
         What is measured, such as "map" or "p".
     cutoff : int, optional
         How many ranks count; all by default.
@@ -254,7 +254,7 @@ class Measure:
         The persistence of "rbp", the highest relevance of "err".
     """
 
-    kind: str
+    family: str
     cutoff: int | None = None
     level: float | None = None
     parameter: float | None = None
@@ -268,39 +268,39 @@ class Measure:
         of_trec = _TREC_FORM.fullmatch(text)
         match = of_trec or _FORM.fullmatch(text)
         parts: dict[str, Any] = match.groupdict() if match else {"name": ""}
-        kind = parts["name"].removesuffix("_cut") if of_trec else parts["name"]
-        kind = _OTHER_NAMES.get(kind, kind)
-        if kind not in MEASURES:
+        family = parts["name"].removesuffix("_cut") if of_trec else parts["name"]
+        family = _OTHER_NAMES.get(family, family)
+        if family not in MEASURES:
             raise InvalidInputError(
                 f"must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, got "
                 f"{name!r}{_meant(text)}",
                 argument="measures",
             )
-        options = _options(parts.get("options"), kind, name)
-        own = MEASURES[kind].parameter
+        options = _options(parts.get("options"), family, name)
+        own = MEASURES[family].parameter
         parameter = None if own is None else options.get(*own)
-        cutoff = _cutoff(parts["cutoff"], kind, name)
-        made = cls(kind, cutoff, options.get("rel"), parameter)
+        cutoff = _cutoff(parts["cutoff"], family, name)
+        made = cls(family, cutoff, options.get("rel"), parameter)
         _check(made, name)
         return made
 
     @property
     def row(self) -> MeasureRow:
         """The row of the table."""
-        return MEASURES[self.kind]
+        return MEASURES[self.family]
 
     @property
     def name(self) -> str:
         """The canonical name."""
         options = []
-        if self.kind == "rbp":  # a persistence has no usual value
+        if self.family == "rbp":  # a persistence has no usual value
             options.append(f"p={self.parameter!r}")
-        if self.kind == "err" and self.row.parameter != ("max", self.parameter):
+        if self.family == "err" and self.row.parameter != ("max", self.parameter):
             options.append(f"max={self.parameter:g}")
         if self.level is not None:
             options.append(f"rel={_number(self.level)}")
         held = f"({','.join(options)})" if options else ""
-        return f"{self.kind}{held}{'' if self.cutoff is None else f'@{self.cutoff}'}"
+        return f"{self.family}{held}{'' if self.cutoff is None else f'@{self.cutoff}'}"
 
     @property
     def ranks(self) -> int:
@@ -315,17 +315,17 @@ class Measure:
     @property
     def uses_gains(self) -> bool:
         """Whether the measure adds up gains, and has no relevance level."""
-        return self.kind in _GRADED
+        return self.family in _GRADED
 
     @property
     def is_uncut(self) -> bool:
         """Whether rows at every rank count."""
-        return self.cutoff is None and self.kind not in ("set_p", "set_r", "set_f")
+        return self.cutoff is None and self.family not in ("set_p", "set_r", "set_f")
 
     @property
-    def most(self) -> float:
+    def max_value(self) -> float:
         """What no value of the measure passes."""
-        return math.inf if self.kind == "dcg" else 1.0
+        return math.inf if self.family == "dcg" else 1.0
 
 
 def canonical_measures(value: Any) -> tuple[str, ...]:
@@ -369,32 +369,32 @@ def measure(name: Any) -> Measure:
 
 def _meant(name: str) -> str:
     """Suggest the name that was perhaps meant, with its cutoff."""
-    kind, at, cutoff = name.partition("@")
-    close = difflib.get_close_matches(kind, [*MEASURES, *_OTHER_NAMES], n=1)
+    family, at, cutoff = name.partition("@")
+    close = difflib.get_close_matches(family, [*MEASURES, *_OTHER_NAMES], n=1)
     is_cut = cutoff.isdecimal() if at else True
     return f", perhaps for {close[0] + at + cutoff!r}" if close and is_cut else ""
 
 
-def _cutoff(digits: str | None, kind: str, name: str) -> int | None:
-    row = MEASURES[kind]
+def _cutoff(digits: str | None, family: str, name: str) -> int | None:
+    row = MEASURES[family]
     if digits is None:
         if row.cutoff == "required":
             raise InvalidInputError(
-                f"needs a cutoff for {name!r}, as in {kind}@10", argument="measures"
+                f"needs a cutoff for {name!r}, as in {family}@10", argument="measures"
             )
         return None
     if row.cutoff == "none":
-        raise InvalidInputError(f"must not cut {kind!r}, got {name!r}", argument="measures")
+        raise InvalidInputError(f"must not cut {family!r}, got {name!r}", argument="measures")
     if len(digits) > 10 or not 1 <= int(digits) <= row.max_cutoff:
         raise InvalidInputError(
-            f"must cut {kind} at 1 to {row.max_cutoff} ranks, got {name!r}", argument="measures"
+            f"must cut {family} at 1 to {row.max_cutoff} ranks, got {name!r}", argument="measures"
         )
     return int(digits)
 
 
-def _options(text: str | None, kind: str, name: str) -> dict[str, float]:
+def _options(text: str | None, family: str, name: str) -> dict[str, float]:
     """Read what stands in brackets."""
-    row = MEASURES[kind]
+    row = MEASURES[family]
     known = {"rel"} if row.has_level else set()
     known |= set() if row.parameter is None else {row.parameter[0]}
     options: dict[str, float] = {}
@@ -403,7 +403,8 @@ def _options(text: str | None, kind: str, name: str) -> dict[str, float]:
         if key not in known or key in options:
             accepted = " and ".join(f"{option}=" for option in sorted(known)) or "nothing"
             raise InvalidInputError(
-                f"accepts {accepted} in the brackets of {kind!r}, got {name!r}", argument="measures"
+                f"accepts {accepted} in the brackets of {family!r}, got {name!r}",
+                argument="measures",
             )
         try:
             options[key] = float(value) + 0.0
@@ -418,13 +419,13 @@ def _options(text: str | None, kind: str, name: str) -> dict[str, float]:
 
 def _check(measure: Measure, name: str) -> None:
     parameter = measure.parameter
-    if measure.kind == "rbp" and parameter is not None and not 0.0 < parameter < 1.0:
+    if measure.family == "rbp" and parameter is not None and not 0.0 < parameter < 1.0:
         raise InvalidInputError(
             f"needs a p= above 0 and below 1, got {name!r}", argument="measures"
         )
-    if measure.kind == "err" and parameter not in range(1, MOST_GRADE + 1):
+    if measure.family == "err" and parameter not in range(1, MAX_GRADE + 1):
         raise InvalidInputError(
-            f"needs a whole max= of 1 to {MOST_GRADE}, got {name!r}", argument="measures"
+            f"needs a whole max= of 1 to {MAX_GRADE}, got {name!r}", argument="measures"
         )
 
 

@@ -22,5 +22,5 @@ def preset(name: Any, measures: Any) -> dict[str, Any]:
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
     asked, empty = map(measure, canonical_measures(measures)), options.get("empty")
     if isinstance(empty, dict):
-        options["empty"] = {item.name: empty[item.kind] for item in asked if item.kind in empty}
+        options["empty"] = {item.name: empty[item.family] for item in asked if item.family in empty}
     return options

@@ -30,7 +30,7 @@ Gain = Literal["linear", "exp2"] | tuple[tuple[float, float], ...]
 EMPTY = ("zero", "skip", "one", "nan")
 MISSING = ("zero", "skip")
 _TIES = ("expected", "docid_desc", "pessimistic", "optimistic")
-_MOST_GAIN = 2.0**400
+_MAX_GAIN = 2.0**400
 
 
 @attrs.frozen(kw_only=True)
@@ -114,17 +114,17 @@ class RankingConfig:
         return any(item.uses_gains for item in self.parsed)
 
     @property
-    def most_grade(self) -> float:
+    def max_grade(self) -> float:
         """The highest relevance that "err" allows; infinite without it."""
         return min(
-            (item.parameter for item in self.parsed if item.kind == "err" and item.parameter),
+            (item.parameter for item in self.parsed if item.family == "err" and item.parameter),
             default=math.inf,
         )
 
     @property
     def stop_ranks(self) -> int:
         """How many ranks "err" goes down, 0 without it."""
-        return max((item.ranks for item in self.parsed if item.kind == "err"), default=0)
+        return max((item.ranks for item in self.parsed if item.family == "err"), default=0)
 
     @property
     def kept_rows(self) -> int:
@@ -148,13 +148,13 @@ class RankingConfig:
     @property
     def keeps_whole_ties(self) -> bool:
         """Whether all rows of the last score are kept, though documents order them."""
-        return any(item.kind == "lrap" for item in self.parsed)
+        return any(item.family == "lrap" for item in self.parsed)
 
     def level_of(self, item: Measure) -> float:
         """Find the relevance from which on a document counts for a measure."""
-        if item.kind == "judged":
+        if item.family == "judged":
             return JUDGED
-        if item.kind == "err":
+        if item.family == "err":
             return 1.0
         return self.relevance_level if item.level is None else item.level
 
@@ -186,7 +186,7 @@ def _levels(config: RankingConfig) -> tuple[float, ...]:
     for item in config.parsed:
         if not item.uses_gains:
             levels.add(config.level_of(item))
-        if item.kind == "bpref":
+        if item.family == "bpref":
             levels.add(JUDGED)
     return tuple(sorted(levels))
 
@@ -202,7 +202,7 @@ def _gain(value: Any) -> Gain:
         for level, gain in value.items()
     }
     for level, gain in pairs.items():
-        if not 0.0 <= gain <= _MOST_GAIN:
+        if not 0.0 <= gain <= _MAX_GAIN:
             raise InvalidInputError(
                 f"must map to numbers of 0 to 2**400, got {gain!r} for {level!r}", argument="gain"
             )

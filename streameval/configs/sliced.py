@@ -45,18 +45,18 @@ class SlicedConfig(OuterConfig):
     def of(cls, *, accumulator: Inner, column: Any, values: Any, max_values: Any) -> Self:
         """Check the options."""
         columns = _read_columns(column)
-        most = positive_integer(max_values, name="max_values")
-        if most > MAX_SLICES:
+        limit = positive_integer(max_values, name="max_values")
+        if limit > MAX_SLICES:
             raise InvalidInputError(
-                f"must be at most {MAX_SLICES}, got {most}", argument="max_values"
+                f"must be at most {MAX_SLICES}, got {limit}", argument="max_values"
             )
         named = _read_values(values, columns)
-        if len(named) > most:
+        if len(named) > limit:
             raise InvalidInputError(
-                f"must be at most {most}, which is `max_values`, got {len(named)}",
+                f"must be at most {limit}, which is `max_values`, got {len(named)}",
                 argument="values",
             )
-        return cls(accumulator=accumulator, column=columns, values=named, max_values=most)
+        return cls(accumulator=accumulator, column=columns, values=named, max_values=limit)
 
     @cached_property
     def named(self) -> frozenset[Value]:

@@ -199,9 +199,9 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
         except InvalidInputError as found:
             return InvalidInputError(found.reason, argument=name, position=position)
         except TypeError:
-            kind = type(item).__name__
+            type_name = type(item).__name__
             return InvalidInputError(
-                f"must hold integers or strings, got {kind}", argument=name, position=position
+                f"must hold integers or strings, got {type_name}", argument=name, position=position
             )
     return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
 

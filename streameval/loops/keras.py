@@ -64,8 +64,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     ) -> None:
         super().__init__()
         if not isinstance(accumulator, Accumulator):
-            kind = type(accumulator).__name__
-            raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
+            type_name = type(accumulator).__name__
+            raise InvalidInputError(
+                f"must be an accumulator, got {type_name}", argument="accumulator"
+            )
         if isinstance(data, Iterator):
             raise InvalidInputError(
                 "must be there after each epoch, got an iterator", argument="data"

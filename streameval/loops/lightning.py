@@ -56,8 +56,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         given: Any = accumulators
         if isinstance(given, Accumulator):
             given = dict.fromkeys(_STEPS, given)
-        kinds = {isinstance(held, Accumulator) for held in given.values()}
-        if kinds != {True} or not given.keys() <= _STEPS.keys():
+        are_accumulators = {isinstance(held, Accumulator) for held in given.values()}
+        if are_accumulators != {True} or not given.keys() <= _STEPS.keys():
             raise InvalidInputError(
                 f"must be for 'val' or 'test', got {given!r}", argument="accumulators"
             )
@@ -124,5 +124,5 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
 
 
 def _stage(trainer: Any) -> str:
-    """Name the kind of epoch; nothing counts in a sanity check."""
+    """Name the type of epoch; nothing counts in a sanity check."""
     return "sanity" if trainer.sanity_checking else "test" if trainer.testing else "val"

@@ -60,8 +60,10 @@ class Evaluate:
         read: Callable[[Any], Mapping[str, Any]] | None = None,
     ) -> None:
         if not isinstance(accumulator, Accumulator):
-            kind = type(accumulator).__name__
-            raise InvalidInputError(f"must be an accumulator, got {kind}", argument="accumulator")
+            type_name = type(accumulator).__name__
+            raise InvalidInputError(
+                f"must be an accumulator, got {type_name}", argument="accumulator"
+            )
         self.accumulator: Any = accumulator.copy().reset()
         self._read = read
         self._is_over = False
@@ -73,9 +75,9 @@ class Evaluate:
         if self._read is not None:
             self.accumulator.update(self._read(pred))
         elif isinstance(pred.predictions, (tuple, list, Mapping)):
-            kind = type(pred.predictions).__name__
+            type_name = type(pred.predictions).__name__
             raise InvalidInputError(
-                f"must choose among several predictions, got a {kind}", argument="read"
+                f"must choose among several predictions, got a {type_name}", argument="read"
             )
         else:
             self.accumulator.update(pred.label_ids, pred.predictions)

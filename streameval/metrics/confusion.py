@@ -20,13 +20,13 @@ from streameval.metrics.classification import Average, ClassMetric, Outcomes, Qu
 from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
-from streameval.states.confusion import MatrixCounts, MetCounts, MultilabelCounts
+from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
 
 __all__ = ["AVERAGES", "TABLE", "AverageOption", "ConfusionCounts", "LabelCounts", "ratio_value"]
 
 Floats = npt.NDArray[np.float64]
 AverageOption = Average | Literal["default"] | None
-ConfusionCounts = MatrixCounts | MetCounts | MultilabelCounts
+ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 
 _AVERAGES = ("binary", "macro", "micro", "weighted", None)
 
@@ -60,12 +60,12 @@ class LabelCounts:
     @property
     def labels(self) -> tuple[Label, ...]:
         """The classes in the order of rows and columns."""
-        return self.state.labels if isinstance(self.state, MetCounts) else self.config.labels
+        return self.state.labels if isinstance(self.state, ObservedCounts) else self.config.labels
 
     @property
     def class_names(self) -> tuple[Label, ...]:
         """What the classes are shown by, in the order of rows and columns."""
-        return self.labels if isinstance(self.state, MetCounts) else self.config.class_names
+        return self.labels if isinstance(self.state, ObservedCounts) else self.config.class_names
 
     @property
     def matrix(self) -> npt.NDArray[Any]:
@@ -100,7 +100,7 @@ class LabelCounts:
             raise InvalidInputError('"binary" needs two listed classes', argument="average")
         return average
 
-    def matrix_state(self, name: str) -> MatrixCounts | MetCounts:
+    def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
         """Return the counts of one label per example, without which `name` is undefined."""
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
@@ -135,7 +135,7 @@ def hamming_loss(counts: LabelCounts) -> float:
 def top_k_accuracy(counts: LabelCounts) -> float:
     """Compute the mean credit of the true class."""
     state = counts.matrix_state("top_k_accuracy")
-    if isinstance(state, MetCounts):
+    if isinstance(state, ObservedCounts):
         return accuracy(counts)
     return metrics.top_k_accuracy(state.n, state.credit)
 
@@ -355,7 +355,7 @@ def _draws_of_accuracy(counts: LabelCounts) -> Share:
 def _draws_of_top_k(counts: LabelCounts) -> Share:
     state = counts.matrix_state("top_k_accuracy")
     refuse_fractions(counts.has_whole_weights)
-    if isinstance(state, MetCounts):
+    if isinstance(state, ObservedCounts):
         return _draws_of_accuracy(counts)
     cells = metrics.credited_cells(state.credit)
     hits = math.fsum(weight * within / tied for (within, tied), weight in cells)

@@ -80,11 +80,11 @@ def _outward(sheet: _Sheet, low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Move bounds outward by more than their rounding error, where rows have been dropped."""
     for row, item in enumerate(sheet.config.parsed):
         is_open = sheet.left_out(item)
-        if item.kind == "mrr":  # a single term: the same bits on every way
+        if item.family == "mrr":  # a single term: the same bits on every way
             is_open &= low[row] != high[row]
         some = np.flatnonzero(is_open)
-        min_value = MIN_LOG if item.kind == "gm_map" else 0.0
-        max_value = 0.0 if item.kind == "gm_map" else item.most
+        min_value = MIN_LOG if item.family == "gm_map" else 0.0
+        max_value = 0.0 if item.family == "gm_map" else item.max_value
         ends = low[row, some], high[row, some]
         low[row, some] = np.maximum(ends[0] - np.abs(ends[0]) * ROUNDING - _ABSOLUTE, min_value)
         high[row, some] = np.minimum(ends[1] + np.abs(ends[1]) * ROUNDING + _ABSOLUTE, max_value)
@@ -130,7 +130,7 @@ class _Sheet:
 
     def is_empty(self, item: Measure) -> Mask:
         """Find the queries in which a measure has nothing to find."""
-        if item.kind == "judged":
+        if item.family == "judged":
             return np.zeros(len(self.queries), dtype=bool)
         if item.uses_gains:
             declared, gained = (
@@ -144,33 +144,33 @@ class _Sheet:
         return self.config.levels.index(self.config.level_of(item))
 
     def _value(self, item: Measure, arrangement: Arrangement) -> Floats:
-        if item.kind in ("set_p", "set_r", "set_f"):
+        if item.family in ("set_p", "set_r", "set_f"):
             value = self._of_set(item)
         elif item.uses_gains:
             value = self._of_gains(item, arrangement)
-        elif item.kind == "err":
+        elif item.family == "err":
             value = self._err(item)
-        elif item.kind == "bpref":
+        elif item.family == "bpref":
             value = self._bpref(item, arrangement)
         else:
             value = self._of_relevant(item, arrangement)
-        return np.minimum(value, item.most)
+        return np.minimum(value, item.max_value)
 
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure of the ranks of the relevant documents."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
-        if item.kind == "judged":
+        if item.family == "judged":
             first = np.minimum(self.queries.rows, item.ranks)
             return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
-        return _FORMULAS[item.kind](levels, item, relevant, self.config.ap_norm)
+        return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
 
     def _of_set(self, item: Measure) -> Floats:
         """Compute a measure of the retrieved documents in any order."""
         level = self._level(item)
         found, known = self.queries.found[:, level], self.known(level)
-        if item.kind == "set_p":
+        if item.family == "set_p":
             return _ratio(found, self.queries.rows)
-        if item.kind == "set_r":
+        if item.family == "set_r":
             return _ratio(found, known)
         # the operations of trec_eval, which prints four digits: the last bit decides a half
         precision, recall = _ratio(found, self.queries.rows), _ratio(found, known)
@@ -182,7 +182,9 @@ class _Sheet:
         if item.cutoff is None and self.has_outside:
             spans = spans.joined(self._outside_spans(arrangement))
         gain = spans.discounted(item.cutoff, n)
-        return gain if item.kind == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
+        return (
+            gain if item.family == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
+        )
 
     def _err(self, item: Measure) -> Floats:
         grade = self.queries.ranked.relevance
@@ -219,7 +221,7 @@ class _Sheet:
 
     def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
         """Find the tie levels of the relevant documents of a measure; shared between measures."""
-        key = self._level(item), item.kind == "lrap", arrangement
+        key = self._level(item), item.family == "lrap", arrangement
         if key not in self._found:
             self._found[key] = self._levels_of(*key)
         return self._found[key]

@@ -23,10 +23,10 @@ from streameval.render.blocks import (
     Spread,
 )
 from streameval.render.markup import Html, element, joined
-from streameval.render.pictures import MOST_DRAWN, MOST_ROWS, style
+from streameval.render.pictures import MAX_DRAWN, MAX_ROWS, style
 from streameval.render.tables import (
-    MOST_CELLS,
-    MOST_CLASSES,
+    MAX_CELLS,
+    MAX_CLASSES,
     Confusions,
     by_class,
     confused_pairs,
@@ -41,7 +41,7 @@ Blocks = Sequence[Any]
 Cells = list[Reading | None]
 
 _BAND = "The exact curve lies in the band."
-_MOST_BESIDE = 2
+_MAX_BESIDE = 2
 _RANKED = {"count": "by examples", "rate": "by share of the true class"}
 
 
@@ -84,9 +84,9 @@ def legend(names: Sequence[object]) -> Html:
         return Html()
     items = (
         element("li", _swatch(index), label(name, 40))
-        for index, name in enumerate(names[:MOST_DRAWN])
+        for index, name in enumerate(names[:MAX_DRAWN])
     )
-    hidden = len(names) - MOST_DRAWN
+    hidden = len(names) - MAX_DRAWN
     rest = [element("li", f"and {hidden:,} more in the tables")] if hidden > 0 else []
     return element("ul", *items, *rest, class_="legend")
 
@@ -129,7 +129,7 @@ class _Section:
             return [_grid(self.figures(columns))]
         return [
             _grid([self._of_classes(name, block) for block in blocks if block is not None])
-            for name, blocks in zip(self.names, columns[:MOST_DRAWN], strict=False)
+            for name, blocks in zip(self.names, columns[:MAX_DRAWN], strict=False)
         ]
 
     def figures(self, columns: Sequence[Blocks]) -> list[Html]:
@@ -173,7 +173,7 @@ class _Section:
                 return [self._findings(*pair) for pair in held]
 
     def _lines(self, blocks: Blocks) -> list[Html]:
-        drawn = [block.lines[""] for block in blocks[:MOST_DRAWN]]
+        drawn = [block.lines[""] for block in blocks[:MAX_DRAWN]]
         if not any(line for line, _ in drawn):
             return []
         curves = blocks[0].curves
@@ -220,7 +220,7 @@ class _Section:
             return []
         name, cells = rows[0]
         spoken = self._summary(name, [math.nan if cell is None else cell.value for cell in cells])
-        first_rows = f"The first {MOST_ROWS}. " if len(rows) > MOST_ROWS else ""
+        first_rows = f"The first {MAX_ROWS}. " if len(rows) > MAX_ROWS else ""
         said = f"{first_rows}{self._interval_note(rows)}".strip()
         image = pictures.dots(rows, blocks[0].summary, spoken)
         return [_figure(blocks[0].title, image, said)]
@@ -233,15 +233,15 @@ class _Section:
             for of in order
         ]
         title, said = f"{column} of each class", self._interval_note(rows)
-        if len(rows) > MOST_ROWS:
-            said = f"Of the {MOST_ROWS} largest of {count(len(rows))} classes. {said}"
+        if len(rows) > MAX_ROWS:
+            said = f"Of the {MAX_ROWS} largest of {count(len(rows))} classes. {said}"
         values = [cells[0].value for _, cells in rows if cells[0] is not None]
-        spoken = ", ".join(number(value) for value in values[:MOST_ROWS])
+        spoken = ", ".join(number(value) for value in values[:MAX_ROWS])
         return _figure(title, pictures.dots(rows, title, spoken), said.strip())
 
     def _matrix(self, name: str, matrix: Matrix) -> Html:
         n_classes = len(matrix.labels)
-        if n_classes > MOST_CELLS:
+        if n_classes > MAX_CELLS:
             title = self._title("Pairs most confused", name)
             pairs = confused_pairs(matrix, self.confusions)
             return _figure(
@@ -252,7 +252,7 @@ class _Section:
 
     def _scores(self, blocks: Sequence[ScoreShares]) -> list[Html]:
         summary = "Histograms of the positives and the negatives."
-        images = pictures.scores(blocks[:MOST_DRAWN], summary)
+        images = pictures.scores(blocks[:MAX_DRAWN], summary)
         said = "Coloured: positives. Grey: negatives."
         return [
             _figure(self._title("Scores by class", name), image, said)
@@ -270,7 +270,7 @@ class _Section:
 
     def _summary(self, what: str, values: Iterable[float]) -> str:
         """Say a number of each state, for those who do not see the picture."""
-        first = zip(self.names[:MOST_DRAWN], values, strict=False)
+        first = zip(self.names[:MAX_DRAWN], values, strict=False)
         return "; ".join(f"{short(name, 40)}: {what} {number(value)}" for name, value in first)
 
     def _interval_note(self, rows: Iterable[tuple[object, Iterable[Reading | None]]]) -> str:
@@ -281,7 +281,7 @@ class _Section:
 
 def _ordered(every: list[Any], blocks: Sequence[ByClass]) -> list[Any]:
     """Put the largest classes first where not all of them are shown."""
-    limit = MOST_ROWS if blocks[0].drawn else MOST_CLASSES
+    limit = MAX_ROWS if blocks[0].drawn else MAX_CLASSES
     if blocks[0].weights is None or len(every) <= limit:
         return every
     weights = dict.fromkeys(every, 0.0)
@@ -304,7 +304,7 @@ def _grid(parts: Sequence[Html]) -> Html:
 
 def _beside(table: Html, parts: Sequence[Html], n_states: int) -> Html:
     """Put the pictures beside a table, or below one of many states, which is wide."""
-    if n_states > _MOST_BESIDE:
+    if n_states > _MAX_BESIDE:
         return joined([_grid([table]), _grid(parts)])
     return _grid([table, _stack(parts)])
 

@@ -17,8 +17,8 @@ from streameval.render.svg import RATES, Axis, Frame, nice_axis, picture
 from streameval.render.wording import short
 
 __all__ = [
-    "MOST_DRAWN",
-    "MOST_ROWS",
+    "MAX_DRAWN",
+    "MAX_ROWS",
     "dots",
     "lines",
     "reliability",
@@ -27,16 +27,16 @@ __all__ = [
     "style",
 ]
 
-MOST_DRAWN = 8
+MAX_DRAWN = 8
 """How many lines share a picture: more colours are hard to tell apart."""
-MOST_ROWS = 24
+MAX_ROWS = 24
 """How many rows a picture of dots has."""
 
 Floats = npt.NDArray[np.float64]
 Rows = Sequence[tuple[object, Sequence[Reading | None]]]
 
 _GROUP_BINS = 20
-_MOST_POINTS = 800
+_MAX_POINTS = 800
 _ROW, _STEP = 14, 13
 
 
@@ -47,7 +47,7 @@ def style(index: int) -> str:
 
 def _styled(blocks: Iterable[Any]) -> list[tuple[str, Any]]:
     """Pair the first of several with their styles; None has a style, which nothing uses."""
-    first = zip(range(MOST_DRAWN), blocks, strict=False)
+    first = zip(range(MAX_DRAWN), blocks, strict=False)
     return [(style(index), block) for index, block in first if block is not None]
 
 
@@ -64,7 +64,7 @@ def lines(curves: Curves, drawn: Iterable[BandedLine | None], summary: str) -> H
 
 
 def _few(line: Line) -> Line:
-    return thinned(*line, _MOST_POINTS)
+    return thinned(*line, _MAX_POINTS)
 
 
 def reliability(
@@ -126,7 +126,7 @@ def _score_picture(frame: Frame, shares: ScoreShares, look: str, summary: str) -
 def spread(areas: Sequence[Floats], summary: str) -> Html:
     """Draw how the AUCs of groups are spread, each given as an array."""
     edges = np.arange(_GROUP_BINS + 1) / _GROUP_BINS
-    shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MOST_DRAWN]]
+    shares = [np.histogram(area, edges)[0] / max(len(area), 1) for area in areas[:MAX_DRAWN]]
     highest = max(float(share.max()) for share in shares) or 1.0
     x, y = Axis(0, 1, RATES, "AUC within the group"), nice_axis(0, highest, "Share of the groups")
     frame = Frame(x, y, height=300)
@@ -144,10 +144,10 @@ def dots(rows: Rows, title: str, summary: str) -> Html:
 
     A thin line is the sampling interval, and a broad one the certified interval.
     """
-    shown = rows[:MOST_ROWS]
+    shown = rows[:MAX_ROWS]
     every = [end for _, cells in shown for cell in cells if cell for end in cell.ends]
     x = nice_axis(min(every, default=0.0), max(every, default=1.0))
-    n_states = max((min(len(cells), MOST_DRAWN) for _, cells in shown), default=1)
+    n_states = max((min(len(cells), MAX_DRAWN) for _, cells in shown), default=1)
     y = Axis(len(shown) - 0.5, -0.5, tuple(range(len(shown))))
     height = len(shown) * (_ROW + _STEP * n_states) + 40
     frame = Frame(x, y, height=height, left=156, bottom=30)
@@ -155,7 +155,7 @@ def dots(rows: Rows, title: str, summary: str) -> Html:
     drawn = [
         _dot(frame, cell, row + (index + 0.5) / n_states * 0.7 - 0.35, style(index))
         for row, (_, cells) in enumerate(shown)
-        for index, cell in enumerate(cells[:MOST_DRAWN])
+        for index, cell in enumerate(cells[:MAX_DRAWN])
         if cell is not None and math.isfinite(cell.value)
     ]
     return picture(frame, title, summary, [frame.grid(texts), *drawn])

@@ -18,7 +18,7 @@ Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 
 _N_STEPS = 5
-_LEAST, _MOST = 1e-300, sys.float_info.max
+_MIN, _MAX = 1e-300, sys.float_info.max
 _GRID = 10  # positions are rounded to a tenth of a unit, which is less than a pixel
 
 
@@ -58,9 +58,9 @@ def nice_axis(low: float, high: float, label: str = "") -> Axis:
     >>> nice_axis(0.13, 0.88).ticks
     (0.0, 0.2, 0.4, 0.6, 0.8, 1.0)
     """
-    if high / 2 - low / 2 < _LEAST:
-        reach = abs(low) / 2 if abs(low) > _LEAST else 0.5
-        low, high = max(low - reach, -_MOST), min(high + reach, _MOST)
+    if high / 2 - low / 2 < _MIN:
+        reach = abs(low) / 2 if abs(low) > _MIN else 0.5
+        low, high = max(low - reach, -_MAX), min(high + reach, _MAX)
     step = _round_step((high / 2 - low / 2) / _N_STEPS * 2)
     positions = range(math.floor(low / step), math.ceil(high / step) + 1)
     ticks = tuple(float(f"{position * step:.12g}") for position in positions)

@@ -25,8 +25,8 @@ from streameval.render.wording import (
 )
 
 __all__ = [
-    "MOST_CELLS",
-    "MOST_CLASSES",
+    "MAX_CELLS",
+    "MAX_CLASSES",
     "Confusions",
     "by_class",
     "confused_pairs",
@@ -37,9 +37,9 @@ __all__ = [
     "table_with_notes",
 ]
 
-MOST_CLASSES = 30
+MAX_CLASSES = 30
 """How many classes have a line in a table."""
-MOST_CELLS = 24
+MAX_CELLS = 24
 """Matrices of more classes are not shown cell by cell."""
 
 Confusions = Literal["count", "rate"]
@@ -50,7 +50,7 @@ Rows = Sequence[tuple[str, Sequence[Reading | None]]]
 Columns = Sequence[str]
 Classes = Mapping[Any, Sequence[Reading]]
 
-_MOST_PAIRS = 20
+_MAX_PAIRS = 20
 _SHADES = 10
 _LONGEST_UPRIGHT = 4
 _SPACIOUS = 4  # up to this many classes, shares fit beside the counts
@@ -196,7 +196,7 @@ def by_class(
     level : float
         That of the sampling intervals.
     """
-    shown, nothing = order[:MOST_CLASSES], [None] * len(columns)
+    shown, nothing = order[:MAX_CLASSES], [None] * len(columns)
     rows = [
         (label(name), [cell for table in tables.values() for cell in table.get(name, nothing)])
         for name in shown
@@ -302,7 +302,7 @@ def confused_pairs(matrix: Matrix, by: Confusions) -> Html:
     np.fill_diagonal(shares, 0)
     first, second = (wrong, shares) if by == "count" else (shares, wrong)
     order = np.lexsort((-second.ravel(), -first.ravel()))  # the last key counts first
-    pairs = [divmod(int(index), len(wrong)) for index in order if wrong.flat[index]][:_MOST_PAIRS]
+    pairs = [divmod(int(index), len(wrong)) for index in order if wrong.flat[index]][:_MAX_PAIRS]
     head = ("Truth", "Prediction", "Examples", "Share of the truth")
     looks = (None, None, "number", "number")
     body = [

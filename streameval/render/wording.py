@@ -26,7 +26,7 @@ DASH = element("span", "\N{EN DASH}", class_="undefined", title="undefined")
 
 _TO = " \N{EN DASH} "
 _LONGEST = 200  # characters of a name that are there at all, in its tooltip
-_MOST_DECIMALS = 12
+_MAX_DECIMALS = 12
 
 
 def short(name: object, width: int = 24) -> str:
@@ -74,7 +74,7 @@ def decimals_of(low: float, high: float) -> int:
     """
     width = high - low
     needed = 1 - math.floor(math.log10(width)) if 0 < width < 1 else 0
-    return min(max(4, needed), _MOST_DECIMALS)
+    return min(max(4, needed), _MAX_DECIMALS)
 
 
 def _ends(low: float, high: float, down: str, up: str) -> str:

@@ -33,8 +33,8 @@ __all__ = ["ClassCurves"]
 
 Average = Literal["macro", "micro", "weighted"]
 
-_MOST_DRAWN = 8
-_MOST_SHOWN = 50
+_MAX_DRAWN = 8
+_MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -174,7 +174,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _can_pool(self) -> bool:
         return self._n.to_fraction() * len(self) <= MAX_TOTAL
 
-    def report(self, *, max_classes: int = _MOST_SHOWN) -> str:
+    def report(self, *, max_classes: int = _MAX_SHOWN) -> str:
         """Lay the metrics of each class and their averages out as a text table.
 
         Parameters
@@ -187,7 +187,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
 
     def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
         """Give what a text shows: the metrics of each class, and their averages."""
-        return self._sheet(_MOST_SHOWN)
+        return self._sheet(_MAX_SHOWN)
 
     def _sheet(self, max_classes: int) -> Sheet:
         state = "exact" if self.exact else "cells of several scores"
@@ -305,7 +305,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def _lines(
         self, curves: Curves, trace: Callable[[Curve], BandedLine], area: str
     ) -> Lines | None:
-        largest = self._of_both_classes()[:_MOST_DRAWN]
+        largest = self._of_both_classes()[:_MAX_DRAWN]
         if not largest:
             return None
         lines = {label: (trace(curve), getattr(curve, area)) for label, curve in largest}

@@ -33,7 +33,7 @@ __all__ = ["Confusion"]
 
 Counts = int | float | npt.NDArray[np.int64] | npt.NDArray[np.float64]
 
-_MOST_SHOWN = 50
+_MAX_SHOWN = 50
 
 
 @attrs.frozen(repr=False)
@@ -253,7 +253,7 @@ class Confusion(Result):
             raise InvalidInputError("takes no arguments", argument=name)
         return row.value(self._counts, *args, **options)
 
-    def report(self, *, level: float = 0.95, max_classes: int = _MOST_SHOWN) -> str:
+    def report(self, *, level: float = 0.95, max_classes: int = _MAX_SHOWN) -> str:
         """Lay the metrics out as a text table of at most 80 columns.
 
         Parameters
@@ -290,7 +290,7 @@ class Confusion(Result):
 
     def sheet(self, level: float) -> Sheet:
         """Give what a text shows: the metrics of each class, and those of all."""
-        return self._sheet(level, _MOST_SHOWN)
+        return self._sheet(level, _MAX_SHOWN)
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
         """Draw the matrix."""

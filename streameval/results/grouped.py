@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 __all__ = ["GroupedCurves"]
 
 _BINS = 20
-_MOST_GROUPS = 10
+_MAX_GROUPS = 10
 
 _SHARES = {
     "impressions": "share of the examples",
@@ -156,7 +156,7 @@ class GroupedCurves(SumsResult):
                 rows=self._largest(),
                 what="group",
                 title="Largest groups",
-                caption=f"Of each state the {_MOST_GROUPS} with most examples, at most.",
+                caption=f"Of each state the {_MAX_GROUPS} with most examples, at most.",
                 position="under",
             ),
             beside=[Spread(defined, self.gauc)],
@@ -202,7 +202,7 @@ class GroupedCurves(SumsResult):
         """Read the groups with most examples."""
         columns = self.per_group()
         sizes = columns["n_pos"].astype(np.float64) + columns["n_neg"].astype(np.float64)
-        largest = np.argsort(-sizes, kind="stable")[:_MOST_GROUPS]
+        largest = np.argsort(-sizes, kind="stable")[:_MAX_GROUPS]
         return {columns["group"][index]: _group(columns, index) for index in largest}
 
 

@@ -187,7 +187,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         errors = {}
         for name, tally in zip(self, self._tallies, strict=True):
             error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
-            if measure(name).kind == "gm_map":
+            if measure(name).family == "gm_map":
                 error *= math.exp(tally.mean(tally.total))
             errors[name] = error if not tally.is_undefined else math.nan
         return errors
@@ -251,7 +251,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         columns = {"query": ids.copy()}
         for index, name in enumerate(self):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
-            if measure(name).kind == "gm_map":
+            if measure(name).family == "gm_map":
                 column = np.array([math.exp(value) for value in column.tolist()])
             empty, missing = (
                 _CREDIT.get(policy[index], math.nan) for policy in (self._empty, self._missing)
@@ -351,7 +351,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Return the row of a measure, under its own name, or of a count."""
         if name in self._count_names():
             return self.TABLE[name]
-        return attrs.evolve(self.TABLE[measure(name).kind], name=name)
+        return attrs.evolve(self.TABLE[measure(name).family], name=name)
 
     def _sampling(self, row: Metric, level: float, *_: Any, **__: Any) -> Interval | None:
         low, high = self.confidence(row.name, level)
@@ -406,20 +406,20 @@ class Ranking(Result, Mapping[str, Bounded]):
             raise AttributeError(f"{name!r} is not among the measures {', '.join(self)}")
         return self[name]
 
-    def _by_cutoff(self, kind: str) -> Mapping[int, Bounded]:
+    def _by_cutoff(self, family: str) -> Mapping[int, Bounded]:
         parsed = zip(self._config.parsed, self.values(), strict=True)
         return {
             item.cutoff: value
             for item, value in parsed
-            if item.kind == kind and item.cutoff is not None and item.level is None
+            if item.family == family and item.cutoff is not None and item.level is None
         }
 
     def _interval(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
         mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
-        if item.kind in ("dcg", "gm_map"):
+        if item.family in ("dcg", "gm_map"):
             reach = z * math.sqrt(variance)
-            if item.kind == "dcg":
+            if item.family == "dcg":
                 return max(mean - reach, 0.0), mean + reach
             return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
         draws = effective_draws(mean, variance, float(tally.n))
@@ -433,11 +433,11 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _bounded(tally: _Tally, name: str) -> Bounded:
         item = measure(name)
         low, value, high = (tally.mean(total) for total in (tally.low, tally.total, tally.high))
-        if item.kind == "gm_map":
+        if item.family == "gm_map":
             low, value, high = math.exp(low), math.exp(value), math.exp(high)
         if tally.low == tally.high or math.isnan(value):
             return Bounded(value)
-        return outward(low, value, high, max_value=item.most)
+        return outward(low, value, high, max_value=item.max_value)
 
     @cached_property
     def _tallies(self) -> list[_Tally]:
@@ -446,7 +446,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _tally(self, index: int) -> _Tally:
         """Add the credit of empty and missing queries to the sums."""
         state, empty, missing = self._state, self._empty[index], self._missing[index]
-        is_log = self._config.parsed[index].kind == "gm_map"
+        is_log = self._config.parsed[index].family == "gm_map"
         n_empty = int(state.empty.whole[index])
         n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
         for count, policy in ((n_empty, empty), (int(state.missing.whole), missing)):
@@ -468,13 +468,13 @@ def _draws(ranking: Ranking, index: int) -> Statistic:
             'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
         )
     low, high = float(tally.low), float(tally.high)
-    if item.kind == "hit":
+    if item.family == "hit":
         return Share((low, tally.n - low), (high, tally.n - high))
-    return Mean(tally.n, low, high, float(tally.squares), item.most)
+    return Mean(tally.n, low, high, float(tally.squares), item.max_value)
 
 
 def _is_share(name: str) -> bool:
-    return measure(name).most == 1.0
+    return measure(name).max_value == 1.0
 
 
 def _of(row: MeasureRow) -> Metric:

@@ -237,7 +237,7 @@ class Result:
         """Lay the result out as text, with intervals of a level if it has some."""
         return sheet_text(self.sheet(level))
 
-    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one kind
+    def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - often one only
         """Draw one of `PICTURES`; with a label, as one of several."""
         picture: Any = self  # results that cannot be drawn have no such method
         picture.plot(ax, label=label)

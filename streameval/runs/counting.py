@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 __all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "Share", "bad_rows", "count"]
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
-_MOST_REFUSED = 1000
+_MAX_REFUSED = 1000
 
 MAYBE_PARTIAL = " and may still be being written"
 
@@ -166,12 +166,12 @@ def count(block: Block, plan: Plan) -> Counted:
         try:
             text = plan.update(accumulator, batch)
         except (InvalidInputError, CountOverflowError):
-            most = _most_refused(plan, len(row_ids))
-            refused = _refused(plan.make(), batch, row_ids, most + 1, plan)
-            if isinstance(plan.max_bad, Share) and len(refused) > most:
+            limit = _max_refused(plan, len(row_ids))
+            refused = _refused(plan.make(), batch, row_ids, limit + 1, plan)
+            if isinstance(plan.max_bad, Share) and len(refused) > limit:
                 raise _mostly_refused(block, plan, refused[0]) from None
             batch = _without(batch, row_ids, {row_id for row_id, _ in refused})
-            text = "" if len(refused) > most else _rest(accumulator, batch, block, plan)
+            text = "" if len(refused) > limit else _rest(accumulator, batch, block, plan)
     faults = [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
     return Counted(
         block.source,
@@ -217,9 +217,9 @@ def _refused(
     return refused
 
 
-def _most_refused(plan: Plan, n_rows: int) -> int:
+def _max_refused(plan: Plan, n_rows: int) -> int:
     """Say how many refused rows of a block are worth to be found."""
-    return max(_MOST_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
+    return max(_MAX_REFUSED, n_rows // 2) if isinstance(plan.max_bad, Share) else plan.max_bad
 
 
 def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:

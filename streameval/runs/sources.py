@@ -40,7 +40,7 @@ Row = Mapping[str, Any]
 _ROWS = 2**16  # so many make a block worth a worker's while
 _COPIED = 2**20  # bytes at a time
 _FIRST_ROWS = 100
-_MOST_SEEN = 64  # blocks that are held while the first rows are looked for
+_MAX_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
 class Source(ABC):
@@ -286,7 +286,7 @@ def look_ahead(
         bad.add(bad_rows(block, faults, advice))
         if not faults and not others:
             seen.pop()
-        if len(seen) >= _MOST_SEEN and (others or isinstance(max_bad, Share)):
+        if len(seen) >= _MAX_SEEN and (others or isinstance(max_bad, Share)):
             break
     if not others:
         bad.check(bad.n)

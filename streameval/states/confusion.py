@@ -22,7 +22,7 @@ from streameval.inputs.labels import (
 from streameval.states.stack import Stack, StackableState, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = ["MatrixCounts", "MetCounts", "MultilabelCounts", "TopKCredit"]
+__all__ = ["MatrixCounts", "MultilabelCounts", "ObservedCounts", "TopKCredit"]
 
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
@@ -188,7 +188,7 @@ def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:
 
 @final
 @attrs.frozen
-class MetCounts(State):
+class ObservedCounts(State):
     """Weights by (truth, prediction) over the labels observed so far.
 
     Parameters

@@ -114,9 +114,9 @@ class GroupTables(State):
     def fitted(self, config: GroupedConfig) -> Self:
         """Raise the level to the lowest that fits the budget; too many groups raise."""
         n_groups = len(self.groups)
-        if n_groups > config.most_groups:
+        if n_groups > config.group_limit:
             limit: tuple[object, ...] = (Named("max_groups", f"{config.max_groups}"),)
-            if config.most_groups != config.max_groups:
+            if config.group_limit != config.max_groups:
                 limit = (Named("budget", f"{config.budget}"), ", and each needs a cell")
             raise InvalidInputError(
                 f"would bring the number of groups to {n_groups}, past ", *limit, argument="group"
@@ -145,7 +145,7 @@ class GroupTables(State):
         require(groups.kind in ("int64", "text"), "groups")
         require(len(groups) or groups.kind == "int64", "no groups are no text")
         require((groups.values[1:] > groups.values[:-1]).all(), "groups are out of order")
-        require(len(groups) <= config.most_groups, "more groups than there may be")
+        require(len(groups) <= config.group_limit, "more groups than there may be")
         require(sizes.kind == "int64" and len(sizes) == len(groups), "sizes")
         within = ((sizes.values >= 1) & (sizes.values <= len(self.lo))).all()
         require(within and sum(sizes.values.tolist()) == len(self.lo), "sizes of other cells")

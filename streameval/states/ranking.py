@@ -421,9 +421,9 @@ def _check_sums(state: RankingState, index: int, item: Measure) -> None:
     )
     require(low <= value <= high, f"{name} passes its bounds")
     lowest, highest = Fraction(0), Fraction(1)
-    if item.kind == "gm_map":
+    if item.family == "gm_map":
         lowest, highest = _MIN_LOG, Fraction(0)
-    elif item.kind == "dcg":
+    elif item.family == "dcg":
         highest = _MAX_GAIN
     require(lowest * counted <= low and high <= highest * counted, f"{name} is out of range")
     spare = _UNDERFLOW * counted
@@ -551,9 +551,9 @@ def _check_grades(ranked: Ranked, config: RankingConfig) -> None:
     if config.uses_gains:
         with np.errstate(over="ignore"):
             is_known |= finite & (gains_of(np.where(finite, relevance, 0.0), config) > 0.0)
-    if config.most_grade < np.inf:
+    if config.max_grade < np.inf:
         is_known |= finite & (relevance >= 1.0)
-        whole = (relevance == np.floor(relevance)) & (relevance <= config.most_grade)
+        whole = (relevance == np.floor(relevance)) & (relevance <= config.max_grade)
         require((whole | (relevance < 1.0)).all(), "grades are too high")
     require(is_known.all(), "grades that no measure asks for")
 

@@ -164,7 +164,7 @@ class _Asked:
         grade = np.where(reached >= 0, levels[reached], own)
         if self.config.uses_gains:
             grade = np.where(self.gains > 0.0, own, grade)
-        if self.config.most_grade < np.inf:
+        if self.config.max_grade < np.inf:
             grade = np.where(own >= 1.0, own, grade)
         return keys_of(grade, "real")
 

@@ -104,7 +104,7 @@ def test_where_finds_the_first_row_that_fits_behind_others(write, call, small_bu
 def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
     write, call, small_buffers, monkeypatch
 ):
-    monkeypatch.setattr(sources, "_MOST_SEEN", 2)
+    monkeypatch.setattr(sources, "_MAX_SEEN", 2)
     others = [{"y_true": 1, "y_pred": 1, "split": "train", "pad": "x" * 200}] * 1000
     done = call(
         "eval", write("log.jsonl", [*others, *ROWS[40:]]), "--where", "split=test", "--json"

@@ -40,7 +40,7 @@ COMPARED = {
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": set(test_regression_parity.ORACLES),
     "PairedResult": set(test_paired_parity.ORACLES),
-    "Ranking": {measure(name).kind for name in (*MEASURES, *GEOMETRIC)},
+    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC)},
 }
 
 

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 __all__ = ["diff"]
 
-_MOST_SIDES = 26
+_MAX_SIDES = 26
 """Each has a letter."""
 
 
@@ -104,8 +104,8 @@ def diff(
     IncompatibleStateError
         If they are of two types, or have no metric in common.
     """
-    if len(after) >= _MOST_SIDES:
-        raise UsageError(f"diff compares at most {_MOST_SIDES} states, got {len(after) + 1}.")
+    if len(after) >= _MAX_SIDES:
+        raise UsageError(f"diff compares at most {_MAX_SIDES} states, got {len(after) + 1}.")
     named = chosen_windows([before, *after], window, ends)
     sides = [_Side.of(name, held, level, some=bool(metrics)) for name, held in named]
     a, *others = sides

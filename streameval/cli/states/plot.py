@@ -70,9 +70,9 @@ def plot(
         return Outcome(f"{told}\n", notes)
     if metric is not None or window is not None:
         option = "--metric" if window is None else "--window"
-        kind = type(held).__name__
+        type_name = type(held).__name__
         raise UsageError(
-            f"{option} is for states with panes of time, and {states[0]} holds a {kind}."
+            f"{option} is for states with panes of time, and {states[0]} holds a {type_name}."
         )
     sources = [_Source.of(path, member) for path in dict.fromkeys(states)]
     picture_name = sources[0].result.PICTURES[0] if curve is None else curve

@@ -61,8 +61,10 @@ def chosen_windows(
 def _panes(path: str) -> Windowed:
     accumulator = load_state(path)
     if not isinstance(accumulator, Windowed):
-        kind = type(accumulator).__name__
-        raise UsageError(f"--window is for states with panes of time, and {path} holds a {kind}.")
+        type_name = type(accumulator).__name__
+        raise UsageError(
+            f"--window is for states with panes of time, and {path} holds a {type_name}."
+        )
     return accumulator
 
 
