@@ -120,7 +120,7 @@ class StreamevalError(Exception):
     def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
         """Give the message with arguments called by other names, and perhaps no position."""
         subject, at, advice, where = self._parts.values()
-        said = "".join(_told(piece, words) for piece in self._pieces)
+        said = "".join(_worded(piece, words) for piece in self._pieces)
         if subject is not None:
             usual = f"`{str(subject).strip('`')}`"
             said = f"{words(subject) or usual} {said}"
@@ -129,7 +129,7 @@ class StreamevalError(Exception):
         if subject is not None or self.position is not None or advice:
             said += "."
         if advice:
-            said = f"{said} {''.join(_told(piece, words) for piece in advice)}"
+            said = f"{said} {''.join(_worded(piece, words) for piece in advice)}"
         return f"{where}{said}"
 
     def within(self, where: str) -> Self:
@@ -163,7 +163,7 @@ class StreamevalError(Exception):
         return _remade, (type(self), self._pieces, parts), vars(self)
 
 
-def _told(piece: object, words: Words) -> str:
+def _worded(piece: object, words: Words) -> str:
     return (words(piece) if isinstance(piece, Named) else None) or str(piece)
 
 

@@ -316,7 +316,7 @@ def _states(held: Sequence[_State]) -> Html:
             "tr",
             element("th", label(state.name, 60), scope="row"),
             element("td", element("code", type(state.accumulator).__name__)),
-            element("td", _counted(state), class_="number"),
+            element("td", _count_text(state), class_="number"),
             element("td", size(state.n_bytes), class_="number"),
             element("td", "exact" if state.is_exact else "certified intervals"),
         )
@@ -326,7 +326,7 @@ def _states(held: Sequence[_State]) -> Html:
     return scrolled(table, "States")
 
 
-def _counted(state: _State) -> str:
+def _count_text(state: _State) -> str:
     number: Any = state.accumulator.n
     if isinstance(number, dict):
         members = len(number)

@@ -42,7 +42,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        return self._counted(self._held)
+        return self._counted_state(self._held)
 
     @_state.setter
     def _state(self, state: StateT) -> None:
@@ -57,7 +57,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         made._held = self._held.snapshot()
         return made
 
-    def _counted(self, buffered: BufferedState[StateT]) -> StateT:
+    def _counted_state(self, buffered: BufferedState[StateT]) -> StateT:
         """Count the pending rows."""
         return self._with_rows(buffered.state, buffered.rows) if buffered.used else buffered.state
 
@@ -75,11 +75,11 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
             buffered = self._with_new_block(buffered, rows)
         if is_free or buffered.has_capacity_for(rows, needed):
             return buffered.extended(rows, needed)
-        return BufferedState.of(self._with_rows(self._counted(buffered), rows))
+        return BufferedState.of(self._with_rows(self._counted_state(buffered), rows))
 
     def _with_new_block(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
         """Count the pending rows, and allocate an empty block if rows like these fit one."""
-        state = self._counted(buffered)
+        state = self._counted_state(buffered)
         capacity = self._capacity(state, rows)
         if rows.size > capacity:
             return BufferedState.of(state)

@@ -244,7 +244,7 @@ class ConfusionAccumulator(
         has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
             return None
-        empty: Buffered = BufferedState.of(self._counted(held), CodeBlock.of(reader))
+        empty: Buffered = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
         return self._written(empty, y_true, y_pred, sample_weight)
 
     def _counted_large(
@@ -252,7 +252,7 @@ class ConfusionAccumulator(
     ) -> Buffered | None:
         """Count a large batch beside the pending rows; None if it is unusual."""
         if type(held.block) is not CodeBlock:
-            held = BufferedState.of(self._counted(held), CodeBlock.of(reader))
+            held = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
         block, rows = cast("CodeBlock", held.block), len(y_true)
         tally = block.tally(y_true, y_pred) if rows <= held.spare else None
         if tally is None:
@@ -299,7 +299,7 @@ class ConfusionAccumulator(
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
-        self._held = BufferedState.of(self._counted(held))
+        self._held = BufferedState.of(self._counted_state(held))
         observed, codes = observe(labels)
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)

@@ -185,7 +185,7 @@ class PRCurveSketch(
                 ordered = SortedRows.of(scores[:, curve], scale, positive[:, curve])
                 yield CellTable(ordered, scale)
         else:
-            for level, cells in self._counted(buffered).tables():
+            for level, cells in self._counted_state(buffered).tables():
                 yield CellTable(cells, scale, level)
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
@@ -193,11 +193,11 @@ class PRCurveSketch(
         scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
         return state.with_rows(scored).fitted(self._config.budget)
 
-    def _counted(self, buffered: Buffered) -> ScoreTables:
+    def _counted_state(self, buffered: Buffered) -> ScoreTables:
         """Count the pending rows; with a budget, the state is cached."""
         known = buffered.read
         if known is None:
-            known = super()._counted(buffered)
+            known = super()._counted_state(buffered)
             if self._config.budget is not None and buffered.used:
                 buffered.read = known  # two readers at once would find the same
         return known
@@ -211,7 +211,7 @@ class PRCurveSketch(
             buffered = BufferedState(state, buffered.block, buffered.used, buffered.spare)
         if batch.rows.weights is not None and self._is_large_block(buffered):
             # weights for all rows of the block would take too much memory
-            buffered = BufferedState.of(self._counted(buffered))
+            buffered = BufferedState.of(self._counted_state(buffered))
         return self._appended(buffered, batch.rows)
 
     def _is_large_block(self, buffered: Buffered) -> bool:
@@ -260,7 +260,9 @@ class PRCurveSketch(
         """Add the contents of another accumulator: as rows if they are few, else by a join."""
         rows = self._as_rows(other, max(len(buffered.state.lo), _FEW_ROWS))
         if rows is None:
-            joined = self._counted(buffered).joined(self._counted(other), self._config.budget)
+            joined = self._counted_state(buffered).joined(
+                self._counted_state(other), self._config.budget
+            )
             return BufferedState.of(joined)
         state = other.state
         return self._with_batch(buffered, ScoredBatch(rows, state.skipped, state.negative_label))
@@ -269,7 +271,7 @@ class PRCurveSketch(
         """Convert to rows, if these are pending rows, or a state of at most `limit` rows."""
         if not len(buffered.state.lo):
             return buffered.rows if buffered.used else ScoredBatch.none(self._config.n_curves).rows
-        scored = self._counted(buffered).to_rows(self._config.scores, limit)
+        scored = self._counted_state(buffered).to_rows(self._config.scores, limit)
         return None if scored is None else Rows((scored.scores.T, scored.positive.T))
 
 

@@ -525,7 +525,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 
-    def _counted_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
+    def _append_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
         """Check a batch, then let its rows be pending."""
         if partial is not False:
             raise InvalidInputError(

@@ -385,7 +385,7 @@ class RankingAccumulator(
 
     @property
     def _state(self) -> RankingState:
-        parts: Any = self._counted(self._held)
+        parts: Any = self._counted_state(self._held)
         state: RankingState = parts.summed(self._config)
         return state
 

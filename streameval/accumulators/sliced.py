@@ -138,7 +138,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        return self._counted_batch(batch, sample_weight, partial)
+        return self._append_batch(batch, sample_weight, partial)
 
     def compute(self) -> SlicedResult:
         """Compute the result of every slice.

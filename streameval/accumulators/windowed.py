@@ -170,7 +170,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
-        return self._counted_batch(batch, sample_weight, partial)
+        return self._append_batch(batch, sample_weight, partial)
 
     def compute(self) -> Any:
         """Compute the result of all rows with a label: that of `total`."""
@@ -560,13 +560,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
-            count(keys, weights, lambda parts: self._counted_parts(parts, pane_of, left, take))
+            count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left, take))
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)
             count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
         return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
 
-    def _counted_parts(
+    def _count_parts(
         self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
         """Count rows in the accumulators of the panes that they are of."""

@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
     except StreamevalError as error:
-        outcome = Outcome("", (Note("error", _told(error)),), exit_code(error))
+        outcome = Outcome("", (Note("error", _message(error)),), exit_code(error))
     except MemoryError:
         outcome = Outcome("", (Note("error", "there is not enough memory."),), BAD_DATA)
     except KeyboardInterrupt:
@@ -99,7 +99,7 @@ _ENDING = {signal.SIGTERM, getattr(signal, "SIGHUP", signal.SIGTERM)}
 """The signals that ask a process to end; Windows has one of them."""
 
 
-def _told(error: StreamevalError) -> str:
+def _message(error: StreamevalError) -> str:
     """Return the message, with arguments of the library named as options."""
     is_of_input = isinstance(error, (InvalidInputError, BadDataError))
     return error.told(option_words) if is_of_input else str(error)

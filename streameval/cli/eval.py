@@ -97,7 +97,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
                 spool.write(text)
         result, by_value, windows = _computed(total, slices)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
-        heading, origin, notes = _told(tally, remarks, options)
+        heading, origin, notes = _what_was_read(tally, remarks, options)
         found = Findings(
             result=result,
             heading=heading,
@@ -288,7 +288,7 @@ def _row_filter(options: Options) -> RowFilter | None:
     return RowFilter(options.where) if options.where else None
 
 
-def _told(
+def _what_was_read(
     tally: Tally, remarks: Iterable[str], options: Options
 ) -> tuple[str, dict[str, Any], tuple[Note, ...]]:
     """Say what was read: a heading, the entries of the JSON object, and notes."""

@@ -1,4 +1,4 @@
-"""State files, with every trouble they make told in one line."""
+"""Reading and writing of state files; whatever goes wrong is one line."""
 
 from __future__ import annotations
 

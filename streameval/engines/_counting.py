@@ -31,7 +31,7 @@ from streameval.runs.totals import Tally, merge_tree
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Counting", "Make", "Progress", "States", "as_sources", "merge_tree", "merged"]
+__all__ = ["Make", "Progress", "SourceCounter", "States", "as_sources", "merge_tree", "merged"]
 
 Make = Callable[[], Any]
 Progress = Callable[[int, int], object]
@@ -40,7 +40,7 @@ States = dict[Any, bytes]
 
 
 @attrs.frozen
-class Counting:
+class SourceCounter:
     """Which columns are counted, and into what; a value that pickles if `make` does.
 
     Parameters
@@ -115,7 +115,7 @@ class Counting:
         held = self._empty()
         for file, form in files_of(fspath(source)):
             try:
-                held.merge(self._counted(file, form))
+                held.merge(self._count_file(file, form))
             except (InvalidInputError, IncompatibleStateError) as error:
                 raise BadDataError(f"{file}: {error}") from error
         return self._states(held)
@@ -156,7 +156,7 @@ class Counting:
         listed = [*self.columns.values(), *([] if self.by is None else [self.by])]
         return {column: column in needed for column in listed}
 
-    def _counted(self, file: str, form: str | None) -> Any:
+    def _count_file(self, file: str, form: str | None) -> Any:
         """Count a file."""
         rows, blocks = look_ahead(read_blocks(file, form), names=self._wanted)
         if not rows:

@@ -9,7 +9,7 @@ from itertools import chain
 from typing import Any
 
 from streameval.accumulators.merging import merge
-from streameval.engines._counting import Counting, Make
+from streameval.engines._counting import Make, SourceCounter
 
 try:
     import apache_beam as beam
@@ -73,7 +73,7 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         options: Mapping[str, Any] | None = None,
         rows: bool = False,
     ) -> None:
-        self._counting = Counting.of(make, columns, None, options)
+        self._counting = SourceCounter.of(make, columns, None, options)
         self._rows = rows
 
     def create_accumulator(self) -> Held:

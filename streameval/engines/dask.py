@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.engines._counting import (
-    Counting,
     Make,
     Progress,
+    SourceCounter,
     States,
     as_sources,
     merge_tree,
@@ -87,7 +87,7 @@ def evaluate(
     ...     evaluate(client, days, se.ConfusionAccumulator).compute().accuracy
     0.75
     """
-    counting = Counting.of(make, columns, by, options)
+    counting = SourceCounter.of(make, columns, by, options)
     # The content of a path may change, so that no result of an earlier task may stand in.
     count = delayed(counting.count, pure=False)
     leaves = [count(source) for source in as_sources(_partitions(sources, counting))]
@@ -102,7 +102,7 @@ def evaluate(
     return counting.result(slices)
 
 
-def _partitions(sources: Any, counting: Counting) -> Any:
+def _partitions(sources: Any, counting: SourceCounter) -> Any:
     """Take a data frame apart, and of its columns only those that are counted."""
     if hasattr(sources, "to_delayed"):
         return sources[counting.names(sources.columns)].to_delayed()

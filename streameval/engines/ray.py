@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from streameval.engines._counting import (
-    Counting,
     Make,
     Progress,
+    SourceCounter,
     States,
     as_sources,
     merge_tree,
@@ -84,8 +84,8 @@ def evaluate(
     0.75
     >>> ray.shutdown()
     """
-    counting = Counting.of(make, columns, by, options)
-    count, merge_some = ray.remote(Counting.count), ray.remote(merged)
+    counting = SourceCounter.of(make, columns, by, options)
+    count, merge_some = ray.remote(SourceCounter.count), ray.remote(merged)
     shared = ray.put(counting)
     leaves = [count.remote(shared, source) for source in as_sources(_blocks(sources))]
     root = merge_tree(leaves, merge_some.remote, fan_in)

@@ -10,7 +10,7 @@ from typing import Any
 
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
-from streameval.engines._counting import Counting, Make
+from streameval.engines._counting import Make, SourceCounter
 
 try:
     import pyarrow as pa
@@ -78,7 +78,7 @@ def evaluate(
     >>> evaluate(df, se.ConfusionAccumulator, by="country")["DE"].compute().accuracy
     0.5
     """
-    counting = Counting.of(make, columns, by, options)
+    counting = SourceCounter.of(make, columns, by, options)
     chosen = df.select(counting.names(df.columns))
     column_type = ByteType() if by is None else df.schema[by].dataType
     if isinstance(column_type, FractionalType):
@@ -89,7 +89,7 @@ def evaluate(
     return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
 
 
-def _count(counting: Counting, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _count(counting: SourceCounter, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     """Count one partition."""
     column_type = pa.int8()
 

@@ -228,7 +228,7 @@ class FixedPoint:
         """
         cells = FixedPoint.zeros(size)
         for part in _parts(len(index)):
-            cells += self[part]._summed(functools.partial(_counted, index[part], size))
+            cells += self[part]._summed(functools.partial(_scattered, index[part], size))
         return cells
 
     def total(self) -> FixedPoint:
@@ -328,7 +328,7 @@ def _fraction(number: FixedPoint) -> Any:
     return np.int64(0) if number.fraction is None else number.fraction
 
 
-def _counted(index: npt.NDArray[np.intp], size: int, values: Int64Array) -> Int64Array:
+def _scattered(index: npt.NDArray[np.intp], size: int, values: Int64Array) -> Int64Array:
     totals = np.zeros(size, dtype=np.int64)
     np.add.at(totals, index, values)
     return totals

@@ -49,8 +49,8 @@ class CutShortError(BadDataError):
         self.what = what
 
 
-class _Counted:
-    """A binary file that counts what is read, after a head that was read to look at it."""
+class _CountingReader:
+    """A binary file whose head was read ahead; it counts the bytes read."""
 
     def __init__(self, file: Readable, head: bytes) -> None:
         self._file = file
@@ -58,7 +58,7 @@ class _Counted:
         self.taken = 0
 
     def read(self, size: int = -1, /) -> bytes:
-        """Give the head first, and count."""
+        """Read the head first, and count the bytes."""
         if 0 <= size <= len(self._head):
             data, self._head = self._head[:size], self._head[size:]
         else:
@@ -92,20 +92,20 @@ class ByteStream:
         self._may_be_cut = may_be_cut
         self._ahead = b""
         head = file.read(HEAD_BYTES)
-        self._counted = _Counted(file, head)
+        self._file = _CountingReader(file, head)
         packing = packing_of(head)
         self._packing = "" if packing is None else packing.name
         self._unpacked: Unpacked | None = None
         if packing is not None:
             try:
-                self._unpacked = packing.unpacked(self._counted)
+                self._unpacked = packing.unpacked(self._file)
             except ModuleNotFoundError as error:
                 raise InvalidInputError(f"{name}: {error}.") from None
 
     @property
     def taken(self) -> int:
         """Count the bytes of the file read so far; packed ones if it is packed."""
-        return self._counted.taken
+        return self._file.taken
 
     @property
     def cut_short(self) -> str:
@@ -122,7 +122,7 @@ class ByteStream:
         ahead, self._ahead = self._ahead[:size], self._ahead[size:]
         size -= len(ahead)
         if self._unpacked is None:
-            return ahead + self._counted.read(size)
+            return ahead + self._file.read(size)
         data = ahead if self.is_cut else ahead + self._unpack(self._unpacked, size)
         if self.is_cut and not data and not self._may_be_cut:
             raise CutShortError(self.name, self.cut_short)

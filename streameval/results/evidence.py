@@ -169,7 +169,7 @@ class Evidence:
             f"alarm from {self.log_threshold:.2f} on: if the limit is kept, one{every} in "
             f"{self.mean_panes:,.6g} panes or more, on average{how}"
         )
-        said = f"{self.metric} {self.limit}: {self._told}"
+        said = f"{self.metric} {self.limit}: {self._alarm_text}"
         return [said, Grid(grid, caption="\n".join([*more, alarm]))]
 
     @property
@@ -177,13 +177,13 @@ class Evidence:
         return np.asarray(self._log_evidence >= self.log_threshold)
 
     @property
-    def _told(self) -> str:
+    def _alarm_text(self) -> str:
         return f"alarm at {_moment(self.fired_at)}" if self.firing else "no alarm"
 
     def __repr__(self) -> str:
         """Show what was asked and what came out on one line."""
         return (
-            f"Evidence({self.metric} {self.limit}: {self._told}, "
+            f"Evidence({self.metric} {self.limit}: {self._alarm_text}, "
             f"log_evidence={self.log_evidence:.4g} of {self.log_threshold:.4g}, "
             f"n_panes={self.n_panes}{'' if self.exact else ', normal approximation'})"
         )

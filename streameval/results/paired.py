@@ -48,22 +48,22 @@ class PairedResult(Result):
     @property
     def n_both(self) -> Number:
         """The weight of the examples that both models get right."""
-        return self._counted(1, 1)
+        return self._n_rows(1, 1)
 
     @property
     def n_only_a(self) -> Number:
         """The weight of the examples that model A alone gets right."""
-        return self._counted(1, 0)
+        return self._n_rows(1, 0)
 
     @property
     def n_only_b(self) -> Number:
         """The weight of the examples that model B alone gets right."""
-        return self._counted(0, 1)
+        return self._n_rows(0, 1)
 
     @property
     def n_neither(self) -> Number:
         """The weight of the examples that both models get wrong."""
-        return self._counted(0, 0)
+        return self._n_rows(0, 0)
 
     @property
     def accuracy_a(self) -> float:
@@ -156,7 +156,7 @@ class PairedResult(Result):
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
 
-    def _counted(self, a: int, b: int) -> Number:
+    def _n_rows(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()
         return number
 

@@ -372,8 +372,8 @@ class Result:
         """Make the error that a metric is not known: what it is called here, or who has it."""
         known, meant = self._known(), self._meant(name)
         owners = [] if meant else _owners(name)
-        told = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
-        return UnknownMetricError(f"no metric {name!r}: {told}")
+        hint = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
+        return UnknownMetricError(f"no metric {name!r}: {hint}")
 
     def _meant(self, name: str) -> list[str]:
         """Name the metrics here that a name or an alias is of."""

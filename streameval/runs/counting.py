@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
-__all__ = ["MAYBE_PARTIAL", "Counted", "Plan", "Share", "bad_rows", "count"]
+__all__ = ["MAYBE_PARTIAL", "BlockCounts", "Plan", "Share", "bad_rows", "count"]
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
 _MAX_REFUSED = 1000
@@ -107,8 +107,8 @@ class Plan:
     advice: str = ""
     where: RowFilter | None = None
 
-    def told(self, error: StreamevalError, *, with_position: bool = True) -> str:
-        """Give the message of an error, its arguments called as the columns are."""
+    def message_of(self, error: StreamevalError, *, with_position: bool = True) -> str:
+        """Return the message of an error, with the names of columns for its arguments."""
         names = {column.argument: f"`{','.join(column.names)}`" for column in self.columns}
         others = self.words
         return error.told(
@@ -118,7 +118,7 @@ class Plan:
 
 
 @attrs.frozen
-class Counted:
+class BlockCounts:
     """What one block comes to.
 
     Parameters
@@ -151,7 +151,7 @@ class Counted:
     n_left_out: int = 0
 
 
-def count(block: Block, plan: Plan) -> Counted:
+def count(block: Block, plan: Plan) -> BlockCounts:
     """Parse a block and count its good rows.
 
     Raises
@@ -173,7 +173,7 @@ def count(block: Block, plan: Plan) -> Counted:
             batch = _without(batch, row_ids, {row_id for row_id, _ in refused})
             text = "" if len(refused) > limit else _rest(accumulator, batch, block, plan)
     faults = [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
-    return Counted(
+    return BlockCounts(
         block.source,
         accumulator,
         parsed.n_rows - len(refused),
@@ -255,4 +255,4 @@ def _reason(error: StreamevalError, plan: Plan, unit: str) -> str:
     """
     position = error.position
     row = position[0] if isinstance(position, tuple) else position
-    return plan.told(error, with_position=unit != "query" and row != 0).removesuffix(".")
+    return plan.message_of(error, with_position=unit != "query" and row != 0).removesuffix(".")

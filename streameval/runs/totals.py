@@ -18,7 +18,7 @@ from streameval.runs.counting import Share
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from streameval.runs.counting import Counted, Plan
+    from streameval.runs.counting import BlockCounts, Plan
 
 __all__ = ["BadRows", "Seen", "Tally", "merge_tree"]
 
@@ -67,7 +67,7 @@ class Tally:
         self.n_good: Counter[str] = Counter()
         self.n_left_out = 0
 
-    def add(self, counted: Counted) -> None:
+    def add(self, counted: BlockCounts) -> None:
         """Add one block.
 
         Raises
@@ -109,7 +109,7 @@ class Tally:
         try:
             total.merge(last)
         except (InvalidInputError, IncompatibleStateError) as error:
-            raise BadDataError(f"{self._source}: {self._plan.told(error)}") from None
+            raise BadDataError(f"{self._source}: {self._plan.message_of(error)}") from None
         self._parts.append((n_before + n_blocks, total))
 
 

@@ -13,7 +13,7 @@ from multiprocessing import connection, get_context
 from typing import TYPE_CHECKING
 
 from streameval.errors import BadDataError, Named
-from streameval.runs.counting import Counted, count
+from streameval.runs.counting import BlockCounts, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -25,19 +25,19 @@ if TYPE_CHECKING:
 __all__ = ["count_all"]
 
 
-def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
     """Count blocks in `jobs` processes; the results come in the order of the blocks."""
     if jobs == 1:
         return (count(block, plan) for block in blocks)
     return _count_in_pool(blocks, plan, jobs)
 
 
-def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[Counted]:
+def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
     # Spawned: a forked child inherits locks of threads that it does not have.
     context = get_context("spawn")
     leash, held = context.Pipe(duplex=False)  # its end is noticed however this process ends
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(leash,))
-    waiting: deque[Future[Counted]] = deque()
+    waiting: deque[Future[BlockCounts]] = deque()
     try:
         for block in blocks:
             with _heirs_leave_interrupts():  # to submit may start a process

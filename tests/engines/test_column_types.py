@@ -13,7 +13,7 @@ from pyarrow import csv, parquet
 
 import streameval as se
 from streameval.cli import main
-from streameval.engines._counting import Counting
+from streameval.engines._counting import SourceCounter
 from streameval.io import as_text
 
 DAY, LATER = datetime.date(2026, 1, 1), datetime.date(2026, 1, 2)
@@ -57,30 +57,32 @@ IN_TEXT = set(TYPES) - {"half", "lists", "bytes", "durations", "nanoseconds", "t
 ROLES = {
     "label": (
         ["--label", "c", "--pred", "c"],
-        lambda: Counting.of(se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "c"}),
+        lambda: SourceCounter.of(
+            se.ConfusionAccumulator("auto").copy, {"y_true": "c", "y_pred": "c"}
+        ),
     ),
     "truth": (
         ["--task", "binary", "--label", "c", "--score", "s"],
-        lambda: Counting.of(se.PRCurveSketch, {"y_true": "c", "y_score": "s"}),
+        lambda: SourceCounter.of(se.PRCurveSketch, {"y_true": "c", "y_score": "s"}),
     ),
     "score": (
         ["--task", "binary", "--label", "t", "--score", "c"],
-        lambda: Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "c"}),
+        lambda: SourceCounter.of(se.PRCurveSketch, {"y_true": "t", "y_score": "c"}),
     ),
     "number": (
         ["--task", "regression", "--label", "c", "--pred", "s"],
-        lambda: Counting.of(se.RegressionAccumulator, {"y_true": "c", "y_pred": "s"}),
+        lambda: SourceCounter.of(se.RegressionAccumulator, {"y_true": "c", "y_pred": "s"}),
     ),
     "weight": (
         ["--label", "t", "--pred", "t", "--weight", "c"],
-        lambda: Counting.of(
+        lambda: SourceCounter.of(
             se.ConfusionAccumulator("auto").copy,
             {"y_true": "t", "y_pred": "t", "sample_weight": "c"},
         ),
     ),
     "group": (
         ["--task", "binary", "--label", "t", "--score", "s", "--group", "c"],
-        lambda: Counting.of(se.GroupedAUC, {"y_true": "t", "y_score": "s", "group": "c"}),
+        lambda: SourceCounter.of(se.GroupedAUC, {"y_true": "t", "y_score": "s", "group": "c"}),
     ),
 }
 
@@ -161,7 +163,7 @@ def test_slices_of_a_column_are_alike(name, form, capsys):
         pytest.skip("text has no such type")
     path = written(TYPES[name], form)
     names = {"y_true": "t", "y_pred": "t"}
-    counting = Counting.of(se.ConfusionAccumulator("auto").copy, names, by="c")
+    counting = SourceCounter.of(se.ConfusionAccumulator("auto").copy, names, by="c")
     code = main(["eval", path, "--label", "t", "--pred", "t", "--by", "c", "--json"])
     done = capsys.readouterr()
     if code:
@@ -190,13 +192,13 @@ def test_slices_have_the_same_text_in_every_format(name, values, form):
     if name == "timestamps" and form != "parquet":
         values = None  # text holds them as their writer laid them out
     path = written(TYPES[name], form)
-    counting = Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
+    counting = SourceCounter.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
     found = {as_text(value) for value in counting.count(path)}
     assert values is None or found == set(values)
 
 
 def test_parts_of_one_type_in_other_files_are_one_slice():
-    counting = Counting.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
+    counting = SourceCounter.of(se.PRCurveSketch, {"y_true": "t", "y_score": "s"}, by="c")
     for name in ("int", "whole float", "whole decimal"):
         forms = ("parquet", "csv", "jsonl")
         values = [as_text(v) for form in forms for v in counting.count(written(TYPES[name], form))]

@@ -18,7 +18,7 @@ from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import Counting, as_sources, merge_tree, merged
+from streameval.engines._counting import SourceCounter, as_sources, merge_tree, merged
 
 ADAPTERS = {
     "beam": ("apache_beam", "apache-beam"),
@@ -31,7 +31,7 @@ ADAPTERS = {
 
 @every_case
 def test_states_of_parts_merge_to_the_bytes_of_one_process(case):
-    counting = pickle.loads(pickle.dumps(Counting.of(**case.arguments)))
+    counting = pickle.loads(pickle.dumps(SourceCounter.of(**case.arguments)))
     states = [counting.count(part) for part in parts()]
     random.Random(0).shuffle(states)
     total = merge_tree(states, merged, fan_in=3)
@@ -39,7 +39,7 @@ def test_states_of_parts_merge_to_the_bytes_of_one_process(case):
 
 
 def test_merging_leaves_its_arguments_untouched():
-    counting = Counting.of(se.PRCurveSketch)
+    counting = SourceCounter.of(se.PRCurveSketch)
     states = [counting.count(part) for part in parts()]
     before = pickle.dumps(states)
     assert merged(*states) == merged(*states)
@@ -49,7 +49,7 @@ def test_merging_leaves_its_arguments_untouched():
 @pytest.mark.parametrize("form", ["parquet", "csv", "jsonl"])
 def test_files_of_a_format_are_counted(form, tmp_path):
     case = CASES["grouped"]
-    counting = Counting.of(**case.arguments)
+    counting = SourceCounter.of(**case.arguments)
     paths = [path for path in write_parts(tmp_path, form) if (tmp_path / path).stat().st_size]
     total = merged(*map(counting.count, paths))
     assert counting.result(total).to_bytes() == case.serial().to_bytes()
@@ -70,7 +70,7 @@ def test_files_of_a_format_are_counted(form, tmp_path):
 def test_names_of_files_tell_their_format(name, data, tmp_path):
     path = tmp_path / name
     path.write_bytes(data)
-    counting = Counting.of(se.ConfusionAccumulator)
+    counting = SourceCounter.of(se.ConfusionAccumulator)
     assert counting.result(counting.count(path)).compute().accuracy == 0.5
 
 
@@ -78,7 +78,7 @@ def test_folder_of_files_is_a_source(tmp_path):
     folder = tmp_path / "log.parquet"
     folder.mkdir()
     write_parts(folder)
-    counting = Counting.of(se.PRCurveSketch)
+    counting = SourceCounter.of(se.PRCurveSketch)
     assert counting.result(counting.count(folder)) == se.PRCurveSketch().update(TABLE)
 
 
@@ -90,7 +90,7 @@ def test_columns_that_are_not_counted_are_not_read(tmp_path):
     path.write_bytes(whole[: place - 40] + bytes(100) + whole[place + 60 :])
     with pytest.raises((OSError, pa.ArrowException)):
         parquet.read_table(path)
-    counting = Counting.of(se.PRCurveSketch)
+    counting = SourceCounter.of(se.PRCurveSketch)
     assert counting.result(counting.count(path)) == se.PRCurveSketch().update(TABLE)
 
 
@@ -113,7 +113,7 @@ def test_file_that_cannot_be_counted_is_named(name, data, message, tmp_path):
     if data is not None:
         path.write_bytes(data)
     with pytest.raises(se.BadDataError) as caught:
-        Counting.of(se.PRCurveSketch).count(path)
+        SourceCounter.of(se.PRCurveSketch).count(path)
     assert str(caught.value).startswith(f"{path}{message}")
     assert str(caught.value).endswith(".")
 
@@ -134,7 +134,7 @@ DAY = datetime.date(2024, 1, 1)
 )
 def test_values_of_a_column_are_counted_apart(values, expected):
     table = pa.table({"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "slice": values})
-    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
     counted = counting.result(counting.count(table))
     assert list(counted) == expected
     rows = table.column("slice").to_pylist()
@@ -145,13 +145,13 @@ def test_values_of_a_column_are_counted_apart(values, expected):
 
 def test_fractions_are_counted_apart_by_their_text():
     table = pa.table({"y_true": [1] * 4, "y_pred": [1] * 4, "slice": [0.5, 2.0, 0.5, float("nan")]})
-    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
     counted = counting.result(merged(counting.count(table), counting.count(table)))
     assert {value: acc.n for value, acc in counted.items()} == {"0.5": 4, "2": 2, "nan": 2}
 
 
 def test_values_of_several_types_are_in_order():
-    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
     tables = [pa.table({"y_true": [1], "y_pred": [1], "slice": [value]}) for value in ("b", 2, "a")]
     assert list(counting.result(merged(*map(counting.count, tables)))) == [2, "a", "b"]
 
@@ -159,7 +159,7 @@ def test_values_of_several_types_are_in_order():
 @pytest.mark.parametrize("column", [list, tuple, pd.Series, pa.array])
 def test_values_that_differ_in_a_nul_are_counted_apart(column):
     batch = {"y_true": [1, 0, 1], "y_pred": [1, 1, 1], "slice": column(["a\0", "a", "a"])}
-    counting = Counting.of(se.ConfusionAccumulator, by="slice")
+    counting = SourceCounter.of(se.ConfusionAccumulator, by="slice")
     counted = counting.result(counting.count(batch))
     assert {value: acc.n for value, acc in counted.items()} == {"a": 2, "a\0": 1}
 
@@ -169,33 +169,35 @@ def test_batches_of_any_kind_are_split():
     arrays = {"y_true": [1, 0], "y_pred": scores, "slice": ["a", "b"]}
     table = pa.table(arrays)
     for batch in (arrays, table, table.to_batches()[0], table.to_pandas()):
-        counting = Counting.of(se.ConfusionAccumulator(3).copy, by="slice")
+        counting = SourceCounter.of(se.ConfusionAccumulator(3).copy, by="slice")
         counted = counting.result(merged(counting.count(batch), counting.count(batch)))
         assert {value: acc.compute().accuracy for value, acc in counted.items()} == {"a": 1, "b": 1}
 
 
 def test_empty_table_has_no_slices():
-    counting = Counting.of(se.PRCurveSketch, by="country")
+    counting = SourceCounter.of(se.PRCurveSketch, by="country")
     assert counting.count(TABLE.slice(0, 0)) == {}
     assert counting.count(TABLE.schema.empty_table()) == {}
 
 
 def test_without_batches_nothing_is_counted():
-    assert Counting.of(se.PRCurveSketch).count_batches([]) == {None: se.PRCurveSketch().to_bytes()}
-    assert Counting.of(se.PRCurveSketch, by="country").count_batches([]) == {}
-    assert Counting.of(se.PRCurveSketch).result({}) == se.PRCurveSketch()
+    assert SourceCounter.of(se.PRCurveSketch).count_batches([]) == {
+        None: se.PRCurveSketch().to_bytes()
+    }
+    assert SourceCounter.of(se.PRCurveSketch, by="country").count_batches([]) == {}
+    assert SourceCounter.of(se.PRCurveSketch).result({}) == se.PRCurveSketch()
 
 
 def test_optional_columns_are_read_where_they_are():
     batch = {"y_true": [1, 0], "y_pred": [1, 1], "sample_weight": [3, 1]}
-    counting = Counting.of(se.ConfusionAccumulator)
+    counting = SourceCounter.of(se.ConfusionAccumulator)
     assert counting.result(counting.count(batch)).n == 4
     del batch["sample_weight"]
     assert counting.result(counting.count(batch)).n == 2
 
 
 def test_optional_column_that_is_named_must_be_there():
-    counting = Counting.of(se.ConfusionAccumulator, {"sample_weight": "w"})
+    counting = SourceCounter.of(se.ConfusionAccumulator, {"sample_weight": "w"})
     with pytest.raises(se.InvalidInputError, match="`w` is missing: the batch has the columns"):
         counting.count({"y_true": [1], "y_pred": [1]})
 
@@ -203,7 +205,7 @@ def test_optional_column_that_is_named_must_be_there():
 def test_columns_of_a_collection_may_be_renamed():
     members = {"rate": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}
     make = se.Collection(members, columns={"curve": {"y_score": "p"}}).copy
-    counting = Counting.of(make, {"y_true": "label", "p": "score"})
+    counting = SourceCounter.of(make, {"y_true": "label", "p": "score"})
     batch = {"label": [1, 0], "y_pred": [1, 1], "score": [0.9, 0.2], "y_true": ["no"]}
     assert counting.names([*batch, "more"]) == ["label", "y_pred", "score"]
     assert counting.result(counting.count(batch)).n == {"rate": 2, "curve": 2}
@@ -226,7 +228,7 @@ def test_columns_of_a_collection_may_be_renamed():
 )
 def test_argument_that_breaks_a_rule_is_named(change, message):
     with pytest.raises(se.InvalidInputError) as caught:
-        Counting.of(**({"make": se.PRCurveSketch} | change))
+        SourceCounter.of(**({"make": se.PRCurveSketch} | change))
     assert str(caught.value).startswith(message)
 
 
@@ -246,14 +248,14 @@ def test_argument_that_breaks_a_rule_is_named(change, message):
 )
 def test_batch_that_is_refused_is_explained(batch, by, message):
     with pytest.raises(se.InvalidInputError) as caught:
-        Counting.of(se.PRCurveSketch, by=by).count(batch)
+        SourceCounter.of(se.PRCurveSketch, by=by).count(batch)
     assert str(caught.value).startswith(message)
 
 
 def test_column_of_too_many_values_is_refused(monkeypatch):
     monkeypatch.setattr("streameval.runs.slices.MAX_SLICES", 2)
     with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
-        Counting.of(se.PRCurveSketch, by="country").count(TABLE)
+        SourceCounter.of(se.PRCurveSketch, by="country").count(TABLE)
 
 
 @pytest.mark.parametrize("fan_in", [1, 2.0, True])
@@ -282,7 +284,7 @@ def test_one_path_is_a_source_and_none_is_refused():
 
 
 def test_made_accumulators_may_have_options():
-    counting = Counting.of(partial(se.PRCurveSketch, 64))
+    counting = SourceCounter.of(partial(se.PRCurveSketch, 64))
     assert counting.result(counting.count(TABLE)).options["budget"] == 64
 
 
@@ -313,7 +315,7 @@ def test_columns_of_files_may_be_paths(name, tmp_path):
         lines = "".join(f"{json.dumps(row)}\n" for row in rows).encode()
         path.write_bytes(gzip.compress(lines) if name.endswith("gz") else lines)
     columns = {"y_true": "truth.label", "y_score": "found.0.p"}
-    states = Counting.of(se.PRCurveSketch, columns, by="ctx.at").count(path)
+    states = SourceCounter.of(se.PRCurveSketch, columns, by="ctx.at").count(path)
     expected = {
         value: se.PRCurveSketch().update([n % 2 for n in ns], [n / 9 for n in ns]).to_bytes()
         for value, ns in ((None, range(1)), ("DE", range(1, 9)))
@@ -326,7 +328,7 @@ def test_scores_by_class_of_files_are_counted(tmp_path):
     path = tmp_path / "log.jsonl"
     path.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
     make = partial(se.PRCurveSketch, classes=("a", "b"))
-    states = Counting.of(make).count(path)
+    states = SourceCounter.of(make).count(path)
     scores = [[1 - n / 9, n / 9] for n in range(9)]
     assert states[None] == make().update(["ab"[n % 2] for n in range(9)], scores).to_bytes()
 
@@ -374,7 +376,7 @@ def test_slices_and_windows_are_counted_in_parts(name, form, tmp_path):
     renamed = {"y_pred": "guess", "country": "nation"}
     known = {column: renamed.get(column, column) for column in ("y_pred", "country", "at")}
     kept = {column: known[column] for column in known if column not in UNREAD.get(name, ())}
-    counting = pickle.loads(pickle.dumps(Counting.of(made.copy, kept)))
+    counting = pickle.loads(pickle.dumps(SourceCounter.of(made.copy, kept)))
     rows = rows_of_groups(made)
     states = []
     for part in (rows[:25], rows[25:]):
@@ -399,6 +401,6 @@ def write_table(table, path):
 
 
 def test_column_that_splits_rows_must_be_there():
-    counting = Counting.of(GROUPS["windowed"].copy)
+    counting = SourceCounter.of(GROUPS["windowed"].copy)
     with pytest.raises(se.InvalidInputError, match="`at` is missing: the batch has the columns"):
         counting.count(pa.table({"y_true": [1], "y_pred": [1]}))

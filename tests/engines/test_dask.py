@@ -18,7 +18,7 @@ pytest.importorskip("distributed", reason="distributed is not installed")
 
 from distributed import Client, LocalCluster  # noqa: E402
 
-from streameval.engines._counting import Counting, merged  # noqa: E402
+from streameval.engines._counting import SourceCounter, merged  # noqa: E402
 from streameval.engines.dask import evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="dask")
@@ -105,7 +105,7 @@ def test_a_source_that_is_listed_twice_counts_twice(client, parquet_paths):
 
 def test_a_merge_that_runs_twice_counts_once(client, parquet_paths):
     case = CASES["coarsened curve"]
-    counting = Counting.of(case.make)
+    counting = SourceCounter.of(case.make)
     states = client.map(counting.count, parquet_paths)
     twice = [client.submit(merged, *states, pure=False) for _ in range(2)]
     more = client.submit(merged, *twice)

@@ -19,7 +19,7 @@ from pyspark.errors import PythonException
 from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
-from streameval.engines._counting import Counting
+from streameval.engines._counting import SourceCounter
 from streameval.engines.spark import _count, _merge, evaluate
 
 pytestmark = pytest.mark.engine(name="spark")
@@ -100,7 +100,7 @@ def test_batch_that_is_refused_is_quoted(df):
 
 @pytest.mark.parametrize(("by", "n_slices"), [(None, 1), ("country", 3), ("half", 2)])
 def test_stages_are_functions_of_record_batches(by, n_slices):
-    counting = Counting.of(se.PRCurveSketch, by=by)
+    counting = SourceCounter.of(se.PRCurveSketch, by=by)
     table = TABLE.append_column("half", pa.array(np.arange(TABLE.num_rows) % 2 / 2))
     (states,) = _count(counting, iter(table.to_batches(max_chunksize=1000)))
     assert states.schema.names == ["slice", "state"]

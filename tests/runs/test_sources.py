@@ -11,7 +11,7 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import Counting
+from streameval.engines._counting import SourceCounter
 from streameval.runs.sources import files_of
 
 ROWS = [{"y_true": n % 2, "y_score": n / 8} for n in range(8)]
@@ -23,7 +23,7 @@ def write_lines(path, rows):
 
 
 def counted(path, make=se.PRCurveSketch, **arguments):
-    counting = Counting.of(make, **arguments)
+    counting = SourceCounter.of(make, **arguments)
     return counting.result(counting.count(path))
 
 

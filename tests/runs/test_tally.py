@@ -1,6 +1,6 @@
 import pytest
 
-from streameval.runs.counting import Counted, Plan
+from streameval.runs.counting import BlockCounts, Plan
 from streameval.runs.totals import Tally
 
 
@@ -26,20 +26,20 @@ def tally(monkeypatch):
 @pytest.mark.parametrize("n_blocks", [0, 1, 2, 3, 31, 100])
 def test_tally_holds_every_block_once(n_blocks, tally):
     for block in range(n_blocks):
-        tally.add(Counted("log", Rows([block]), 1, [], 9))
+        tally.add(BlockCounts("log", Rows([block]), 1, [], 9))
     assert sorted(tally.total().rows) == list(range(n_blocks))
     assert tally.n_good.total() == n_blocks
 
 
 def test_tally_merges_a_block_a_logarithmic_number_of_times(tally):
     for block in range(1024):
-        tally.add(Counted("log", Rows([block]), 1, [], 9))
+        tally.add(BlockCounts("log", Rows([block]), 1, [], 9))
     tally.total()
     assert Rows.n_moved <= 1024 * 11
 
 
 def test_tally_can_be_added_to_after_its_total(tally):
     for block in range(5):
-        tally.add(Counted("log", Rows([block]), 1, [], 9))
+        tally.add(BlockCounts("log", Rows([block]), 1, [], 9))
         tally.total()
     assert sorted(tally.total().rows) == list(range(5))

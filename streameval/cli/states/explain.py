@@ -75,7 +75,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     result = computed(accumulator)
     readings = result.readings(_LEVEL)
     lines = _heading(title, accumulator, width)
-    lines += _wrapped(_counted(accumulator, result, readings), width, "")
+    lines += _wrapped(_contents(accumulator, result, readings), width, "")
     options = list(_options(accumulator, width))
     if options:
         lines += ["", _OPTIONS, *options]
@@ -94,7 +94,7 @@ def _heading(title: str, accumulator: Any, width: int) -> list[str]:
     return _wrapped(f"{title}: {accumulator_type.__name__}. {summary}", width, "  ")
 
 
-def _counted(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
+def _contents(accumulator: Any, result: Result, readings: dict[str, Reading]) -> str:
     """Say how much was counted, and whether anything of it is left open."""
     is_open = any(reading.is_open for reading in readings.values())
     parts = [f"{result.SIZE} = {getattr(result, result.SIZE):,}", _size(accumulator)]

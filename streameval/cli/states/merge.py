@@ -36,7 +36,7 @@ def merge(states: Sequence[str], output: str) -> Outcome:
     total, suspicions = _merged(states)
     save_state(total, output)
     text = f"{plural(len(states), 'state')} merged into {printable(output)}, {size_text(total)}\n"
-    return Outcome(text, tuple(Note("warning", told) for told in suspicions))
+    return Outcome(text, tuple(Note("warning", suspicion) for suspicion in suspicions))
 
 
 def _merged(paths: Sequence[str]) -> tuple[Any, tuple[str, ...]]:

@@ -66,8 +66,8 @@ def plot(
         picture = TimePicture.of(held, metric, window, level)
         data, notes = _drawn(picture.draw, Path(output).suffix.lower())
         save_picture(data, output)
-        told = printable(f"{picture} of {states[0]} drawn in {output}")
-        return Outcome(f"{told}\n", notes)
+        text = printable(f"{picture} of {states[0]} drawn in {output}")
+        return Outcome(f"{text}\n", notes)
     if metric is not None or window is not None:
         option = "--metric" if window is None else "--window"
         type_name = type(held).__name__
@@ -100,8 +100,8 @@ def plot(
     listed = ", ".join(source.path for source in sources)
     subject = listed if member is None else f"{member} of {listed}"
     size = f", n = {sources[0].n:,}" if len(sources) == 1 else ""
-    told = printable(f"{picture_name} of {subject} drawn in {output}{size}")
-    return Outcome(f"{told}\n", notes)
+    text = printable(f"{picture_name} of {subject} drawn in {output}{size}")
+    return Outcome(f"{text}\n", notes)
 
 
 def _check_alone(states: Sequence[str], curve: str | None, member: str | None) -> None:

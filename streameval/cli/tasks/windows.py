@@ -100,11 +100,11 @@ def _time_type(options: Options, rows: Sequence[Row]) -> FieldType:
         read_time(value, unit=options.time_unit, name="time")
     except InvalidInputError as error:
         if value is not None and field_type.fault(value) and not isinstance(value, str):
-            raise UsageError(_told(options, value, error)) from None
+            raise UsageError(_time_fault(options, value, error)) from None
     return field_type
 
 
-def _told(options: Options, value: Any, error: InvalidInputError) -> str:
+def _time_fault(options: Options, value: Any, error: InvalidInputError) -> str:
     """Say what is wrong with numbers that are times."""
     if options.time_unit is None:
         return (
