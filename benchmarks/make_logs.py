@@ -32,7 +32,7 @@ def blocks(random: np.random.Generator) -> Iterator[Columns]:
 
 
 def write_json_lines(path: Path, size: int) -> int:
-    """Write blocks until the file is large enough, and give the number of rows."""
+    """Write blocks until the file is large enough, and return the number of rows."""
     rows = 0
     with path.open("w", encoding="ascii") as file:
         for block in blocks(np.random.default_rng(SEED)):
@@ -62,7 +62,7 @@ def write_parquet(path: Path, size: int) -> int:
 
 
 def write(path: Path, size: int) -> int:
-    """Write a log of at least so many bytes, and give the number of rows."""
+    """Write a log of at least so many bytes, and return the number of rows."""
     writers = {".jsonl": write_json_lines, ".parquet": write_parquet}
     return writers[path.suffix](path, size)
 

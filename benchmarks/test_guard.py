@@ -31,7 +31,7 @@ AIMED = [
 
 
 def bars(contest: Contest) -> dict[str, float]:
-    """Give the least ratio to each peer that has a goal and was measured."""
+    """Return the least ratio to each peer that has a goal and was measured."""
     rows = [row for row in results.load().rows if is_of(row, contest)]
     return {
         f"{row.library} {row.peer}": SLACK * min(row.goal, row.ratio.median)

@@ -181,7 +181,7 @@ def dependent(random: np.random.Generator) -> Iterator[tuple[Floats, Floats]]:
 
 
 def share_of(worth: int, level: Any) -> Any:
-    """Give the share of hits with which a metric is at a level, if a hit counts so often."""
+    """Return the share of hits with which a metric is at a level, if a hit counts so often."""
     return level / (worth - (worth - 1) * level)
 
 

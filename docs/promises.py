@@ -29,7 +29,7 @@ def read_log() -> tuple[np.ndarray, np.ndarray]:
 
 
 def largest_difference(y_true: np.ndarray, y_score: np.ndarray) -> tuple[int, float]:
-    """Compare every metric with scikit-learn's; give their number and the largest difference."""
+    """Compare every metric with scikit-learn's; return their number and the largest difference."""
     result = se.ConfusionAccumulator(10, top_k=3).update(y_true, y_score).compute()
     curves = se.PRCurveSketch(classes=10).update(y_true, y_score).compute()
     y_pred = y_score.argmax(axis=1)

@@ -50,7 +50,7 @@ class Data:
         return cls({"1": run}, {"1": dict(zip(names, levels, strict=False))})
 
     def rows(self) -> list[tuple[list[float], list[int]]]:
-        """Give scores and levels of what was returned; what nobody judged has level 0."""
+        """Return scores and levels of what was returned; what nobody judged has level 0."""
         return [
             (list(run.values()), [int(self.qrels[query].get(document, 0)) for document in run])
             for query, run in self.run.items()

@@ -52,11 +52,11 @@ class Named:
         self.value = value
 
     def __str__(self) -> str:
-        """Give what stands within a sentence."""
+        """Return what stands within a sentence."""
         return f"`{self.name}`" if self.value is None else f"{self.name}={self.value}"
 
     def __repr__(self) -> str:
-        """Give what makes it."""
+        """Return what makes it."""
         return f"Named({self.name!r}, {self.value!r})"
 
 
@@ -118,7 +118,7 @@ class StreamevalError(Exception):
         super().__init__(self.told())
 
     def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
-        """Give the message with arguments called by other names, and perhaps no position."""
+        """Return the message with arguments called by other names, and perhaps no position."""
         subject, at, advice, where = self._parts.values()
         said = "".join(_worded(piece, words) for piece in self._pieces)
         if subject is not None:

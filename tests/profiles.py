@@ -15,12 +15,12 @@ EXAMPLES = {"dev": 10, "ci": 150, "deep": 1000}
 
 
 def cases(deep: int = 1000, *, least: int = 1) -> int:
-    """Give the share of `deep` cases that the profile runs."""
+    """Return the share of `deep` cases that the profile runs."""
     return max(round(deep * _share()), least)
 
 
 def quick_cases(every: int) -> int:
-    """Give the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
+    """Return the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
     return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 10, 1)
 
 

@@ -141,7 +141,7 @@ class Contest:
         return f"{self.verb}/{self.accumulator}/{self.work}/{self.size}"
 
     def rows(self, shrink: int) -> int:
-        """Give the size, divided by `shrink` where it is large."""
+        """Return the size, divided by `shrink` where it is large."""
         return self.size // shrink if self.size > 2**16 else self.size
 
     def ready(self, shrink: int = 1) -> Ready:

@@ -15,7 +15,7 @@ _RESET = Path("/proc/self/clear_refs")
 
 
 def peak_of(run: Side) -> int:
-    """Run a side, and give by how many bytes memory rose above what was there before.
+    """Run a side, and return by how many bytes memory rose above what was there before.
 
     Where Linux lets us, the mark is first set back to what is in use, or what came before, such
     as making the data, would hide it.

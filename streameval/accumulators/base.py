@@ -242,7 +242,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return codec.encode(self.type_id, self.type_name, config, written_fields(state))
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
-        """Give what was counted, however bytes write it: options and fields by name.
+        """Return what was counted, however bytes write it: options and fields by name.
 
         Digests are made of it, so that it must stay what it is. Accumulators within this one are
         a field of their own, a tuple.

@@ -260,7 +260,7 @@ def _member_difference(mine: Member, theirs: Member) -> str:
 
 
 def heaviest(n: Any) -> int | float:
-    """Give the weight that an `n` says; of a collection, that of the member that counted most."""
+    """Return the weight that an `n` says; of a collection, that of the member that counted most."""
     if not isinstance(n, dict):
         weight: int | float = n
         return weight

@@ -171,7 +171,7 @@ class Definition:
 
 
 def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give the options that stand in bytes, by name: all but omitted defaults.
+    """Return the options that stand in bytes, by name: all but omitted defaults.
 
     An option declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
     only where it differs from its default, so that bytes from before it was added are those
@@ -196,7 +196,7 @@ def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:
-    """Give the signature of an `update` whose first argument may be a batch of all the others."""
+    """Return the signature of an `update` whose first argument may be a batch of all the others."""
     make = inspect.Parameter
     parameters = [make(name, make.POSITIONAL_OR_KEYWORD) for name in arrays[:1]]
     parameters += [make(name, make.POSITIONAL_OR_KEYWORD, default=None) for name in arrays[1:]]

@@ -122,7 +122,7 @@ def evidence(
 
 
 def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, Any, Result | None]]:
-    """Give the closed panes in the order of time, with the result of a slice in each."""
+    """Yield the closed panes in the order of time, with the result of a slice in each."""
     config, state = windowed._config, windowed._everything(windowed._held)
     first = None if since is None else _time(since, config)
     spans = state.spans(config)

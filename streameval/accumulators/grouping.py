@@ -1,4 +1,4 @@
-"""One split for many groups: rows are pending together, and each group then counts its own."""
+"""Groups that share pending rows: one split hands each group its own rows."""
 
 from __future__ import annotations
 
@@ -52,13 +52,13 @@ __all__ = [
 Array = npt.NDArray[Any]
 Key = Hashable
 Take = Callable[[Any], Any]
-"""Makes an accumulator that may be updated: a fork for an update, a copy for a reader."""
+"""Makes an accumulator that may change: a fork for an update, a copy for a reader."""
 
 CODES, TIMES, WEIGHTS = 0, 1, 2
 """The columns besides those of the batch, which have names."""
 
 CAPACITY = 2**17
-"""How many rows are pending: what a group costs apart from its rows is spread over so many."""
+"""The maximum number of pending rows, over which the fixed cost of a group is spread."""
 
 _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
@@ -70,7 +70,7 @@ ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
 
 def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
-    """Check the accumulator of which each group gets one: it has counted nothing."""
+    """Check the accumulator that each group copies: it must have counted nothing."""
     if not isinstance(accumulator, Accumulator):
         given = type(accumulator).__name__
         raise InvalidInputError(f"must be an accumulator, got {given}", argument="accumulator")
@@ -91,15 +91,15 @@ def read_inner(accumulator: Any, *, outer: str, depth: int) -> Inner:
 
 @attrs.frozen(eq=False)
 class GroupedRows:
-    """Checked rows: the columns that are counted, and what tells groups apart.
+    """Checked rows: the counted columns, and the columns that tell groups apart.
 
     Parameters
     ----------
     columns : dict from name to array, shapes (n, ...)
-        Those of the batch by name, and `CODES`, `TIMES` and `WEIGHTS` where there are some.
+        The columns of the batch by name; `CODES`, `TIMES` and `WEIGHTS` where they exist.
     size : int
     values : list
-        What codes stand for.
+        The value of each code.
     """
 
     columns: dict[Key, Array]
@@ -108,24 +108,24 @@ class GroupedRows:
 
     @property
     def layout(self) -> tuple[Any, ...]:
-        """What rows must have in common to be pending together."""
+        """The keys, types and shapes that rows must share to be pending together."""
         return tuple((key, part.dtype, part.shape[1:]) for key, part in self.columns.items())
 
     def taken(self, rows: Array) -> GroupedRows:
-        """Give some of the rows."""
+        """Copy some of the rows."""
         taken = {key: part[rows] for key, part in self.columns.items()}
         return GroupedRows(taken, len(rows), self.values)
 
     def part(self, start: int, end: int) -> GroupedRows:
-        """Give neighbouring rows; they are views."""
+        """Return neighbouring rows, as views."""
         part = {key: column[start:end] for key, column in self.columns.items()}
         return GroupedRows(part, end - start, self.values)
 
 
 def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple[int, GroupedRows]]:
-    """Split rows by the number of their group, and give the groups that have some, in order.
+    """Split rows by the number of their group, and yield the groups with rows, in order.
 
-    The rows of all groups are brought in order at once, whatever the number of groups.
+    All rows are sorted once, whatever the number of groups.
     """
     counts = np.bincount(groups, minlength=n_groups)
     found = np.flatnonzero(counts)
@@ -142,7 +142,7 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
 
 
 class Counter:
-    """Counts the rows of groups: what each member reads of a row is found once for all groups.
+    """Counts the rows of groups; what each member reads is looked up once for all groups.
 
     Parameters
     ----------
@@ -169,7 +169,7 @@ class Counter:
             self._members.append((first, tuple(read.items()), _is_open(member)))
 
     def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
-        """Count rows in a fork or a copy of an accumulator; in a new one if it is None."""
+        """Count rows into a fork or a copy of an accumulator, or into a new one if it is None."""
         made = self._inner.empty() if accumulator is None else take(accumulator)
         columns = rows.columns
         if self._inner.cls is not Collection:
@@ -191,7 +191,7 @@ def _is_open(member: Any) -> bool:
 
 
 def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> None:
-    """Update an accumulator; the `update` of a class of others takes one batch for certain."""
+    """Update an accumulator; one of a user's class is sure to accept one batch."""
     first, rest, is_open = read
     given = {array: columns[key] for array, key in rest}
     if is_open:
@@ -208,12 +208,12 @@ def merged(accumulators: Sequence[Any]) -> Any:
 
 
 def live(part: Any) -> Any:
-    """Give an accumulator as it is, a sealed one as a new accumulator."""
+    """Return an accumulator as it is, or make one from a sealed one."""
     return part.copy() if isinstance(part, Sealed) else part
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
-    """Say how two configurations differ in what groups are counted with; None if they do not."""
+    """Say how the inner accumulators of two configurations differ; None if they are equal."""
     mine, theirs = config.accumulator, other.accumulator
     if mine == theirs:
         return None
@@ -224,13 +224,13 @@ def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
 
 
 class Batch:
-    """What one update is given: its columns, as they came.
+    """The columns of one update, as passed.
 
     Parameters
     ----------
     table : Table
     columns : dict from name to array
-        Those that are counted; nothing is checked but that they are there.
+        The counted columns; the only check so far is that they exist.
     inner : Inner
     """
 
@@ -259,7 +259,7 @@ class Batch:
         return cls(table, columns, inner)
 
     def _length(self, name: str) -> int:
-        """Count the rows; labels that are text are no array while some are missing."""
+        """Count the rows; a list of text labels with gaps is no array yet."""
         column = self.columns[name]
         if isinstance(column, (list, tuple)):
             return len(column)
@@ -276,7 +276,7 @@ class Batch:
         return found
 
     def arrays(self) -> dict[Key, Array]:
-        """Give the columns as arrays, which have been checked by whoever counted the batch."""
+        """Return the columns as arrays; counting the batch has already checked them."""
         return {name: self._array(name) for name in self.columns}
 
     def without_truth(self) -> Array | None:
@@ -308,7 +308,7 @@ class Batch:
         accumulator.update(dict(self.columns))
 
     def weights(self) -> Array | None:
-        """Give what each row weighs: as in the member in which it weighs most; None for 1."""
+        """Return the weight of each row, the maximum over members; None if all are 1."""
         found: Array | None = None
         for column in self.inner.weights:
             if column is None or column not in self.columns:
@@ -335,7 +335,7 @@ def _missing(value: Any, name: str) -> Array | None:
 
 
 def _listed(value: Any, name: str) -> Array:
-    """Hold the items of a column, of which some are missing, so that rows can be left out."""
+    """Make an array of the items of a column with gaps, so that rows can be left out."""
     items = value.to_list() if hasattr(value, "to_list") else value
     items = items.to_pylist() if hasattr(items, "to_pylist") else items
     if not isinstance(items, (list, tuple)):
@@ -346,7 +346,7 @@ def _listed(value: Any, name: str) -> Array:
 
 
 def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict[str, Any]:
-    """Give the weights that were passed by keyword to every member."""
+    """Return weights passed by keyword, as the weight column of every member."""
     for member, column in zip(inner.members, inner.weights, strict=True):
         if column is None:
             raise InvalidInputError(
@@ -361,7 +361,7 @@ def _weight_columns(weights: Any, columns: dict[str, Any], inner: Inner) -> dict
 
 
 def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: str) -> None:
-    """Refuse queries whose rows are not of one group."""
+    """Refuse queries whose rows lie in several groups."""
     first = np.zeros(int(queries.max()) + 1, dtype=groups.dtype)
     first[queries[::-1]] = groups[::-1]
     apart = first[queries] != groups
@@ -374,28 +374,28 @@ def refuse_split_queries(queries: Array, groups: Array, *, name: str, column: st
 
 
 class Held:
-    """A state, rows that are pending, and the accumulator of all rows.
+    """A state, pending rows, and the accumulator of all rows.
 
-    It is replaced as a whole by an update, so that a reader sees all rows of a batch or none.
+    An update replaces it as a whole, so a reader sees all rows of a batch or none.
 
     Attributes
     ----------
     state : Slices or Panes
-        What has been split.
+        The groups, without pending rows.
     total : accumulator or None
-        All rows, those that are pending too; None until somebody asks.
+        Has counted all rows, pending ones too; None until it is needed.
     block, used, layout
-        Rows that are pending, which all have the columns of the layout.
+        The pending rows, which all have the columns of the layout.
     blank : tuple of (times, weights)
-        Rows without a label.
+        Pending rows without a label.
     codes : ValueCodes
-        What the codes of the rows stand for.
+        The values of the codes in the rows.
     n_queries : int
-        How many queries are pending whose ids are only numbers now.
+        The number of pending queries whose ids have been replaced by numbers.
     read : Slices or Panes, optional
-        The state of everything, where whoever read it first left it for the next.
+        The state with the pending rows, kept by the first reader for the next.
     weight : float or None
-        About what all rows weigh, where `_weighed` has asked.
+        The approximate weight of all rows, once `_weighed` has computed it.
     """
 
     __slots__ = (
@@ -420,13 +420,13 @@ class Held:
 
     @property
     def rows(self) -> GroupedRows:
-        """The rows that are pending; they are views."""
+        """The pending rows, as views."""
         keys = [key for key, _, _ in self.layout]
         columns = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
         return GroupedRows(columns, self.used, self.codes.values)
 
     def following(self) -> Held:
-        """Make one to change, which holds the same."""
+        """Copy what is held, so that the copy can change."""
         if self.read is not None:
             return Held(self.read, self.total, self.codes)
         made = Held(self.state, self.total, self.codes)
@@ -435,15 +435,15 @@ class Held:
         return made
 
     def has_capacity_for(self, rows: GroupedRows) -> bool:
-        """Tell whether rows can be written behind those that are pending."""
+        """Tell whether rows fit behind the pending ones."""
         return self.used + rows.size <= self.block.capacity and rows.layout == self.layout
 
     def put(self, rows: GroupedRows) -> None:
-        """Write rows behind those that are pending."""
+        """Write rows behind the pending ones."""
         self.used = self.block.put(self.used, Rows(tuple(rows.columns.values())))
 
     def open(self, rows: GroupedRows, capacity: int) -> None:
-        """Make a block for rows like these, with those that are pending if they are."""
+        """Allocate a block for rows like these, and move pending rows into it."""
         old, used = self.block, self.used
         self.block = Block.like(Rows(tuple(rows.columns.values())), capacity)
         if used:
@@ -454,9 +454,9 @@ class Held:
 class Grouping(Accumulator[ConfigT, Any]):
     """An accumulator that splits its rows into groups, each with an accumulator of its own.
 
-    An update counts the batch with an accumulator of all rows, so that what it refuses leaves no
-    trace, and copies the rows into a block. They are split once the block is full, or when
-    somebody reads: what a group costs apart from its rows is then paid once.
+    An update counts the batch with an accumulator of all rows, so a refused batch leaves no
+    trace, and copies the rows into a block. The rows are split once the block is full, or when
+    the state is read: each group's fixed cost is then paid once.
     """
 
     __slots__ = ()
@@ -465,11 +465,11 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     @abstractmethod
     def _split(self, state: Any, held: Held, rows: GroupedRows | None, take: Take) -> Any:
-        """Count rows, and those without a label that are pending, in the groups they are of."""
+        """Count rows, and the pending rows without a label, into their groups."""
 
     @abstractmethod
     def _read_keys(self, batch: Batch, held: Held) -> dict[Key, Array]:
-        """Read the columns that tell groups apart, of all rows."""
+        """Read the columns that tell groups apart, for all rows."""
 
     @property
     @abstractmethod
@@ -478,11 +478,11 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     @abstractmethod
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        """Merge states whose accumulators are left alone."""
+        """Merge states without changing their accumulators."""
 
     @property
     def n(self) -> Any:
-        """What has been counted over all groups: the `n` of the accumulator of each group."""
+        """The `n` of all groups together, in the form that their accumulators use."""
         return self._all_rows(self._held).n
 
     @property
@@ -501,7 +501,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         self._held = Held(state, state.total)
 
     def _everything(self, held: Held) -> Any:
-        """Give the state with what is pending; nothing that it holds may be changed."""
+        """Return the state with the pending rows counted; the caller must not change it."""
         if held.is_counted:
             return held.state
         if held.read is None:
@@ -510,7 +510,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return held.read
 
     def _all_rows(self, held: Held) -> Any:
-        """Give the accumulator of all rows; nothing may change it."""
+        """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
             inner = self._config.accumulator
             found = self._everything(held).accumulators
@@ -526,7 +526,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return attrs.evolve(state, total=total)
 
     def _append_batch(self, batch: Any, sample_weight: Any, partial: bool) -> Self:
-        """Check a batch, then let its rows be pending."""
+        """Check a batch, and add its rows to the pending ones."""
         if partial is not False:
             raise InvalidInputError(
                 f"must be False: {type(self).__name__} needs complete queries", argument="partial"
@@ -544,13 +544,13 @@ class Grouping(Accumulator[ConfigT, Any]):
         return self
 
     def _weighed(self, held: Held, rows: GroupedRows, blank: Any) -> Held:  # noqa: ARG002
-        """Refuse rows that bring the weight of all rows past what a total can be."""
+        """Refuse rows that would raise the total weight past its limit."""
         return held
 
     def _labelled(
         self, batch: Batch, held: Held
     ) -> tuple[Batch, dict[Key, Array], tuple[Array, Array | None] | None]:
-        """Read what tells groups apart, and take the rows without a label out."""
+        """Read the keys of groups, and take out the rows without a label."""
         return batch, self._keys_of(batch, held), None
 
     def _keys_of(self, batch: Batch, held: Held) -> dict[Key, Array]:
@@ -563,7 +563,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return {}
 
     def _checked_rows(self, batch: Batch, keys: dict[Key, Array], held: Held) -> GroupedRows:
-        """Put the columns of a batch together, without rows that weigh nothing."""
+        """Collect the columns of a batch, without rows of weight 0."""
         for key, column in keys.items():
             if len(column) != batch.size:
                 raise InvalidInputError(
@@ -590,7 +590,7 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _number_queries(
         self, columns: dict[Key, Array], keys: dict[Key, Array], held: Held
     ) -> None:
-        """Refuse queries in two groups; where ids are not kept, tell those of batches apart."""
+        """Refuse queries in two groups; number queries across batches where ids are not kept."""
         for column, keeps_ids in self._config.accumulator.queries:
             if column not in columns or columns[column].ndim != 1:
                 continue
@@ -606,7 +606,7 @@ class Grouping(Accumulator[ConfigT, Any]):
                 columns[WEIGHTS] = is_first
 
     def _extended(self, held: Held, rows: GroupedRows) -> Held:
-        """Write rows behind those that are pending, or split what there is."""
+        """Write rows behind the pending ones, or split all of them."""
         if not rows.size:
             return self._flushed(held) if len(held.blank) > _MAX_BLANK else held
         limit = self._capacity(rows)
@@ -626,14 +626,14 @@ class Grouping(Accumulator[ConfigT, Any]):
         return held
 
     def _capacity(self, rows: GroupedRows) -> int:
-        """Choose how many rows like these may be pending."""
+        """Choose the maximum number of pending rows like these."""
         width = sum(
             part.dtype.itemsize * (part.size // rows.size) for part in rows.columns.values()
         )
         return max(2, min(CAPACITY, _MAX_BYTES // max(width, 1)))
 
     def _flushed(self, held: Held, rows: GroupedRows | None = None) -> Held:
-        """Split what is pending, and rows that came with it."""
+        """Split the pending rows, and new ones if given."""
         state = held.state
         if not held.is_counted:
             state = self._split(state, held, held.rows if held.used else None, _fork)
@@ -642,7 +642,7 @@ class Grouping(Accumulator[ConfigT, Any]):
         return Held(self._sealed(held.state, state), held.total, held.codes)
 
     def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
-        """Put what a split has left alone into flat columns, if it is to stay as it is."""
+        """Move what a split left unchanged into flat columns, where a class does so."""
         return after
 
 

@@ -1,4 +1,4 @@
-"""Two models on the same rows: which of them is right."""
+"""Two models on the same rows, and which of them is right."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ class Paired(
     """Count which of two models is right on the same rows, batch by batch.
 
     The state is four counts: rows that both get right, model A alone, model B alone, or neither.
-    They give both accuracies, McNemar's test, and a test that may be looked at any time.
+    These give both accuracies, McNemar's test, and a test that is valid at any time.
 
     Parameters
     ----------
@@ -118,7 +118,7 @@ class Paired(
             The true labels. Alone, a batch: a tuple or list of the arrays in this order, or
             a mapping, data frame or Arrow table with columns of these names.
         y_pred_a, y_pred_b : array of shape (n,) or (n, K)
-            What each model predicts, as `ConfusionAccumulator` takes it: labels or scores.
+            The predictions of each model, labels or scores, as `ConfusionAccumulator` takes them.
         sample_weight : array of shape (n,), optional
             Non-negative weights: 2 counts a row twice, 0 leaves it out.
 
@@ -129,10 +129,10 @@ class Paired(
         Raises
         ------
         InvalidInputError
-            When an array has the wrong shape, type or values; the message names it and says
-            where. Nothing of the batch has been counted then.
+            When an array has the wrong shape, type or values; the message names the array and
+            the position. Then nothing of the batch has been counted.
         CountOverflowError
-            When the sum of the weights would pass 2**63 - 1. Nothing has been counted then.
+            When the sum of the weights would pass 2**63 - 1. Then nothing has been counted.
         """
         given = self._named(y_true, y_pred_a, y_pred_b, optional=(sample_weight,))
         weights = given.pop("sample_weight")
@@ -169,7 +169,7 @@ class Paired(
     def _is_right(
         self, truth: Array, prediction: Array, sample_weight: Any
     ) -> tuple[Mask, Array | None]:
-        """Tell which rows a prediction gets right, and their weights, but for ignored ones."""
+        """Tell which rows a prediction gets right, and their weights, without ignored rows."""
         config = self._config.labels
         if not config.multilabel:
             truth, prediction = flattened(truth, prediction) or (truth, prediction)
@@ -198,6 +198,6 @@ class Paired(
 
 
 def _are_equal(truth: Array, prediction: Array) -> Mask:
-    """Compare row by row: one label, or all of several."""
+    """Compare row by row, one label or several."""
     equal = truth == prediction
     return np.asarray(equal if equal.ndim == 1 else equal.all(axis=1), dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""States by the parts of the data: a part that comes twice counts once."""
+"""States by parts of the data: a part delivered twice counts once."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ _LISTED = 2  # ids of a fold in a message
 
 @attrs.frozen(eq=False)
 class _Fold:
-    """The sum of two parts or more, and by the id of each, in order, the digest of its state."""
+    """The sum of two or more parts, and the digest of each part's state by id, in order."""
 
     digests: dict[PartId, bytes]
     total: Accumulator[Any, Any]
@@ -45,7 +45,7 @@ class _Fold:
 
 @final
 class Parts:
-    """A map from the id of a part of the data to its state, of which every part counts once.
+    """A map from the ids of parts of the data to their states; each part counts once.
 
     Merging is a union: associative, commutative and idempotent, so that a part delivered twice,
     a message sent again, or a checkpoint merged with its own successor changes nothing. Two
@@ -53,14 +53,14 @@ class Parts:
 
     Notes
     -----
-    An id is text, such as the name of a file; an integer; or a tuple of these, as a topic, a
-    partition and an offset. A path is its text, and a tuple of one item is that item. Ids must
-    say what was counted: the same id for other rows is refused, but the same rows under another
-    id count twice.
+    An id is text, such as the name of a file; an integer; or a tuple of these, such as topic,
+    partition and offset. A path counts as its text, a tuple of one item as the item. Ids must
+    say what was counted: the same id with other rows is refused, but the same rows under
+    another id count twice.
 
-    The states are of one class with equal options. Two of them are equal if they have counted
-    the same, whatever release wrote their bytes. Memory is that of all states; `fold` sums those
-    that are complete.
+    The states have one class and equal options. Two states are equal if they have counted the
+    same, whatever release wrote their bytes. All states stay in memory; `fold` sums parts that
+    are complete.
 
     Examples
     --------
@@ -100,9 +100,9 @@ Count it again under one id, or give each an id of its own.
         Parameters
         ----------
         part_id : str, int, path, or tuple of str and int
-            Which part of the data was counted.
+            The part of the data that was counted.
         accumulator : Accumulator
-            What has counted the part, and nothing else. It is copied.
+            An accumulator that has counted this part and nothing else. It is copied.
 
         Returns
         -------
@@ -111,8 +111,8 @@ Count it again under one id, or give each an id of its own.
         Raises
         ------
         IncompatibleStateError
-            When the part is there with another state, or parts have another class or options.
-            Nothing has changed then.
+            When the part already has another state, or the other parts have another class or
+            options. Then nothing has changed.
         """
         name = canonical_part_id(part_id)
         if not isinstance(accumulator, Accumulator):
@@ -123,10 +123,10 @@ Count it again under one id, or give each an id of its own.
         return self
 
     def merge(self, *others: Parts) -> Self:
-        """Take the union with others, all or nothing; they are left untouched.
+        """Take the union with others, all or nothing; the others do not change.
 
-        The result is the same in any order and grouping, and however often each is merged. A
-        fold takes up the parts that it was made of.
+        The result is the same in any order and grouping, however often each is merged. A
+        fold absorbs the parts that it was made of.
 
         Returns
         -------
@@ -136,7 +136,7 @@ Count it again under one id, or give each an id of its own.
         ------
         IncompatibleStateError
             When two states have one id, when two different folds share a part, or when classes or
-            options differ. Nothing has changed then.
+            options differ. Then nothing has changed.
         """
         union = self.copy()
         for other in others:
@@ -166,14 +166,14 @@ Count it again under one id, or give each an id of its own.
     def fold(self, ids: Iterable[Any]) -> Self:
         """Sum some parts into one state, and keep their ids, each with a digest of its state.
 
-        A fold merges with the same fold, and with any of the parts that it was made of, which
-        count once as before. A fold of other ids that shares one with it cannot be told apart
-        and is refused, so let whoever folds decide for all: fold what is closed, at fixed edges.
+        A fold merges with the same fold, and with any of its parts, which still count once. A
+        different fold that shares an id is refused, since the shared part cannot be told apart.
+        So let one rule decide for all workers: fold what is closed, at fixed edges.
 
         Parameters
         ----------
         ids : iterable of ids
-            Parts that are there and that no other fold holds. A single one stays as it is.
+            Held parts that no other fold contains. A single one stays as it is.
 
         Returns
         -------
@@ -222,7 +222,7 @@ Count it again under one id, or give each an id of its own.
         return iter(sorted((*self._single, *self._folded), key=order_of))
 
     def __len__(self) -> int:
-        """Give the number of parts."""
+        """Return the number of parts."""
         return len(self._single) + len(self._folded)
 
     def __contains__(self, part_id: object) -> bool:
@@ -263,12 +263,12 @@ Count it again under one id, or give each an id of its own.
         Parameters
         ----------
         data : bytes, bytearray or memoryview
-            May come from anywhere, as those of an accumulator.
+            Bytes from anywhere, trusted or not, as for accumulators.
 
         Raises
         ------
         CorruptStateError
-            When the bytes are damaged, or are no parts that could have been added.
+            When the bytes are damaged, or hold parts that could not have been added.
         UnsupportedVersionError
             When a newer release wrote them.
         IncompatibleStateError
@@ -290,7 +290,7 @@ Count it again under one id, or give each an id of its own.
         return sorted({*self._folded.values()}, key=lambda fold: order_of(next(iter(fold.digests))))
 
     def _take(self, name: PartId, accumulator: Accumulator[Any, Any]) -> None:
-        """Take the union with one part, whose state is held from here on."""
+        """Take the union with one part, and keep its state."""
         self._check_alike(name, accumulator)
         if name in self._folded:
             _check_digest(name, self._folded[name], accumulator)
@@ -298,7 +298,7 @@ Count it again under one id, or give each an id of its own.
             raise _two_states(name)
 
     def _take_fold(self, fold: _Fold) -> None:
-        """Take the union with a fold; a failure may leave a part of it."""
+        """Take the union with a fold; a failure may leave some of it behind."""
         names = list(fold.digests)
         self._check_alike(names[0], fold.total)
         for held in {self._folded[name] for name in names if name in self._folded}:
@@ -333,7 +333,7 @@ Count it again under one id, or give each an id of its own.
             raise error.within(f"part {name!r}") from None
 
     def _fields(self) -> dict[str, Any]:
-        """Give what is written: the parts and folds in the order of their first ids."""
+        """Return the fields that bytes hold: parts and folds in the order of their first ids."""
         folds = self._folds()
         first = {next(iter(fold.digests)): fold for fold in folds}
         names = sorted((*self._single, *first), key=order_of)
@@ -433,9 +433,9 @@ def _holds(value: Any, item_type: str) -> bool:
 
 
 def _digest(accumulator: Accumulator[Any, Any]) -> bytes:
-    """Hash what an accumulator has counted, and not how a version of the format writes it.
+    """Hash what an accumulator has counted, whatever version of the format wrote it.
 
-    Folds keep these digests: they must stay what they are for ever.
+    Folds keep these digests, so they must never change.
     """
     options, fields = accumulator._summary()
     pieces = {name: list(_pieces(value)) for name, value in fields.items()}
@@ -454,9 +454,9 @@ def _digest(accumulator: Accumulator[Any, Any]) -> bytes:
 
 
 def _pieces(value: Any) -> Iterator[bytes]:
-    """Give an array as bytes, its shape or type first, then its items at full width.
+    """Yield an array as bytes, its shape or type first, then its items at full width.
 
-    Accumulators are their digests; of what is no array there is nothing.
+    An accumulator yields its digest; a value without arrays yields nothing.
     """
     if isinstance(value, FixedPoint):
         yield repr(value.shape).encode()

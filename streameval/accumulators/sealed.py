@@ -27,7 +27,7 @@ __all__ = ["FlatLeaves", "FlatSlices", "decode_inner", "encode_inner"]
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
-    """Write what the groups are counted with: one that has counted nothing."""
+    """Encode an inner accumulator, as one that has counted nothing."""
     return codec.Nested((inner.empty().to_bytes(),))
 
 
@@ -38,9 +38,9 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     ----------
     nested : Nested
     version : int
-        That of the bytes around.
+        The version of the bytes around it.
     outer : mapping from type id to class
-        What it may be besides an accumulator that holds no others: so nesting has an end.
+        Other classes it may have besides single accumulators, so that nesting ends.
     """
     require(isinstance(nested, codec.Nested) and len(nested.items) == 1, "accumulator")
     parts = codec.split(nested.items[0])
@@ -59,7 +59,7 @@ class FlatLeaves:
     Parameters
     ----------
     inner : Inner
-        What they are.
+        Their class and options.
     columns : tuple of FlatStates
         The states of each member.
     """
@@ -99,12 +99,12 @@ class FlatLeaves:
         return ["leaves"]
 
     def fields(self) -> dict[str, Any]:
-        """Give what stands in bytes."""
+        """Return the fields that bytes hold, by name."""
         return {"leaves": codec.Nested(tuple(flat.encode() for flat in self.columns))}
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
-        """Make and check what `fields` gave."""
+        """Make and check accumulators from their `fields`."""
         nested, members = fields["leaves"], inner.members
         require(isinstance(nested, codec.Nested) and len(nested.items) == len(members), "leaves")
         columns = []
@@ -125,17 +125,17 @@ class FlatSlices:
     Parameters
     ----------
     inner : Inner
-        What they are.
+        Their class and options.
     values : list
         The values that have a slice in any of them, in the order of their hashes.
     lengths : int array, shape (S,)
         How many values have a slice in each.
     codes : int array
-        Their indices among the values, one `Sliced` after the other, each rising.
+        The indices of their values, one `Sliced` after the other, each in rising order.
     others : int array, shape (S,)
-        1 where some rows have no slice of their own.
+        1 for a `Sliced` with rows outside its slices.
     leaves : FlatLeaves
-        The slices in this order, that of the other rows last.
+        The slices in this order, each `Sliced` ending with its other rows.
     """
 
     inner: Inner
@@ -147,14 +147,14 @@ class FlatSlices:
 
     @classmethod
     def of(cls, inner: Inner, accumulators: Sequence[Any]) -> Self:
-        """Hold `Sliced` accumulators without pending rows, in their order."""
+        """Hold `Sliced` accumulators in their order, pending rows counted."""
         return cls.of_slices(inner, [one._everything(one._held) for one in accumulators])
 
     @classmethod
     def of_slices(cls, inner: Inner, states: Sequence[Slices]) -> Self:
         """Hold the slices of several."""
-        met = dict.fromkeys(itertools.chain.from_iterable(state.parts for state in states))
-        values = sorted(met, key=rank_of)
+        observed = dict.fromkeys(itertools.chain.from_iterable(state.parts for state in states))
+        values = sorted(observed, key=rank_of)
         code_of = {value: code for code, value in enumerate(values)}
         leaves: list[Any] = []
         codes: list[int] = []
@@ -193,7 +193,7 @@ class FlatSlices:
         return ["values", "lengths", "codes", "others", *FlatLeaves.names(inner)]
 
     def fields(self) -> dict[str, Any]:
-        """Give what stands in bytes."""
+        """Return the fields that bytes hold, by name."""
         texts = np.array([*map(codec.canonical_json, self.values), None], dtype=object)[:-1]
         columns = (Column(texts), Column(self.lengths), Column(self.codes), Column(self.others))
         names = FlatSlices.names(self.inner)
@@ -201,7 +201,7 @@ class FlatSlices:
 
     @classmethod
     def read(cls, inner: Inner, size: int, fields: Mapping[str, Any]) -> Self:
-        """Make and check what `fields` gave."""
+        """Make and check accumulators from their `fields`."""
         config: SlicedConfig = inner.options
         texts = fields["values"]
         require(isinstance(texts, Column) and texts.kind == "text", "values")
@@ -217,8 +217,8 @@ class FlatSlices:
         require(not size or int(others.max()) <= 1, "others")
         require(int(lengths.sum(dtype=np.int64)) == len(codes), "codes of slices")
         require(not len(codes) or int(codes.max()) < len(values), "codes of slices")
-        met = np.bincount(codes.astype(np.intp), minlength=len(values))
-        require(bool(met.all()), "a value that no slice is of")
+        uses = np.bincount(codes.astype(np.intp), minlength=len(values))
+        require(bool(uses.all()), "a value that no slice is of")
         _check_kept(values, lengths, codes, others, config)
         leaves = FlatLeaves.read(config.accumulator, len(codes) + int(others.sum()), fields)
         return cls(inner, values, lengths, codes, others, leaves)
@@ -247,7 +247,7 @@ def _check_kept(
     others: npt.NDArray[Any],
     config: SlicedConfig,
 ) -> None:
-    """Check that slices rise in the fixed order, and are as many as may be where rows are left."""
+    """Check that slices are in the fixed order, and that `other` exists only past the limit."""
     numbers = codes.astype(np.int64)
     ends = np.cumsum(lengths.astype(np.int64))
     rises = np.diff(numbers) > 0

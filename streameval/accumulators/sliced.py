@@ -40,44 +40,44 @@ __all__ = ["Sliced", "absorb", "count_in_slices"]
 
 @final
 class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slices):
-    """Count the rows of each value of a column apart: a metric for each country, or model.
+    """Count each value of a column separately: a metric for each country, or model.
 
-    Which values have a slice depends on the rows alone, never on their order: the named ones
-    first, then those that come first in a fixed order of all values (that of a hash), up to
-    `max_values` together. The rest are counted together in `other`. So a slice is complete,
-    and the state is the same bytes however the data is cut, spread and merged.
+    The rows alone decide which values have a slice, never their order: first the named values,
+    then the others in a fixed order, by hash, up to `max_values` in all. `other` counts the
+    rest together. So every slice is complete, and the state is the same bytes however the data
+    is cut, spread and merged.
 
     Parameters
     ----------
     accumulator : accumulator
-        What each slice is counted with. It has counted nothing, and is copied. A `Collection`
+        What counts each slice. It must have counted nothing, and is copied. A `Collection`
         counts several things; neither a `Sliced` nor a `Windowed` can be sliced.
     column : str, or sequence of str
-        The column of the values in a batch. Values of several columns are tuples.
+        The column that holds the values. Values of several columns are tuples.
     values : sequence, optional
-        The values that have a slice in any case, even where no row has them, in this order.
-        *Name the values you care about*: the others are chosen by hash, as a sample, and not
-        because they are frequent.
+        The values that always have a slice, even without rows, in this order.
+        *Name the values you care about*: a hash chooses the others, as a sample, whether they
+        are frequent or not.
     max_values : int
         How many values have a slice, the named ones included.
 
     Notes
     -----
     A value is an integer or a string, as labels are (True is 1, and so is 1.0), or None where it
-    is missing (None, NaN, NA). A value that no row has but with a weight of 0 has not come.
+    is missing (None, NaN, NA). Rows of weight 0 do not make a value observed.
 
-    Why not the most frequent values: a value that is turned away in bounded memory is turned
-    away for ever, and its count may grow later. Only a fixed order gives one answer.
+    Why not the most frequent values? Bounded memory turns a value away for ever, and its count
+    may grow later. Only a fixed order gives one answer.
 
-    All rows of a query, of a `RankingAccumulator`, must have one value, and an update must hold
+    With a `RankingAccumulator`, all rows of a query must have one value, and an update must hold
     complete queries.
 
-    ``s[value]`` is a copy of a slice, on which nothing of `s` depends; iterating gives the
-    values, the named ones first and the others sorted. `n` is that of all rows.
+    ``s[value]`` is an independent copy of a slice. Iterating yields the values: the named ones
+    first, the others sorted. `n` counts all rows.
 
-    Up to 131,072 rows are pending, and are split at once when there are more or when the state
-    is read: an update costs a copy and a count of all rows, and the split about 10 ns a row and
-    10 microseconds a slice.
+    Up to 131,072 rows are pending; they are split together once there are more, or when the
+    state is read. An update counts all rows once and copies them; the split costs about 10 ns a
+    row and 10 microseconds a slice.
 
     Examples
     --------
@@ -120,9 +120,9 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         Parameters
         ----------
         batch : mapping, data frame or Arrow table
-            With the column of the values, and those that the accumulator reads.
+            The column of the values, and the columns that the accumulator reads.
         sample_weight : array of shape (n,), optional
-            Non-negative weights, if they are no column: 2 counts a row twice, 0 leaves it out.
+            Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.
 
@@ -133,8 +133,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         Raises
         ------
         InvalidInputError
-            When a column is missing, or has the wrong shape, type or values. Nothing of the
-            batch has been counted then.
+            When a column is missing, or has the wrong shape, type or values. Then nothing of
+            the batch has been counted.
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
@@ -162,7 +162,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         )
 
     def total(self) -> Any:
-        """Give the accumulator of all rows, whatever their value: a copy."""
+        """Copy the accumulator of all rows, whatever their value."""
         return self._all_rows(self._held).copy()
 
     @property
@@ -173,7 +173,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
 
     @property
     def n_turned_away(self) -> int | float:
-        """The weight of the rows in `other`; how many values these have is not known."""
+        """The weight of the rows in `other`; the number of their values is unknown."""
         return heaviest(self.other.n)
 
     @property
@@ -196,7 +196,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return iter(self._values(self._everything(self._held)))
 
     def __len__(self) -> int:
-        """Give the number of values that have a slice."""
+        """Return the number of values that have a slice."""
         return len(self._values(self._everything(self._held)))
 
     def __contains__(self, value: object) -> bool:
@@ -278,32 +278,32 @@ def count_in_slices(
     config: SlicedConfig,
     take: Take,
 ) -> list[Slices]:
-    """Count rows in the slices of their values, of several `Sliced` at once.
+    """Count rows into the slices of their values, for several `Sliced` at once.
 
-    Values that are turned away are known before anything is made for them.
+    Nothing is allocated for values that are turned away.
 
     Parameters
     ----------
     states : sequence of Slices
-        Before.
+        The states to add to; they do not change.
     owners : int array, shape (n,)
-        Of which of them each row is.
+        The index of the state that each row belongs to.
     rows : GroupedRows
-        With `CODES`.
+        The rows, with the column `CODES`.
     """
     columns = dict(rows.columns)
     size = len(rows.values)
     found, local = distinct(owners * size + columns.pop(CODES), name="codes")
-    met: list[list[Value]] = [[] for _ in states]
+    observed: list[list[Value]] = [[] for _ in states]
     owner_of, code_of = np.divmod(found, size)
     for owner, code in zip(owner_of.tolist(), code_of.tolist(), strict=True):
-        met[owner].append(rows.values[code])
+        observed[owner].append(rows.values[code])
 
     parts = [dict(state.parts) for state in states]
     others = [state.other for state in states]
     targets: list[tuple[int, Any]] = []
     numbers: list[int] = []
-    for owner, values in enumerate(met):
+    for owner, values in enumerate(observed):
         kept = _make_way(parts, others, owner, values, config)
         first = len(targets)
         targets += [(owner, value) for value in values if value in kept]
@@ -322,7 +322,7 @@ def count_in_slices(
 
 
 def absorb(target: Any, part: Any, inner: Inner) -> None:
-    """Merge into an accumulator in place, which nothing else holds: without a copy of it."""
+    """Merge in place into an accumulator that nothing else holds, without copying it."""
     if inner.cls is Collection:
         for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
             mine.merge(theirs)
@@ -362,7 +362,7 @@ def _make_way(
     values: list[Value],
     config: SlicedConfig,
 ) -> Container[Value]:
-    """Find which values have a slice; those that lose theirs are merged with the other rows."""
+    """Find the values that have a slice; merge slices that lose theirs into the other rows."""
     held = parts[owner]
     new = [value for value in values if value not in held]
     if not new:
@@ -376,7 +376,7 @@ def _make_way(
 
 
 def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[int]:
-    """Give the number of each value; those without a slice have that of the other rows."""
+    """Yield the number of each value's target; values without a slice share the last one."""
     number = 0
     for value in values:
         if value in kept:
@@ -387,7 +387,7 @@ def _ranks(values: list[Value], kept: Container[Value], other: int) -> Iterator[
 
 
 def _written(config: SlicedConfig) -> dict[str, Any]:
-    """Give the options that stand in the header; the accumulator stands with the state."""
+    """Return the options that the header holds; the accumulator is stored with the state."""
     return {"column": config.column, "values": config.values, "max_values": config.max_values}
 
 

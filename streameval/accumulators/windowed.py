@@ -47,7 +47,7 @@ __all__ = ["Windowed"]
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
-"""The tier and the number of a pane; None for what is before all of them."""
+"""The tier and the number of a pane; None for the rows before all panes."""
 
 _LIMIT = 2**63
 _OPEN_PANES = 2
@@ -55,54 +55,54 @@ _OPEN_PANES = 2
 
 @final
 class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state=Panes):
-    """Count the rows of each pane of event time apart: a metric over time, and of any window.
+    """Count each pane of event time separately: a metric over time, and of any window.
 
-    A pane is the smallest window: that of ``floor((t - offset) / pane)``. (In Beam, a pane is
-    something else: a firing.) Panes that are older than `keep`, as the newest row tells, are
-    rolled up into wider ones and in the end into `before`; nothing is ever dropped. All of it
-    depends on the rows alone, never on their order: the state is the same bytes however the
-    data is cut, spread and merged, and however late rows come.
+    A pane is the smallest window: the rows with equal ``floor((t - offset) / pane)``. (In Beam,
+    a pane is something else: a firing.) Panes older than `keep`, measured from the newest row,
+    are rolled up into wider panes and finally into `before`; nothing is ever dropped. The rows
+    alone decide, never their order: the state is the same bytes however the data is cut, spread
+    and merged, and however late rows come.
 
     Parameters
     ----------
     accumulator : accumulator
-        What each pane is counted with. It has counted nothing, and is copied. It may be a
+        What counts each pane. It must have counted nothing, and is copied. It may be a
         `Sliced` or a `Collection`.
     pane : str, timedelta or int
         The width of the finest panes. A duration such as ``"30s"``, ``"5m"``, ``"1h"``,
-        ``"7d"``; or an integer, and then times are integers of any meaning, such as steps of a
-        training or offsets in a log.
+        ``"7d"``; or an integer: then times are integers too, such as training steps or log
+        offsets.
     time : str
         The column of the times.
     keep : duration or int, optional
-        How long panes are kept. By default all are, for ever.
+        How long panes are kept. The default keeps all of them for ever.
     rollups : sequence of (width, keep), optional
-        Wider panes for what is older, each a multiple of the one before. Such as ``[("1h",
-        "7d"), ("1d", "400d")]``. The last may be kept for ever: None.
+        Wider panes for older rows, each width a multiple of the one before. For example
+        ``[("1h", "7d"), ("1d", "400d")]``. A last `keep` of None keeps those panes for ever.
     offset : duration or int, optional
-        By how much the edges of panes are shifted. ``"-1h"`` makes days those of UTC+1.
+        How far the edges of panes are shifted. ``"-1h"`` makes days those of UTC+1.
     unit : {"s", "ms", "us", "ns"}, optional
-        That of times that are numbers; it is never guessed.
+        The unit of times that are numbers; it is never guessed.
 
     Notes
     -----
-    With `end` the end of the newest pane, those of a tier are moved on that lie before
-    ``floor((end - keep) / next width)`` in units of the next width: the width of the next
-    tier, and of the last tier its own. So whole panes move.
+    Let `end` be the end of the newest pane. A tier passes on its panes before
+    ``floor((end - keep) / next width)``, in units of the next tier's width; the last tier uses
+    its own width. So whole panes move.
 
     Times are ``datetime64``, ``datetime``, ``date``, ISO 8601 text, timestamps of pandas, polars
-    and Arrow, or numbers with a `unit`. Without a zone they are UTC, and of text
-    that is warned of once. They are kept as microseconds, rounded once and to even.
+    and Arrow, or numbers with a `unit`. Times without a zone are read as UTC; for text, a warning
+    says so once. Times are stored as microseconds, rounded once, half to even.
 
     A row whose truth (`y_true`) is None or NaN has no label yet: it counts in `n_rows` and
     `newest`, and nowhere else. A row of weight 0 leaves no trace.
 
-    Windows and panes are handed out as copies, on which nothing of the accumulator depends;
-    `n` is that of all rows with a label. All rows of a query, of a `RankingAccumulator`, must
-    have one time, and an update must hold complete queries.
+    Windows and panes are independent copies. `n` counts all rows with a label. With a
+    `RankingAccumulator`, all rows of a query must have one time, and an update must hold
+    complete queries.
 
-    Up to 131,072 rows are pending, and are split at once when there are more or when the state
-    is read, which costs about 10 ns a row and 10 microseconds a pane (and slice) that has some.
+    Up to 131,072 rows are pending; they are split together once there are more, or when the
+    state is read. The split costs about 10 ns a row and 10 microseconds a pane (and slice).
 
     Examples
     --------
@@ -151,9 +151,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Parameters
         ----------
         batch : mapping, data frame or Arrow table
-            With the column of the times, and those that the accumulator reads.
+            The column of the times, and the columns that the accumulator reads.
         sample_weight : array of shape (n,), optional
-            Non-negative weights, if they are no column: 2 counts a row twice, 0 leaves it out.
+            Non-negative weights, unless a column holds them: 2 counts a row twice, 0 leaves it out.
         partial : bool
             Must be False: the rows of a query cannot go on in other batches.
 
@@ -165,19 +165,18 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         ------
         InvalidInputError
             When a column is missing, or has the wrong shape, type or values; when a time is
-            missing, or looks like one of another unit. Nothing of the batch has been counted
-            then.
+            missing, or looks like another unit. Then nothing of the batch has been counted.
         CountOverflowError
             When the total would pass 2**63 - 1. Nothing has been counted then.
         """
         return self._append_batch(batch, sample_weight, partial)
 
     def compute(self) -> Any:
-        """Compute the result of all rows with a label: that of `total`."""
+        """Compute the result of `total`: of all rows with a label."""
         return self.total().compute()
 
     def total(self) -> Any:
-        """Give the accumulator of all rows with a label, as if there were no panes: a copy."""
+        """Copy the accumulator of all rows with a label, as if there were no panes."""
         held = self._held
         if self._inner is self._config.accumulator.leaf:
             return self._all_rows(held).copy()
@@ -196,7 +195,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return self._part(before)
 
     def panes(self) -> Iterator[tuple[Any, Any, Any]]:
-        """Give start, end and accumulator of each pane that has rows, in order of time.
+        """Yield start, end and accumulator of each pane with rows, in order of time.
 
         Yields
         ------
@@ -210,7 +209,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             yield shown(span.start), shown(span.end), self._part(span.pane)
 
     def n_rows(self, start: Any = None, end: Any = None) -> int | float:
-        """Count the rows with ``start <= t < end``, those without a label too, by weight.
+        """Add up the weights of the rows with ``start <= t < end``, labelled or not.
 
         Rows of rankings are queries, as in `n`.
 
@@ -218,12 +217,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         ----------
         start, end : time, optional
             Edges of panes, in any form that the column of the times may have. By default
-            everything counts, what is before all panes too.
+            all rows count, also those before all panes.
 
         Raises
         ------
         InvalidInputError
-            When one of them is no edge, or lies within a pane that has been rolled up.
+            When one of them is not an edge, or lies within a pane that has been rolled up.
         """
         state = self._everything(self._held)
         low = None if start is None else self._edge(start, name="start")
@@ -248,17 +247,17 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Returns
         -------
         accumulator
-            What has counted these rows alone; nothing of this one depends on it.
+            An independent accumulator that has counted these rows alone.
 
         Raises
         ------
         InvalidInputError
-            When the window begins or ends within a pane that has been rolled up, or within
-            what is before all panes; the nearest edges are named.
+            When the window begins or ends within a pane that has been rolled up, or before
+            all panes; the message names the nearest edges.
 
         Notes
         -----
-        It costs a merge of all panes. For many windows, one after the other, see `windows`.
+        The cost is a merge of all its panes. For many consecutive windows, see `windows`.
         """
         size = self._config.length(width, name="width")
         state = self._everything(self._held)
@@ -275,27 +274,27 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Parameters
         ----------
         width : duration or int
-            That of the window, a multiple of the pane.
+            The width of each window, a multiple of the pane.
         every : duration or int, optional
-            From the end of one window to that of the next, by default a pane. Ends are
-            multiples of it, shifted by the offset as `options` shows it: less than the widest
-            pane. For days of UTC+1 over panes of an hour, roll up into days.
+            The distance between the ends of windows, by default a pane. Ends are multiples of
+            it, shifted by the offset that `options` shows, which is less than the widest pane.
+            For days of UTC+1 over panes of an hour, roll up into days.
 
         Yields
         ------
         end : datetime64[us] or int
-            From the first pane on, up to the end of the newest. Windows that would begin or
-            end within a pane that has been rolled up, or within what is before all panes, and
-            all windows before such a one, are left out.
+            From the first pane on, up to the end of the newest. A window that would begin or
+            end within a rolled-up pane, or before all panes, is left out, and so are all
+            windows before it.
         accumulator
-            What has counted the rows with ``end - width <= t < end`` alone.
+            An accumulator that has counted the rows with ``end - width <= t < end`` alone.
 
         Notes
         -----
-        Two stacks of merged panes make it two or three merges a step, however many panes a
-        window has: those that will leave it next lie on a stack of which each item is merged
-        with all below it, and those that came are merged into one. While it runs, as many
-        merged panes are held as a window has panes.
+        Two stacks of merged panes keep a step at two or three merges, however many panes a
+        window has. One stack holds the panes that leave next, each merged with all below it;
+        new panes are merged into one accumulator. Memory holds as many merged panes as a
+        window has panes.
         """
         size = self._config.length(width, name="width")
         step = self._config.length(self._config.pane if every is None else every, name="every")
@@ -414,7 +413,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         )
 
     def _between(self, state: Panes, low: int | None, high: int | None) -> list[Span]:
-        """Give the panes between two times; one that would be cut raises."""
+        """Return the panes between two times; a time within a pane raises."""
         kept = []
         for span in state.spans(self._config):
             for time, name in ((low, "start"), (high, "end")):
@@ -434,14 +433,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return kept
 
     def _oldest_edge(self, state: Panes) -> int:
-        """Give the time before which rows are counted together, if there are some."""
+        """Return the time before which rows are counted together."""
         edge = self._config.tiers[-1].edge(state.end(self._config))
         return -_LIMIT if edge is None else edge + self._config.offset_size
 
     def _window_ends(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
     ) -> Sequence[int]:
-        """Give the ends of the windows that can be had, from the first after the last that cuts."""
+        """Return the ends of readable windows: those after the last one that cuts a pane."""
         shift = self._config.offset_size
         newest = (self._newest_end(state) - shift) // step
         oldest = min((span.start for span in spans), default=self._newest_end(state))
@@ -544,7 +543,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
         def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
-            """Replace the panes of some keys by those with more rows, and perhaps other parts."""
+            """Add rows to the panes of some keys, and replace their parts."""
             homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
             indices = [0 if key is None else key[1] for key in keys]
             pairs = list(zip(homes, indices, strict=True))
@@ -569,7 +568,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _count_parts(
         self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
-        """Count rows in the accumulators of the panes that they are of."""
+        """Count rows into the accumulators of their panes."""
         inner = self._inner
         if inner.cls is not Sliced:
             counter = Counter(inner, rows.columns)
@@ -584,7 +583,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return shells
 
     def _panes_of_rows(self, times: Array, newest: int) -> tuple[list[PaneKey], Array]:
-        """Find the pane of each row: the panes that have some, and the number of each row's."""
+        """Find the panes of rows, and the index of each row's pane among them."""
         config = self._config
         relative = times - config.offset_size if config.offset_size else times
         end = newest_end(newest, config)
@@ -609,7 +608,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         return [*keys, None], pane_of
 
     def _sealed(self, before: Any, after: Any) -> Any:
-        """Seal all panes but the newest, and those older ones in which a late row came."""
+        """Seal the panes that this split left unchanged, except the newest."""
         open_from = after.end(self._config) // self._config.width - _OPEN_PANES
         chosen = [
             (number, index, pane)
@@ -635,7 +634,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
 
 def _about(weights: Array | None, size: int) -> float:
-    """Add up weights within the rounding of floats."""
+    """Add up weights in floating point."""
     return float(size if weights is None else weights.sum(dtype=np.float64))
 
 
@@ -644,7 +643,7 @@ def _check_weight(state: Panes) -> None:
 
 
 def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
-    """Give the weight of the rows of each pane; without weights, each row counts once."""
+    """Return the weight of each pane's rows; without weights, each row counts once."""
     if weights is None:
         return FixedPoint(np.bincount(pane_of, minlength=size))
     numbers = FixedPoint.of_numbers(weights)
@@ -657,7 +656,7 @@ _OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")
 
 
 def _written(config: WindowedConfig) -> dict[str, Any]:
-    """Give the options that stand in the header; the accumulator stands with the state."""
+    """Return the options that the header holds; the accumulator is stored with the state."""
     return {name: getattr(config, name) for name in _OPTIONS}
 
 
@@ -707,7 +706,7 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
 
 
 def _check_tiers(state: Panes, config: WindowedConfig) -> None:
-    """Check that each pane is where its time and the newest put it."""
+    """Check that each pane lies in the tier that its time and the newest time give."""
     if state.newest is None:
         return
     require(state.newest - config.offset_size > -_LIMIT, "newest")
@@ -728,12 +727,12 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
 
 
 class _TwoStacks:
-    """The merge of panes that come at one end and leave at the other.
+    """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.
 
     Parameters
     ----------
     inner : Inner
-        What the accumulators are.
+        The class and options of the accumulators.
     """
 
     __slots__ = ("_back", "_coming", "_front", "_inner")
@@ -756,7 +755,7 @@ class _TwoStacks:
             absorb(self._back, live(part), self._inner)
 
     def pop(self) -> None:
-        """Leave the first pane out."""
+        """Remove the oldest pane."""
         if not self._front:
             below = None
             for part in reversed(self._coming):

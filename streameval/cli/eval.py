@@ -238,7 +238,7 @@ def _unsure(columns: tuple[str, ...]) -> str:
 
 
 def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
-    """Give the accumulator of all rows, and those of the slices to show."""
+    """Return the accumulator of all rows, and those of the slices to show."""
     by = options.by
     if by is None or options.time is not None:
         return held, None
@@ -255,7 +255,7 @@ def _computed(total: Any, slices: Slices | None) -> tuple[Any, Slices | None, Wi
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
-    """Save the state, or those of slices; give what is to be said about it."""
+    """Save the state, or those of slices; return what is to be said about it."""
     if output is None:
         return []
     if slices is not None:
@@ -314,7 +314,7 @@ def _what_was_read(
 
 
 def _bad_rows(bad: BadRows) -> list[Note]:
-    """Give a warning for each of the first bad rows, and one for the rest."""
+    """Return a warning for each of the first bad rows, and one for the rest."""
     notes = [Note("warning", str(row)) for row in bad.first]
     more = bad.n - len(notes)
     return [*notes, Note("warning", f"{more:,} more bad rows.")] if more else notes
@@ -338,6 +338,6 @@ def _terminal(options: Options) -> TextIO | None:
 
 
 def _total_size(files: tuple[str, ...]) -> int | None:
-    """Give the bytes to read, or None if they are not known."""
+    """Return the bytes to read, or None if they are not known."""
     sizes = list(map(size_of, files))
     return None if None in sizes else sum(size or 0 for size in sizes)

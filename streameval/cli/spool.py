@@ -49,7 +49,7 @@ class Spool:
             self._file.write(text)
 
     def read(self) -> Iterator[str]:
-        """Give all text in pieces, once."""
+        """Yield all text in pieces, once."""
         with self._file as file:
             file.seek(0)
             while piece := file.read(_PIECE):

@@ -205,7 +205,7 @@ def computed(accumulator: Any) -> Result:
 
 
 def checked(result: Any) -> Result:
-    """Give a result back if the command line can show it.
+    """Return a result back if the command line can show it.
 
     Raises
     ------

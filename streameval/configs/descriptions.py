@@ -139,25 +139,24 @@ DESCRIPTIONS = {
     ),
     "Collection": Description("Count one batch with many accumulators, all of them or none."),
     "Sliced": Description(
-        "Count the rows of each value of a column apart: a metric for each country, or model.",
+        "Count each value of a column separately: a metric for each country, or model.",
         {
-            "accumulator": "What each slice is counted with.",
-            "column": "The column of the values in a batch.",
-            "values": "The values that have a slice in any case, even where no row has them, in "
-            "this order.",
+            "accumulator": "What counts each slice.",
+            "column": "The column that holds the values.",
+            "values": "The values that always have a slice, even without rows, in this order.",
             "max_values": "How many values have a slice, the named ones included.",
         },
     ),
     "Windowed": Description(
-        "Count the rows of each pane of event time apart: a metric over time, and of any window.",
+        "Count each pane of event time separately: a metric over time, and of any window.",
         {
-            "accumulator": "What each pane is counted with.",
+            "accumulator": "What counts each pane.",
             "pane": "The width of the finest panes.",
             "time": "The column of the times.",
             "keep": "How long panes are kept.",
-            "rollups": "Wider panes for what is older, each a multiple of the one before.",
-            "offset": "By how much the edges of panes are shifted.",
-            "unit": "That of times that are numbers; it is never guessed.",
+            "rollups": "Wider panes for older rows, each width a multiple of the one before.",
+            "offset": "How far the edges of panes are shifted.",
+            "unit": "The unit of times that are numbers; it is never guessed.",
         },
     ),
 }

@@ -35,7 +35,7 @@ def nearest(name: str, known: Iterable[str], meant: Iterable[str] = ()) -> str:
 
 
 def closest(name: str, names: Iterable[str]) -> list[str]:
-    """Give the most similar name, whatever its case, if one is similar."""
+    """Return the most similar name, whatever its case, if one is similar."""
     every = list(names)
     folded = {text.casefold(): text for text in reversed(every)}
     return difflib.get_close_matches(name, every, n=1) or [

@@ -20,7 +20,7 @@ _JSON = json.JSONEncoder(separators=(",", ":"))
 
 
 def canonical_part_id(value: Any) -> PartId:
-    """Give the one form of a part id: text, an integer, or a tuple of two or more of these.
+    """Return the one form of a part id: text, an integer, or a tuple of two or more of these.
 
     A path is its text, a list is a tuple, and a tuple of one item is that item: two ways to write
     one id must not count its part twice.
@@ -37,7 +37,7 @@ def canonical_part_id(value: Any) -> PartId:
 
 
 def order_of(part_id: PartId) -> tuple[tuple[bool, Item], ...]:
-    """Give what canonical ids are sorted by: item by item, integers before text."""
+    """Return what canonical ids are sorted by: item by item, integers before text."""
     items = part_id if isinstance(part_id, tuple) else (part_id,)
     return tuple((isinstance(item, str), item) for item in items)
 

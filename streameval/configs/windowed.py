@@ -43,7 +43,7 @@ class Tier:
     next_width: int
 
     def edge(self, end: int) -> int | None:
-        """Give the time before which panes are moved on; `end` is that of the newest pane."""
+        """Return the time before which panes are moved on; `end` is that of the newest pane."""
         if self.keep is None:
             return None
         return (end - self.keep) // self.next_width * self.next_width
@@ -107,7 +107,7 @@ class WindowedConfig(OuterConfig):
 
     @cached_property
     def offset_size(self) -> int:
-        """By how much the edges of panes are shifted."""
+        """How far the edges of panes are shifted."""
         return self.offset if isinstance(self.offset, int) else read_offset(self.offset, name="")
 
     @cached_property
@@ -131,7 +131,7 @@ class WindowedConfig(OuterConfig):
         return size
 
     def shown(self, time: int) -> Any:
-        """Give a time as it is handed out: datetime64[us], or an integer."""
+        """Return a time as it is handed out: datetime64[us], or an integer."""
         return time if self.is_step else np.datetime64(time, "us")
 
     def _check(self) -> None:

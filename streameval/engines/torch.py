@@ -108,16 +108,16 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
         self._rows = range(own_rank, len(data_source), replicas)
 
     def __iter__(self) -> Iterator[int]:
-        """Give the rows of this rank in order."""
+        """Yield the rows of this rank in order."""
         return iter(self._rows)
 
     def __len__(self) -> int:
-        """Give the number of rows of this rank."""
+        """Return the number of rows of this rank."""
         return len(self._rows)
 
 
 def _gather_bytes(data: bytes, group: Any) -> list[bytes]:
-    """Give the bytes of every rank in rank order; all ranks see the same lengths."""
+    """Return the bytes of every rank in rank order; all ranks see the same lengths."""
     space = _HEAD - 8
     framed = len(data).to_bytes(8, "little") + data
     heads = _all_gather(framed[:_HEAD], _HEAD, group)

@@ -1,4 +1,4 @@
-"""Lengths of time, in microseconds: from text such as "5m", or a timedelta."""
+"""Durations in microseconds, read from text such as "5m" or a timedelta."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ MICROSECONDS = {
     "ms": 1000,
     "us": 1,
 }
-"""The units of durations, the longest first."""
+"""The units of durations, longest first."""
 
 _PIECE = re.compile(r"([0-9]+)(us|ms|s|m|h|d|w)")
 _TEXT = re.compile(r"(?:[0-9]+(?:us|ms|s|m|h|d|w))+")
@@ -34,9 +34,9 @@ def read_duration(value: Any, *, name: str) -> int:
     Parameters
     ----------
     value : str, timedelta or numpy.timedelta64
-        Text is in the form of Prometheus: ``"30s"``, ``"5m"``, ``"1h30m"``, ``"7d"``.
+        Text in the form that Prometheus uses: ``"30s"``, ``"5m"``, ``"1h30m"``, ``"7d"``.
     name : str
-        The argument to blame.
+        The argument that errors name.
     """
     length = read_offset(value, name=name)
     if length <= 0:
@@ -45,7 +45,7 @@ def read_duration(value: Any, *, name: str) -> int:
 
 
 def read_offset(value: Any, *, name: str) -> int:
-    """Read a duration that may be nothing, or negative."""
+    """Read a duration that may be zero or negative."""
     if isinstance(value, str):
         length = _of_text(value)
     elif isinstance(value, timedelta):
@@ -79,7 +79,7 @@ def _of_text(text: str) -> int | None:
 
 
 def _of_timedelta64(value: np.timedelta64) -> int | None:
-    """Read a NumPy duration; months have no length, and NaT is none."""
+    """Read a NumPy duration; months and NaT have no fixed length."""
     if np.isnat(value) or np.datetime_data(value)[0] in ("Y", "M", "generic"):
         return None
     exact = value.astype("m8[us]")

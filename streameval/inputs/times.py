@@ -20,13 +20,13 @@ __all__ = ["UNITS", "as_steps", "as_times", "read_step", "read_time"]
 Int64Array = npt.NDArray[np.int64]
 
 UNITS = ("s", "ms", "us", "ns")
-"""The units of epoch numbers, the longest first."""
+"""The units of epoch numbers, longest first."""
 
 _PER_SECOND = {"s": 1, "ms": 10**3, "us": 10**6, "ns": 10**9}
 _RECENT = 1_200_000_000, 2_500_000_000
-"""Seconds since 1970 from 2008 to 2049: the numbers of logs."""
+"""Seconds since 1970 for 2008 to 2049, the usual range of logs."""
 _FAR = 10**11
-"""Seconds since 1970 up to the year 5138; past that a number is of another unit."""
+"""Seconds since 1970 up to the year 5138; larger numbers have another unit."""
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _LONG_FRACTION = re.compile(r"[.,](\d{6})(\d+)")
@@ -34,7 +34,7 @@ _MANTISSA_SPLIT = 2.0**27 + 1.0
 
 
 class _Naive:
-    """Whether it has been said that text without an offset is UTC."""
+    """Whether the warning that text without an offset is UTC has been shown."""
 
     is_said = False
 
@@ -47,21 +47,21 @@ def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
     value : array of shape (n,)
         ``datetime64`` of any unit, columns of pandas, polars and Arrow with or without a time
         zone, `datetime` objects, ISO 8601 text; or numbers since 1970 if there is a unit.
-        What has no zone is UTC; of text that is warned of, once.
+        Times without a zone are UTC; for text, a warning says so once.
     unit : {"s", "ms", "us", "ns"} or None
-        That of numbers; it is never guessed.
+        The unit of numbers; it is never guessed.
     name : str
-        The argument to blame.
+        The argument that errors name.
 
     Returns
     -------
     int64 array of shape (n,)
-        Finer times are rounded once, to even where they lie between two microseconds.
+        Finer times are rounded once to microseconds, half to even.
 
     Raises
     ------
     InvalidInputError
-        When a time is missing, cannot be read, or looks like one of another unit.
+        When a time is missing, cannot be read, or looks like another unit.
     """
     array = _to_array(value, name)
     if array.ndim != 1:
@@ -117,7 +117,7 @@ def _alone(value: Any) -> npt.NDArray[Any]:
 
 
 def _to_array(value: Any, name: str) -> npt.NDArray[Any]:
-    """Bring a column to NumPy; one of pandas with a time zone is an array of objects otherwise."""
+    """Convert a column to NumPy; pandas would turn one with a time zone into objects."""
     zone = getattr(getattr(value, "dtype", None), "tz", None)
     if zone is not None and hasattr(value, "to_numpy"):
         return np.asarray(value.to_numpy(dtype=f"M8[{value.dtype.unit}]"))
@@ -154,14 +154,14 @@ def _of_datetime64(array: npt.NDArray[Any], name: str) -> Int64Array:
 
 
 def _rounded(counts: Int64Array, finer: int) -> Int64Array:
-    """Divide integers and round to the nearest, to even in the middle."""
+    """Divide integers and round to the nearest, half to even."""
     whole, rest = np.divmod(counts, finer)
     up = (2 * rest > finer) | ((2 * rest == finer) & (whole & 1 == 1))
     return np.asarray(whole + up)
 
 
 def _of_python(counts: Iterable[int | Fraction], finer: int, name: str) -> Int64Array:
-    """Round ratios of Python's integers, to even in the middle."""
+    """Round ratios of Python integers, half to even."""
     times = [round(Fraction(count) / finer) for count in counts]
     fits = np.array([-(2**63) < time < 2**63 for time in times])
     _refuse(~fits, "must lie within 290,000 years of 1970", name)
@@ -216,7 +216,7 @@ def _of_moment(moment: datetime) -> int:
 
 
 def _extra_nanoseconds(moment: Any) -> int:
-    """Round the nanoseconds that a timestamp of pandas has besides."""
+    """Round the extra nanoseconds of a pandas timestamp."""
     extra = getattr(moment, "nanosecond", 0)
     return int(extra > 500 or (extra == 500 and moment.microsecond % 2 == 1))
 
@@ -248,16 +248,16 @@ def _of_numbers(array: npt.NDArray[Any], unit: str | None, name: str) -> Int64Ar
 
 
 def _of_integers(array: npt.NDArray[Any], unit: str) -> Int64Array:
-    """Scale integers, which `_check_unit` has found to be so small that they fit."""
+    """Scale integers, which fit because `_check_unit` has bounded them."""
     counts: Int64Array = array.astype(np.int64)
     return _rounded(counts, 10**3) if unit == "ns" else counts * (10**6 // _PER_SECOND[unit])
 
 
 def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
-    """Multiply and round once, to even in the middle: as the exact product would be.
+    """Multiply and round the exact product once, half to even.
 
-    The fraction is multiplied apart from the rest; where its product lies in the middle, what
-    float64 has lost of it (Dekker's product) says which way it goes.
+    The fraction is multiplied separately. Where its product lies halfway, the error of float64
+    (Dekker's product) decides the direction.
     """
     whole = np.trunc(numbers)
     fraction = numbers - whole
@@ -281,10 +281,10 @@ def _product(numbers: npt.NDArray[np.float64], factor: int) -> Int64Array:
 
 
 def _check_unit(array: npt.NDArray[Any], unit: str, name: str) -> None:
-    """Refuse numbers that are of another unit, as far as that can be told.
+    """Refuse numbers that look like another unit.
 
-    Those past the year 5138, and those shortly after 1970 that are of our days in a unit that
-    is longer.
+    These are numbers past the year 5138, and numbers shortly after 1970 that would be recent in
+    a longer unit.
     """
     low, high = array.min().item(), array.max().item()
     limit = min(_FAR * _PER_SECOND[unit], 2**63 - 1)

@@ -1,4 +1,4 @@
-"""Values of columns that rows are told apart by: one canonical form, a fixed order, and codes."""
+"""Values that group rows: one canonical form, a fixed order, and codes."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ Value = Any
 
 Codes = npt.NDArray[np.int64]
 
-MAX_CHARACTERS = 2**16  # of one value: it is a name
+MAX_CHARACTERS = 2**16  # of one value, which is a name
 
 
 def canonical_value(value: Any, *, name: str) -> Label | None:
-    """Give a value as int, str, or None for a missing one: True is 1, 2.0 is 2."""
+    """Return a value as int, str, or None for a missing one: True is 1, 2.0 is 2."""
     if value is None or type(value).__name__ in ("NAType", "NaTType"):
         return None
     if isinstance(value, (float, np.floating)) and math.isnan(value):
@@ -47,10 +47,9 @@ def value_text(value: Value) -> str:
 
 @functools.lru_cache(maxsize=2**16)
 def rank_of(value: Value) -> tuple[int, bytes]:
-    """Give what values are ordered by: a hash of 64 bits, and the value itself for ties.
+    """Return the sort key of a value: a 64-bit hash, then the value itself for ties.
 
-    The order is fixed and knows nothing of the data, so that the first of it are a uniform
-    sample of the values.
+    The order is fixed and independent of the data, so the first values are a uniform sample.
     """
     written = _written(value)
     digest = hashlib.blake2b(written, digest_size=8).digest()
@@ -58,7 +57,7 @@ def rank_of(value: Value) -> tuple[int, bytes]:
 
 
 def _written(value: Value) -> bytes:
-    """Write type and text of a value, so that different ones are different bytes."""
+    """Write type and text of a value, so that different values are different bytes."""
     if value is None:
         return b"n"
     if isinstance(value, tuple):
@@ -70,9 +69,9 @@ def _written(value: Value) -> bytes:
 
 
 class ValueCodes:
-    """A number for each distinct value that has come, in the order in which they came.
+    """A number for each distinct value observed, in order of first appearance.
 
-    It only grows, so that codes that were given out stay what they are, whoever reads them.
+    It only grows, so codes that were handed out stay valid.
 
     Attributes
     ----------
@@ -87,14 +86,14 @@ class ValueCodes:
         self.values: list[Value] = []
 
     def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
-        """Give the code of the value of each row.
+        """Return the code of the value of each row.
 
         Parameters
         ----------
         columns : sequence of arrays, each of shape (n,)
-            One for each name; several make tuples.
+            One column for each name; the values of several are tuples.
         names : sequence of str
-            What the columns are called.
+            The names of the columns.
         """
         if len(columns) == 1:
             known = self._known(columns[0])
@@ -111,7 +110,7 @@ class ValueCodes:
         return self._add(values)[codes] if len(values) else codes
 
     def _known(self, column: Any) -> Codes | None:
-        """Look objects up as they are: in most batches, no text is a new one."""
+        """Look objects up directly: most batches hold no new text."""
         if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
             return None
         try:
@@ -120,7 +119,7 @@ class ValueCodes:
             return None
 
     def _add(self, values: Sequence[Value]) -> Codes:
-        """Give the codes of distinct values, of which some may be new."""
+        """Return the codes of distinct values, and add new ones."""
         codes = self._codes
         for value in values:
             if value not in codes:
@@ -130,7 +129,7 @@ class ValueCodes:
 
 
 def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
-    """Give distinct values of one column in any order, and the code of each row among them."""
+    """Return the code of each row, and the distinct values of one column in any order."""
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _of_arrow(column, name)
     if hasattr(column, "factorize"):  # pandas
@@ -160,7 +159,7 @@ def _of_arrow(column: Any, name: str) -> tuple[Codes, list[Value]]:
 
 
 def _to_array(column: Any) -> npt.NDArray[Any]:
-    """Hold the items of a list as they are; an array of both numbers and text would be text."""
+    """Keep the items of a list as objects; NumPy would turn numbers among text into text."""
     if hasattr(column, "to_list"):
         column = column.to_list()  # polars
     if isinstance(column, (list, tuple)):
@@ -173,7 +172,7 @@ def _to_array(column: Any) -> npt.NDArray[Any]:
 def _of_dictionary(
     indices: npt.NDArray[Any], values: list[Any], name: str
 ) -> tuple[Codes, list[Value]]:
-    """Take codes among values of which some may be one; -1 is a missing one."""
+    """Merge values that are equal in canonical form; code -1 is a missing value."""
     codes, merged = _of_objects([*values, None], name)
     return codes[indices], merged
 
@@ -191,7 +190,7 @@ def _of_objects(items: list[Any], name: str) -> tuple[Codes, list[Value]]:
 
 
 def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
-    """Say where the value is that is none."""
+    """Find the position of the first invalid value."""
     for position, item in enumerate(items):
         try:
             hash(item)
@@ -207,7 +206,7 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
 
 
 def _combined(parts: Sequence[tuple[Codes, list[Value]]]) -> tuple[Codes, list[Value]]:
-    """Make tuples of the values of several columns, of those alone that some row has."""
+    """Combine the values of several columns into the tuples that occur in rows."""
     codes, values = parts[0][0], [(value,) for value in parts[0][1]]
     for others, more in parts[1:]:
         kept, codes = distinct(codes * len(more) + others, name="column")

@@ -39,7 +39,7 @@ class Block(Protocol):
         ...
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Give the rows that can be read, to look at; every field of them, as JSON would.
+        """Yield the rows that can be read, to look at; every field of them, as JSON would.
 
         Fields that are not among `names` may be left out as None.
         """

@@ -43,7 +43,7 @@ class BadRow:
     reason: str
 
     def __str__(self) -> str:
-        """Give the sentence that a person reads."""
+        """Return the sentence that a person reads."""
         return f"{self.source}, {self.unit} {self.row_id}: {self.reason}."
 
 

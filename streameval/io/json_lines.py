@@ -61,7 +61,7 @@ class JsonBlock:
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Give the lines that are objects."""
+        """Yield the lines that are objects."""
         return (row for _, row in self._lines() if isinstance(row, dict))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
@@ -84,7 +84,7 @@ class JsonBlock:
         return assemble(columns, values, row_ids, faults, where)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Give every line that is not blank, as an object or as what is wrong with it."""
+        """Yield every line that is not blank, as an object or as what is wrong with it."""
         whole = text_of(self.data)
         are_text = is_text(whole)
         for number, line in enumerate(whole.split("\n"), self.first_line):

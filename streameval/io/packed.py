@@ -25,7 +25,7 @@ __all__ = [
 ]
 
 HEAD_BYTES = 10
-"""How many of the first bytes of a file tell its packing."""
+"""The number of bytes at the start of a file that identify its packing."""
 
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
@@ -61,7 +61,7 @@ class DamagedError(Exception):
 
 
 class _Decompressor(Protocol):
-    """What `bz2`, `lzma` and `compression.zstd` have in common: it unpacks one member."""
+    """The common interface of `bz2`, `lzma` and `compression.zstd`, which unpacks one member."""
 
     eof: bool
     needs_input: bool
@@ -79,11 +79,11 @@ class Packing:
     Parameters
     ----------
     name : str
-        Its name for messages.
+        The name of the format in messages.
     beginning : re.Pattern
-        What its first bytes match.
+        The pattern that the first bytes match.
     unpacked : callable
-        From a packed file to its unpacked bytes.
+        Turns a packed file into its unpacked bytes.
     """
 
     name: str
@@ -109,16 +109,16 @@ class _Gzip:
 class _Members:
     """The members of a file, one after the other, perhaps padded with zeros.
 
-    The file objects of the standard library end without a word at what is no member.
+    The file objects of the standard library end silently at anything but a member.
 
     Parameters
     ----------
     file : Readable
         The packed file.
     make : callable
-        Makes what unpacks one member.
+        Makes a decompressor for one member.
     error : type of exception
-        What that raises about damaged data.
+        What the decompressor raises for damaged data.
     """
 
     def __init__(self, file: Readable, make: Callable[[], Any], error: type[Exception]) -> None:
@@ -141,7 +141,7 @@ class _Members:
         return data
 
     def _more(self) -> bytes:
-        """Return what the current member needs to go on."""
+        """Return more packed bytes for the current member."""
         if not self._member.needs_input:
             return b""
         packed = self._file.read(_CHUNK)
@@ -180,7 +180,7 @@ class _ArrowZstandard:
 
 @attrs.define
 class _File:
-    """What pyarrow asks of a file."""
+    """The file interface that pyarrow needs."""
 
     _file: Readable
     closed: bool = False
@@ -232,13 +232,13 @@ _PACKINGS = (
     Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
     Packing("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), _bzip2),
     Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
-    # A frame, or one to be skipped, with which some writers begin.
+    # A frame, or a skippable frame that some writers begin with.
     Packing("Zstandard", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstandard),
 )
 
 
 def packing_of(head: bytes) -> Packing | None:
-    r"""Tell the packing by the first bytes of a file; None if it is not packed.
+    r"""Identify the packing by the first bytes of a file; None if it is not packed.
 
     >>> packing_of(b"\x1f\x8b\x08").name, packing_of(b"BZh is a name")
     ('gzip', None)

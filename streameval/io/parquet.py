@@ -55,7 +55,7 @@ class ParquetBlock:
     unended: str = ""
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Give the rows; columns of bytes, unions and the like are left out as None."""
+        """Yield the rows; columns of bytes, unions and the like are left out as None."""
         with _file(self.source) as file:
             schema = file.schema_arrow
             shown = [
@@ -85,7 +85,7 @@ class ParquetBlock:
 
 
 def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
-    """Give the row groups of a file as blocks."""
+    """Yield the row groups of a file as blocks."""
     if source == STANDARD_INPUT:
         raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1

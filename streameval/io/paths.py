@@ -1,8 +1,8 @@
 """Fields of a row by name, or by path into nested objects: ``ctx.country``, ``scores.0.label``.
 
-A field that has the whole text as its name comes first. Else the text is cut at a dot: what stands
-before is the name of an object or a list, the longest such name first, and what stands behind is
-looked for in it. Items of a list are numbered from 0.
+A field whose name is the whole text comes first. Otherwise the text is cut at a dot: the part
+before it names an object or a list, the longest name first, and the part after it is looked up in
+there. Items of a list are numbered from 0.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ __all__ = ["ABSENT", "Fields", "cuts", "find", "is_path", "value_at"]
 _DEEPEST = 8
 
 ABSENT = object()
-"""What is found where there is nothing, not even null."""
+"""Marks a path that leads to nothing, not even null."""
 
 
 @attrs.frozen(eq=False)
@@ -40,11 +40,11 @@ class Fields(Mapping[str, Any]):
         return found
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the fields, those of nested objects after the object."""
+        """Iterate over the fields, the fields of nested objects after the object."""
         return _paths(self.row, "", _DEEPEST)
 
     def __len__(self) -> int:
-        """Count them."""
+        """Count the fields."""
         return sum(1 for _ in self)
 
 
@@ -66,7 +66,7 @@ def cuts(path: str) -> Iterator[tuple[str, str]]:
 
 
 def value_at(held: Any, path: str) -> Any:
-    """Find what a path leads to in an object or a list, or `ABSENT`.
+    """Find the value that a path leads to in an object or a list, or `ABSENT`.
 
     >>> row = {"a": {"b": 1, "c.d": 2}, "a.b": 3, "e": [4]}
     >>> [value_at(row, path) for path in ("a.b", "a.c.d", "e.0")]
@@ -84,7 +84,7 @@ def value_at(held: Any, path: str) -> Any:
 
 
 def find(held: Any, path: str) -> Any:
-    """Find what a path leads to, None if there is nothing."""
+    """Find the value that a path leads to; None if there is nothing."""
     found = value_at(held, path)
     return None if found is ABSENT else found
 

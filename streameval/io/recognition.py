@@ -1,4 +1,4 @@
-"""Files of the wrong type: told by their first bytes, and named with what reads them."""
+"""Recognition of files by their first bytes, with advice on what reads them."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _FOREIGN: dict[bytes, tuple[object, ...]] = {
 
 
 def check_is_text(head: bytes, source: str) -> None:
-    """Refuse what is no UTF-8 text by its first bytes.
+    """Refuse a file whose first bytes are not UTF-8 text.
 
     Raises
     ------
     BadDataError
-        If it is a file of another type that is known; the message says what reads it.
+        If it is a known file of another type; the message says what reads it.
     """
     for magic, advice in _FOREIGN.items():
         if head.startswith(magic):
@@ -42,7 +42,7 @@ def check_is_text(head: bytes, source: str) -> None:
 
 
 def log_type_of(path: str) -> str | None:
-    """Say which type of log a file looks like that is no state, or None.
+    """Say which type of log a file looks like; None if like no log.
 
     Raises
     ------

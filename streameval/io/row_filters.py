@@ -1,4 +1,4 @@
-"""Row filters: which rows are counted, by what is in their columns."""
+"""Row filters: which rows are counted, decided by their columns."""
 
 from __future__ import annotations
 
@@ -18,30 +18,31 @@ if TYPE_CHECKING:
 __all__ = ["RELATIONS", "Condition", "RowFilter"]
 
 RELATIONS = ("=", "!=", "<", "<=", ">", ">=")
-"""How the value of a column may stand to the value of a condition."""
+"""The relations between the value of a column and that of a condition."""
 
 _ORDERS = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}
-# Nothing of them is kept, so that they may be long.
+# None of these texts is kept, so they may be long.
 _TEXTS = Texts(longest=2**26)
 
 
 @attrs.frozen
 class Condition:
-    """What has to be true of one column.
+    """A condition on one column.
 
-    Values are compared by their text, as slices are: 3, 3.0 and "3" are one. Where both read as
-    numbers, these are compared, so that 0.5 is 0.50. An order is one of numbers or one of texts; a
-    number stands in none to a word. A missing value is equal to an empty one, and in no order.
+    Values are compared by their text, as slices are: 3, 3.0 and "3" are equal. If both texts are
+    numbers, the numbers are compared, so 0.5 equals 0.50. Numbers are ordered among numbers and
+    words among words, never one against the other. A missing value equals an empty text and is
+    unordered.
 
     Parameters
     ----------
     column : str
-        Its name, or a path.
+        The name of the column, or a path.
     relation : str
         One of `RELATIONS`.
     values : tuple of str
-        What the value is compared with; for "=" one of several, for "!=" none of them. An empty
-        text stands for a missing value.
+        The values to compare with: "=" matches any of them, "!=" none of them. An empty text
+        is a missing value.
     """
 
     column: str
@@ -63,7 +64,7 @@ class Condition:
     )
 
     def holds(self, text: str | None) -> bool:
-        """Tell whether it is true of a value, given as text, None if it is missing."""
+        """Tell whether the condition holds for a value: its text, or None if it is missing."""
         order = _ORDERS.get(self.relation)
         if order is None:
             return self._is_one(text) == (self.relation == "=")
@@ -81,7 +82,7 @@ class Condition:
 
 @attrs.frozen
 class RowFilter:
-    """Conditions that all have to hold.
+    """Conditions that must all hold.
 
     Parameters
     ----------
@@ -93,14 +94,14 @@ class RowFilter:
 
     @property
     def columns(self) -> tuple[Column, ...]:
-        """The columns that are read to decide."""
+        """The columns that the conditions read."""
         return tuple(
             Column(str(position), (condition.column,), _TEXTS)
             for position, condition in enumerate(self.conditions)
         )
 
     def kept(self, batch: Mapping[str, Any]) -> npt.NDArray[np.bool_]:
-        """Tell for each row of a batch, read as `columns`, whether it is counted."""
+        """Tell which rows of a batch, read as `columns`, are counted."""
         masks = []
         for position, condition in enumerate(self.conditions):
             texts = batch[str(position)]
@@ -117,7 +118,7 @@ class RowFilter:
 
 
 def _numbers(texts: Iterable[str | None]) -> Iterator[float]:
-    """Read the texts that are numbers."""
+    """Read those texts that are numbers."""
     found = (_number(text) for text in texts if text is not None)
     return (number for number in found if number is not None)
 

@@ -57,7 +57,7 @@ class RunBlock:
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Give the rows of the run."""
+        """Yield the rows of the run."""
         run = self.run
         for query, doc, score in zip(run.query, run.doc, run.score.tolist(), strict=True):
             yield {"query": query, "doc": doc, "score": score}

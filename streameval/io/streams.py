@@ -195,12 +195,12 @@ def is_read_once(name: str) -> bool:
 
 
 def name_of(source: str) -> str:
-    """Give the name of a source as messages have it."""
+    """Return the name of a source as messages have it."""
     return "standard input" if source == STANDARD_INPUT else source
 
 
 def size_of(name: str) -> int | None:
-    """Give the size of a file in bytes, or None for what has none, a pipe."""
+    """Return the size of a file in bytes, or None for what has none, a pipe."""
     try:
         status = Path(name).stat()
     except OSError:

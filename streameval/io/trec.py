@@ -65,7 +65,7 @@ class _Index:
         return cls(np.argsort(codes, kind="stable"), bounds, numbers)
 
     def rows(self, query: str) -> npt.NDArray[np.intp]:
-        """Give the positions of the rows of one query."""
+        """Return the positions of the rows of one query."""
         number = self.numbers[query]
         return self.order[self.bounds[number] : self.bounds[number + 1]]
 
@@ -305,7 +305,7 @@ def _pieces(source: str, rows: int) -> Iterator[Run]:
 def sized_runs(
     source: str, rows: int, *, copy: BinaryIO | None = None
 ) -> Iterator[tuple[Run, int]]:
-    """Give the pieces of a run, each with how many bytes of the file were read for it.
+    """Yield the pieces of a run, each with how many bytes of the file were read for it.
 
     Raises
     ------
@@ -333,7 +333,7 @@ def is_scattered(source: str, *, copy: BinaryIO | None = None) -> bool:
 def gathered_runs(
     source: str, rows: int, *, copy: BinaryIO | None = None
 ) -> Iterator[tuple[Run, int]]:
-    """Give pieces as `sized_runs` does, of a run whose queries are scattered: it is held whole."""
+    """Yield pieces as `sized_runs` does, of a run whose queries are scattered: it is held whole."""
     with opened(source, copy=copy) as stream:
         run = _run(Table.joined(tables(stream, RUN)), stream.name)
         taken = stream.taken

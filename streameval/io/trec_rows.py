@@ -57,7 +57,7 @@ class Form:
     is_finite: bool
 
     def numbers(self, cells: Sequence[str]) -> Values | None:
-        """Read the numbers, or give None if one of them does not fit."""
+        """Read the numbers, or return None if one of them does not fit."""
         values = _NUMBERS.whole(_NUMBERS.from_text(cells))
         if values is None:
             return None
@@ -130,7 +130,7 @@ class Table:
         return cls(*map(np.concatenate, columns))
 
     def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """Give the columns in the order of the constructor."""
+        """Return the columns in the order of the constructor."""
         return self.query, self.doc, self.value, self.line
 
     def cut(self, at: int) -> list[Table]:
@@ -199,7 +199,7 @@ class _Columns:
 def _parsed(
     text: str, first_line: int, form: Form, width: int, source: str
 ) -> tuple[_Columns, Sequence[int]]:
-    """Read whole lines, and give the number of each row's line."""
+    """Read whole lines, and return the number of each row's line."""
     columns = _columns(text, form, width)
     if columns is not None:
         return columns, range(first_line, first_line + text.count("\n"))
@@ -215,7 +215,7 @@ def _parsed(
 
 
 def _columns(text: str, form: Form, width: int) -> _Columns | None:
-    """Split lines that all end, or give None if one of them is no good row of `width` fields.
+    """Split lines that all end, or return None if one of them is no good row of `width` fields.
 
     All at once: a list for each line would keep the garbage collector busy, for a time five
     times as long as this takes.

@@ -71,7 +71,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         return f"streameval.Evaluate({', '.join(sorted(self._empty))})"
 
     def state_dict(self) -> dict[str, Any]:
-        """Give what was counted."""
+        """Return what was counted."""
         return {name: held.state_dict() for name, held in self.accumulators.items()}
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:

@@ -64,7 +64,7 @@ class Bounded(float):
         return self.low == self.high or math.isnan(self)
 
     def __call__(self) -> Self:
-        """Give itself, so that a metric reads the same with and without a call."""
+        """Return itself, so that a metric reads the same with and without a call."""
         return self
 
     def __setattr__(self, name: str, value: Any) -> None:

@@ -93,7 +93,7 @@ class Limit:
         return -1.0 if self.is_floor else 1.0
 
     def within(self, low: float, high: float) -> float:
-        """Give the value, which must lie strictly between two numbers."""
+        """Return the value, which must lie strictly between two numbers."""
         if not low < self.value < high:
             raise InvalidInputError(
                 f"must lie strictly between {low:g} and {high:g}, which the metric cannot pass, "
@@ -127,7 +127,7 @@ class Statistic(ABC):
 
     @abstractmethod
     def checked(self, limit: Limit) -> float:
-        """Give the value of a limit, which must be one that the metric can pass."""
+        """Return the value of a limit, which must be one that the metric can pass."""
 
     @abstractmethod
     def log_ratios(self, limit: Limit) -> Floats:
@@ -172,7 +172,7 @@ class Share(Statistic):
         return self._value(hits / (hits + misses))
 
     def checked(self, limit: Limit) -> float:
-        """Give a limit between 0 and 1."""
+        """Return a limit between 0 and 1."""
         return limit.within(0.0, 1.0)
 
     def log_ratios(self, limit: Limit) -> Floats:
@@ -187,11 +187,11 @@ class Share(Statistic):
         return self._value(low), self._value(high)
 
     def _share(self, value: float) -> float:
-        """Give the share of hits among draws with which the metric has a value."""
+        """Return the share of hits among draws with which the metric has a value."""
         return value / (self.worth - (self.worth - 1) * value)
 
     def _value(self, share: float) -> float:
-        """Give the value of the metric with a share of hits among draws."""
+        """Return the value of the metric with a share of hits among draws."""
         return self.worth * share / (self.worth * share + 1.0 - share)
 
 
@@ -229,7 +229,7 @@ class Mean(Statistic):
         return (self.low + self.high) / 2.0 / self.n
 
     def checked(self, limit: Limit) -> float:
-        """Give a limit between 0 and what a draw is at most; a floor needs that to be finite."""
+        """Return a limit between 0 and what a draw is at most; a floor needs that to be finite."""
         if limit.is_floor and math.isinf(self.upper):
             raise InvalidInputError(
                 "needs a metric with an upper bound: without one, few draws can hold up any mean",
@@ -297,7 +297,7 @@ class Area(Statistic):
         return (self.low[0] + self.high[0]) / 2.0
 
     def checked(self, limit: Limit) -> float:
-        """Give a limit between 0 and 1."""
+        """Return a limit between 0 and 1."""
         return limit.within(0.0, 1.0)
 
     def log_ratios(self, limit: Limit) -> Floats:
@@ -409,7 +409,7 @@ def mixed(log_sums: Floats) -> Floats:
 
 
 def accumulated(panes: Iterable[Statistic], limit: Limit) -> Iterator[float]:
-    """Give the logarithm of the evidence after each pane; an empty pane leaves it as it is."""
+    """Yield the logarithm of the evidence after each pane; an empty pane leaves it as it is."""
     log_sums = np.full(len(TILTS), -math.inf)
     log_evidence = -math.inf
     for pane in panes:

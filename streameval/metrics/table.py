@@ -179,7 +179,7 @@ class Metric:
         return any("=" not in argument for argument in self.arguments)
 
     def statistic(self, source: Any, *args: Any) -> Statistic:
-        """Give what a test reads, or raise InvalidInputError with the reason why there is none."""
+        """Return what a test reads, or raise InvalidInputError with the reason for none."""
         if self.evidence is None:
             why = "a count has no limit to keep" if self.is_count else self.why_no_evidence
             raise InvalidInputError(
@@ -228,7 +228,7 @@ class Table(Mapping[str, Metric]):
         return sorted(chosen, key=lambda row: row.headline)
 
     def called(self, name: str) -> list[Metric]:
-        """Give the rows that a name or an alias is of, whatever its case and its cutoff."""
+        """Return the rows that a name or an alias is of, whatever its case and its cutoff."""
         word = _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
         return [row for row in self.values() if word in (row.name, *row.aliases)]
 

@@ -1,6 +1,6 @@
 """Sheets: sentences and tables of text, for terminals, files and Markdown.
 
-Results and commands say what stands in a sheet; how it is laid out is decided here alone.
+Results and commands fill a sheet; this module alone decides its layout.
 """
 
 from __future__ import annotations
@@ -38,10 +38,10 @@ __all__ = [
 _GAP = "  "
 _SHORTEST_NAME = 8
 _USUAL_NAME = 32
-"""Names of up to this width stand beside as many columns as fit; longer ones are not waited for."""
+"""The width that longer names count as when columns are placed beside them."""
 
 _MARKS = re.compile(r"[\\`*\[\]<>|~#]|(?<!\w)_|_(?!\w)")
-"""What Markdown would obey."""
+"""Characters that Markdown would interpret."""
 
 
 @attrs.frozen
@@ -51,13 +51,13 @@ class Column:
     Parameters
     ----------
     cells : sequence of str
-        The heading, and the texts.
+        The heading, then the text of each line.
     width : int
         The minimum number of characters.
     is_left : bool
         Whether the cells are aligned to the left.
     cut : {"", "end", "middle"}
-        Where a cell is shortened if the line is too long; "" never.
+        Where cells are shortened if the line is too long; "" never.
     """
 
     cells: Sequence[str]
@@ -67,22 +67,22 @@ class Column:
 
     @classmethod
     def of_names(cls, heading: str, names: Iterable[object], *, by_end: bool = False) -> Column:
-        """Make a column of names; `by_end` if many begin alike, so that their ends count."""
+        """Make a column of names; `by_end` keeps the ends of names that begin alike."""
         cells = [heading, *(printable(str(name)) for name in names)]
         return cls(cells, is_left=True, cut="middle" if by_end else "end")
 
     @property
     def taken(self) -> int:
-        """How many characters the widest line takes."""
+        """The width of the widest cell, in characters."""
         return max([self.width, *map(columns_of, self.cells)])
 
     def fitted(self, width: int) -> Column:
-        """Shorten the cells that are wider than this."""
+        """Shorten the cells that are wider than `width`."""
         cut = shorten if self.cut == "end" else shorten_middle
         return attrs.evolve(self, cells=[cut(cell, width) for cell in self.cells])
 
     def padded(self) -> list[str]:
-        """Fill each cell up with spaces."""
+        """Pad every cell with spaces to the width of the column."""
         whole = self.taken
         blanks = (" " * (whole - columns_of(cell)) for cell in self.cells)
         if self.is_left:
@@ -97,12 +97,12 @@ class Grid:
     Parameters
     ----------
     columns : sequence of Column
-        The columns; those that contain nothing but a heading are left out.
+        The columns; a column with nothing but a heading is left out.
     groups : sequence of sequences of Column
-        More of them, which stay together. Where a line would be too long, a group goes below,
-        beside the first columns once more.
+        Groups of columns that stay together. If a line would be too long, a group goes below,
+        beside a repetition of the first columns.
     caption : str
-        A line below.
+        A line below the table.
     """
 
     columns: Sequence[Column]
@@ -111,7 +111,7 @@ class Grid:
 
     @property
     def held(self) -> list[Column]:
-        """All columns that contain more than a heading, side by side."""
+        """All columns with more than a heading, side by side."""
         every = [*self.columns, *(column for group in self.groups for column in group)]
         return list(filter(_holds_anything, every))
 
@@ -136,7 +136,7 @@ def sheet_text(sheet: Sheet, width: int | None = WIDTH) -> str:
     sheet : sequence of str, Grid or Section
         The parts; an empty text is left out.
     width : int, optional
-        The maximum number of columns of a line, to which names are cut; None never cuts.
+        The maximum width of a line, to which names are cut; None never cuts.
     """
     return "\n\n".join(_part_text(part, width) for part in sheet if part)
 
@@ -207,7 +207,7 @@ def _usual_width(columns: Sequence[Column]) -> int:
 
 
 def _lines(columns: Sequence[Column], width: int | None) -> list[str]:
-    """Lay columns out side by side, names cut where the lines would be too long."""
+    """Lay columns out side by side, and cut names where lines would be too long."""
     over = sum(one.taken for one in columns) + len(_GAP) * (len(columns) - 1) - (width or 0)
     if width is not None and over > 0:
         columns = [

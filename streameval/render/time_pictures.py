@@ -1,4 +1,4 @@
-"""A metric over time on a page: a picture, the share of labelled rows beneath, and a table."""
+"""A metric over time on a page: a picture, the share of labelled rows below, and a table."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ _UNITS = (("Days", 86_400), ("Hours", 3600), ("Minutes", 60), ("Seconds", 1))
 
 @attrs.frozen
 class Pane:
-    """A metric of a span of time.
+    """A metric of one span of time.
 
     Parameters
     ----------
     start, end : datetime64[us] or int
         The rows with ``start <= t < end``.
     rows, labelled : float
-        The weight of all rows, and of those with a label.
+        The weight of all rows, and of the labelled rows.
     reading : Reading
         NaN where the metric is undefined.
     """
@@ -48,7 +48,7 @@ class Pane:
 
 
 def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
-    """Draw a metric over time, and write its newest numbers in a table."""
+    """Draw a metric over time, and list its newest values in a table."""
     x, edges = _time_axis(panes)
     defined = [
         (middle, pane.reading)

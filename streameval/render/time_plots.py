@@ -1,4 +1,4 @@
-"""A metric over time by matplotlib: its value, how sure it is, and how many rows have labels."""
+"""A metric over time in matplotlib: value, intervals, and the share of labelled rows."""
 
 from __future__ import annotations
 
@@ -20,19 +20,19 @@ __all__ = ["TimeLine", "over_time"]
 Floats = npt.NDArray[np.float64]
 
 MAX_LINES = 8
-"""How many lines share a picture: so many colours are told apart."""
+"""The maximum number of lines in a picture, limited by distinguishable colours."""
 
 
 @attrs.frozen
 class TimeLine:
-    """A metric in each of some windows.
+    """A metric in a sequence of windows.
 
     Parameters
     ----------
     name : str
-        What is evaluated.
+        The name of the line in the legend.
     starts, ends : array of datetime64 or int, shape (n,)
-        Of the windows.
+        The ends of the windows.
     readings : sequence of Reading, length n
         NaN where the metric is undefined.
     """
@@ -55,7 +55,7 @@ class TimeLine:
 
     @property
     def certified(self) -> tuple[Floats, Floats]:
-        """The ends of the certified intervals; of an exact number both are the number."""
+        """The ends of the certified intervals; for an exact number, both are the number."""
         return _ends([reading.certified for reading in self.readings])
 
     @property
@@ -68,20 +68,20 @@ class TimeLine:
 def over_time(
     figure: Figure, metric: str, lines: Sequence[TimeLine], coverage: Floats, level: float
 ) -> None:
-    """Draw lines over time, and beneath them the share of the rows that have labels.
+    """Draw lines over time, and below them the share of labelled rows.
 
     Parameters
     ----------
     figure : matplotlib Figure
-        Where to draw: it has no axes yet.
+        The figure to draw in, without axes.
     metric : str
-        What the lines are of.
+        The metric that the lines show.
     lines : sequence of TimeLine
-        The first has intervals: a band for the certified, thin upright lines for the sampling one.
+        The first has intervals: certified ones as a band, sampling ones as thin vertical lines.
     coverage : array, shape (n,)
-        Of the windows of the first line.
+        The share of labelled rows in each window of the first line.
     level : float
-        That of the sampling intervals; with 0 there are none.
+        The level of the sampling intervals; 0 draws none.
     """
     above, below = figure.subplots(2, 1, sharex=True, height_ratios=[4, 1])
     first, *others = lines

@@ -153,7 +153,7 @@ class Calibration(SumsResult):
         return self.text(0.95)
 
     def sheet(self, level: float) -> Sheet:
-        """Give what a text shows: the metrics, and those of each class."""
+        """Return what a text shows: the metrics, and those of each class."""
         parts = [*super().sheet(level)]
         if not self.labels:
             return parts

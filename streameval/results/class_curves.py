@@ -186,7 +186,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return sheet_text(self._sheet(max_classes))
 
     def sheet(self, level: float) -> Sheet:  # noqa: ARG002 - averages have no sampling intervals
-        """Give what a text shows: the metrics of each class, and their averages."""
+        """Return what a text shows: the metrics of each class, and their averages."""
         return self._sheet(_MAX_SHOWN)
 
     def _sheet(self, max_classes: int) -> Sheet:
@@ -358,7 +358,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return self[self.labels[position]]._find(MetricName(name))
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        """Give what a test reads of one class."""
+        """Return what a test reads of one class."""
         self._find(metric)
         of = metric.of
         position = None if of is None else class_position(of, self.class_names, self.labels)

@@ -110,7 +110,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         return self.text(0.95)
 
     def sheet(self, level: float) -> Sheet:
-        """Give what a text shows: the sheets of the members, those of equal ones once."""
+        """Return what a text shows: the sheets of the members, those of equal ones once."""
         return [Section(title, _sheet(result, level)) for title, result in self.titled()]
 
     def readings(self, level: float = 0.95) -> dict[str, Reading]:
@@ -198,7 +198,7 @@ def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list
 
 
 def _sheet(result: Any, level: float) -> Sheet:
-    """Give what a text shows of a result; one of a class of one's own may be anything."""
+    """Return what a text shows of a result; one of a class of one's own may be anything."""
     return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 

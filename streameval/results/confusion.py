@@ -289,7 +289,7 @@ class Confusion(Result):
         return plots.matrix(Matrix(self.class_names, self.matrix), ax, title, normalize=normalize)
 
     def sheet(self, level: float) -> Sheet:
-        """Give what a text shows: the metrics of each class, and those of all."""
+        """Return what a text shows: the metrics of each class, and those of all."""
         return self._sheet(level, _MAX_SHOWN)
 
     def draw(self, ax: Axes, kind: str, label: str | None) -> None:  # noqa: ARG002 - one only
@@ -395,7 +395,7 @@ class Confusion(Result):
         return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
 
     def _statistic(self, metric: MetricName) -> Statistic:
-        """Give what a test reads of a metric: of one class where it has averages."""
+        """Return what a test reads of a metric: of one class where it has averages."""
         self.check(metric)
         row, of = self.TABLE[metric.name], metric.of
         if not row.averages or row.evidence is None:

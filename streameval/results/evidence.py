@@ -30,22 +30,22 @@ _SHOWN = 10
 class Evidence:
     """Whether a metric has passed a limit, looked at after every pane.
 
-    Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors; an alarm is
-    where it first reaches `n_series * mean_panes`, and stays.
+    Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors. The alarm
+    fires when it first reaches `n_series * mean_panes`, and stays on.
 
     Parameters
     ----------
     metric : str
-        The metric, as it was asked for.
+        The metric, as requested.
     limit : Limit
-        What it is to keep; as text, ``">= 0.9"``.
+        The limit to keep; as text, ``">= 0.9"``.
     mean_panes : float
-        How many panes there are between false alarms, on average, or more.
+        The minimum mean number of panes between false alarms.
     n_series : int
-        How many series share that promise.
+        The number of series that share this promise.
     exact : bool
-        Whether the promise holds without approximation. The evidence on an area under the ROC
-        curve takes it as normal, with DeLong's variance.
+        Whether the promise holds without approximation. For the area under the ROC curve, the
+        evidence assumes a normal distribution with DeLong's variance.
     """
 
     metric: str
@@ -68,9 +68,9 @@ class Evidence:
         mean_panes: float,
         n_series: int,
     ) -> Self:
-        """Read closed panes in the order of time; None is a pane that the series is not in.
+        """Read closed panes in order of time; None is a pane without the series.
 
-        The total is asked first: what cannot be tested is refused, whatever the panes hold.
+        The total is read first, to refuse a metric that cannot be tested.
         """
         name = parse_metric(metric)
         of_total = total.statistic(name)
@@ -96,7 +96,7 @@ class Evidence:
 
     @property
     def firing(self) -> bool:
-        """Whether there was an alarm; once there was one, there is."""
+        """Whether the alarm has fired; once fired, it stays on."""
         return bool(self._fired.any())
 
     @property
@@ -106,22 +106,22 @@ class Evidence:
 
     @property
     def log_evidence(self) -> float:
-        """The logarithm of the evidence after the newest closed pane; -inf of no pane."""
+        """The logarithm of the evidence after the newest closed pane; -inf without panes."""
         return float(self._log_evidence[-1]) if len(self._log_evidence) else -math.inf
 
     @property
     def log_threshold(self) -> float:
-        """The logarithm of the evidence that is an alarm."""
+        """The logarithm of the evidence at which the alarm fires."""
         return math.log(self.n_series * self.mean_panes)
 
     @property
     def n_panes(self) -> int:
-        """The number of closed panes looked at."""
+        """The number of closed panes."""
         return len(self._panes)
 
     @property
     def n_empty(self) -> int:
-        """The number of these that say nothing of the metric, and change no evidence."""
+        """The number of closed panes that do not define the metric; they change no evidence."""
         return int(np.count_nonzero(np.isnan(self._values)))
 
     def per_pane(self) -> dict[str, list[Any]]:
@@ -130,9 +130,8 @@ class Evidence:
         Returns
         -------
         dict of lists
-            ``start`` and ``end`` of each pane, ``value`` of the metric in it (nan where it says
-            nothing of the metric; the middle where cells leave it open), and ``log_evidence``
-            after it.
+            ``start`` and ``end`` of each pane, ``value`` of the metric in it (nan where it is
+            undefined; the middle of a certified interval), and ``log_evidence`` after it.
         """
         starts, ends = zip(*self._panes, strict=True) if self._panes else ((), ())
         return {
@@ -148,7 +147,7 @@ class Evidence:
         return {name: getattr(self, name) for name in names}
 
     def report(self) -> str:
-        """Say whether there is an alarm, and lay out the newest panes."""
+        """Report whether the alarm has fired, with a table of the newest panes."""
         return sheet_text(self._sheet())
 
     def _sheet(self) -> Sheet:
@@ -181,7 +180,7 @@ class Evidence:
         return f"alarm at {_moment(self.fired_at)}" if self.firing else "no alarm"
 
     def __repr__(self) -> str:
-        """Show what was asked and what came out on one line."""
+        """Show metric, limit and evidence on one line."""
         return (
             f"Evidence({self.metric} {self.limit}: {self._alarm_text}, "
             f"log_evidence={self.log_evidence:.4g} of {self.log_threshold:.4g}, "
@@ -197,12 +196,12 @@ class Evidence:
 
 
 def _moment(time: Any) -> str:
-    """Write a time or a step, without a fraction of a second if there is none."""
+    """Write a time or a step; whole seconds have no fraction."""
     return str(time).removesuffix(".000000")
 
 
 def _read(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
-    """Read a pane; one in which a class has not come says nothing of it."""
+    """Read a pane; without rows of the class it does not define the metric."""
     if result is None:
         return math.nan, _NOTHING
     try:

@@ -1,4 +1,4 @@
-"""Metrics of labels as attributes: numbers that may be called too, and asked for a class."""
+"""Metrics of labels as attributes: numbers that can be called, or indexed by class."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class MetricValue(float):
-    """A metric without options: a `float` that may be called, and gives itself then."""
+    """A metric without options: a `float` that returns itself when called."""
 
     __slots__ = ()
 
@@ -35,11 +35,11 @@ class MetricValue(float):
 
 
 class _OfClasses(float):
-    """A metric of each class as its usual average, that may be asked for one class."""
+    """The usual average of a metric of classes, which can be indexed by class."""
 
     __slots__ = ("_name", "_result")
 
-    __iter__ = None  # subscripts name classes, they do not count items
+    __iter__ = None  # subscripts are classes, not positions
 
     _name: str
     _result: Confusion
@@ -64,10 +64,10 @@ class _OfClasses(float):
 
 
 class ClassMetric(_OfClasses):
-    """A metric of each class: a `float`, its usual average, that may be called and asked further.
+    """A metric of each class: a `float`, its usual average, that can be called and indexed.
 
-    Of two listed classes it is the value of the positive class, else the mean over the classes that
-    occur.
+    For two listed classes it is the value of the positive class, otherwise the mean over the
+    classes that occur.
 
     Examples
     --------
@@ -92,9 +92,9 @@ class ClassMetric(_OfClasses):
         Parameters
         ----------
         average : {"binary", "macro", "micro", "weighted"} or None
-            Of the positive class; the mean over the classes that occur; of the pooled counts;
-            the mean weighted by support; or None for an array of shape ``(K,)``. The default
-            is "binary" for two listed classes and "macro" otherwise.
+            The value of the positive class; the mean over the classes that occur; the value of
+            the pooled counts; the mean weighted by support; or None for an array of shape
+            ``(K,)``. The default is "binary" for two listed classes and "macro" otherwise.
         zero_division : float
             The value where the metric divides by zero: 0.0, 1.0 or nan. nan is left out of means.
 
@@ -106,7 +106,7 @@ class ClassMetric(_OfClasses):
 
 
 class FScore(_OfClasses):
-    """F of each class: a `float` as other metrics of classes, that takes `beta` when called."""
+    """F of each class: a `float` like other metrics of classes, which takes `beta` when called."""
 
     __slots__ = ()
 
@@ -141,12 +141,12 @@ class FScore(_OfClasses):
         Parameters
         ----------
         beta : float
-            At least 0: 0 is precision, infinity is recall, which counts `beta` times as much.
+            At least 0. Recall counts `beta` times as much: 0 is precision, infinity is recall.
         alpha : float, optional
             The share of precision in the mean, in [0, 1], instead of `beta`:
             ``beta**2 = 1 / alpha - 1``.
         average, zero_division
-            As for every metric of classes.
+            As for other metrics of classes.
 
         Returns
         -------

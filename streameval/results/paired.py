@@ -28,9 +28,9 @@ __all__ = ["PairedResult"]
 class PairedResult(Result):
     """Two models on the same rows: both accuracies, and whether they differ.
 
-    Made by `Paired.compute`. The tests read the rows that one model alone gets right, and have no
-    value where weights had fractions: nan. Of two models that are equally good on a row given
-    all that was before, each is as likely to be the one.
+    Made by `Paired.compute`. The tests read the rows that exactly one model gets right, and are
+    nan where weights had fractions. If the models are equally good on each row, given all rows
+    before it, each is equally likely to be the one that is right.
     """
 
     TASK = "paired"
@@ -108,7 +108,7 @@ class PairedResult(Result):
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
         """Compute the sampling interval of an accuracy or of the difference.
 
-        Wilson's interval; of the difference, that of as many draws as would have its variance.
+        Wilson's interval; for the difference, with the number of draws that matches its variance.
 
         Parameters
         ----------
@@ -119,7 +119,7 @@ class PairedResult(Result):
         Returns
         -------
         (low, high)
-            nan of nothing.
+            nan without examples.
 
         Raises
         ------
@@ -135,11 +135,11 @@ class PairedResult(Result):
         return row.sampling(self, z)
 
     def report(self) -> str:
-        """Lay the numbers out as a text table."""
+        """Return the numbers as a text table."""
         return self.text(0.95)
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: the accuracies and the tests."""
+        """Describe the accuracies and the tests, for a page."""
         rows = {
             name: Row(self.TABLE[name].heading, reading)
             for name, reading in self.readings(level).items()
@@ -172,7 +172,7 @@ def _of_accuracy(name: str) -> Any:
 
 
 def _of_difference(result: PairedResult, z: float) -> Interval:
-    """Take (1 + difference) / 2 as a proportion of draws of 0, 1/2 and 1."""
+    """Treat (1 + difference) / 2 as a mean of draws of 0, 1/2 and 1."""
     if not result.n:
         return math.nan, math.nan
     difference = result.difference

@@ -82,7 +82,7 @@ class Result:
         return self._find(parse_metric(metric) if isinstance(metric, str) else metric)(level)
 
     def statistic(self, metric: str | MetricName) -> Statistic:
-        """Give what a test of a metric reads that may look at any time; see `evidence`.
+        """Return what a test of a metric reads that may look at any time; see `evidence`.
 
         Raises
         ------
@@ -228,7 +228,7 @@ class Result:
         return ""
 
     def sheet(self, level: float) -> Sheet:
-        """Give what a text shows: how much was counted, and the metrics with their intervals."""
+        """Return what a text shows: how much was counted, and the metrics with their intervals."""
         readings = self.readings(level).items()
         shown = {name: reading for name, reading in readings if not reading.is_count}
         return [self._sizes, reading_grid(shown, level, caption=self._remark)]

@@ -19,7 +19,7 @@ from streameval.results.tables import Row
 __all__ = ["OTHER", "SlicedResult"]
 
 OTHER = "other"
-"""What the slice of all values without one of their own is called."""
+"""The name of the slice of all values without their own."""
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -32,9 +32,9 @@ class SlicedResult(CollectionResult):
     Attributes
     ----------
     other : result
-        That of the rows whose value has no slice.
+        The result of the rows whose value has no slice.
     n_turned_away : int or float
-        The weight of these rows; the number of values among them is not known.
+        The weight of these rows; the number of their values is unknown.
     """
 
     TASK = "sliced"
@@ -54,7 +54,7 @@ class SlicedResult(CollectionResult):
         *,
         has_other: bool,
     ) -> Self:
-        """Name the results of the slices, and of the members of these."""
+        """Name the results of the slices, and of their members."""
         named = list(zip(slice_names(config, list(by_value)), by_value.values(), strict=True))
         if has_other:
             named.append((OTHER, other))
@@ -69,7 +69,7 @@ class SlicedResult(CollectionResult):
         )
 
     def __getitem__(self, value: Value) -> Any:
-        """Give the result of the slice of a value; of several columns, of a tuple."""
+        """Return the result of a value's slice; with several columns, the value is a tuple."""
         key = read_value(value, self._config.column, name="value")
         if key not in self._by_value:
             raise KeyError(f"{value!r} has no slice")
@@ -80,19 +80,19 @@ class SlicedResult(CollectionResult):
         return value in self._by_value
 
     def __iter__(self) -> Iterator[Value]:
-        """List the values that have a slice, those that are named first."""
+        """List the values that have a slice, the named ones first."""
         return iter(self._by_value)
 
     def __len__(self) -> int:
-        """Give the number of values that have a slice."""
+        """Return the number of values that have a slice."""
         return len(self._by_value)
 
     def sheet(self, level: float) -> Sheet:
-        """List what a text shows: the sheets of the slices."""
+        """List the sheets of the slices."""
         return super().sheet(level) or ["no slices"]
 
     def rows(self, per: str | None, bounds: bool) -> list[Row]:
-        """List the rows of `table`: one for each slice, or for each of its classes and the like."""
+        """List the rows of `table`: one for each slice, or one for each class or group in it."""
         slices = dict(self._by_value)
         if self.n_turned_away:
             slices[OTHER] = self.other
@@ -112,7 +112,7 @@ class SlicedResult(CollectionResult):
 
 
 def slice_names(config: SlicedConfig, values: Sequence[Value]) -> list[str]:
-    """Name slices ``column=value``; text is quoted where a number looks the same."""
+    """Name slices ``column=value``; text that looks like a number is quoted if both occur."""
     texts = [_name(config, value, quoted=False) for value in values]
     times = Counter(texts)
     return [

@@ -1,4 +1,4 @@
-"""Results as columns, which pandas, polars and Arrow take as they are."""
+"""Results as columns, which pandas, polars and Arrow accept directly."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ def flat(name: str, number: Any, *, bounds: bool, of: str = "") -> Row:
 
 
 def in_columns(rows: Iterable[Mapping[str, Any]]) -> Columns:
-    """Turn rows into columns of one type each; what a row lacks is None."""
+    """Turn rows into columns of one type each; gaps are None."""
     listed = list(rows)
     names = dict.fromkeys(name for row in listed for name in row)
     return {name: _of_one_type([row.get(name) for row in listed]) for name in names}
 
 
 def stacked(results: Mapping[Any, Result], per: str | None, *, key: str, bounds: bool) -> list[Row]:
-    """List the rows of several results, each after its key; without `per` one row a result."""
+    """List the rows of several results, each with its key; without `per`, one row a result."""
     if per is None:
         return [{key: of, **result.as_dict(bounds=bounds)} for of, result in results.items()]
     return [{key: of, **row} for of, result in results.items() for row in result.rows(per, bounds)]
@@ -51,14 +51,14 @@ def table(
     Parameters
     ----------
     results : result, or mapping of results
-        What `compute` gave; or several of these, by slice, model, epoch or the like.
+        A result of `compute`, or several by slice, model, epoch or the like.
     per : {"class", "group", "query"}, optional
-        What has a row: see the method `table` of a result. By default each metric has one, and
-        in a mapping each result.
+        What each row holds: see the method `table` of a result. By default, each metric has a
+        row; in a mapping, each result.
     key : str
-        The column of the keys of a mapping.
+        The name of the column for the keys of a mapping.
     bounds : bool
-        Whether the ends of certified intervals stand beside the values.
+        Whether to add the ends of certified intervals.
 
     Examples
     --------
@@ -81,7 +81,7 @@ def table(
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:
-    """Make integers among floats floats, and numbers among texts texts."""
+    """Convert mixed numbers to floats, and mixed numbers and texts to texts."""
     if len({isinstance(value, str) for value in values if value is not None}) > 1:
         return [None if value is None else str(value) for value in values]
     if not any(isinstance(value, float) for value in values):

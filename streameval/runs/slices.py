@@ -72,7 +72,7 @@ class Slices:
             yield self.other
 
     def computed(self) -> Slices:
-        """Give the results of accumulators."""
+        """Return the results of accumulators."""
         return Slices(
             column=self.column,
             by_value={value: held.compute() for value, held in self.by_value.items()},
@@ -168,13 +168,13 @@ class Sliced:
         return merge([self._make(), *self._parts.values()])
 
     def slices(self) -> Slices:
-        """Give the accumulators of values, empty ones too if they were named, and of the rest."""
+        """Return the accumulators of values, empty ones too if they were named, and of the rest."""
         named = {value: self._make() for value in self._codes or ()}
         met = {value: part for value, part in self._parts.items() if value is not _Other}
         return Slices(column=self._column, by_value=named | met, other=self._parts.get(_Other))
 
     def _groups(self, values: Sequence[Value]) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
-        """Give the values that are met, and for each the positions that have it, in order."""
+        """Yield the values that are met, and for each the positions that have it, in order."""
         if self._codes is None:
             known: dict[Value, int] = {}
             codes = [known.setdefault(value, len(known)) for value in values]

@@ -48,7 +48,7 @@ class Source(ABC):
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
-        """Give everything, in order."""
+        """Yield everything, in order."""
 
     def gather(self) -> None:  # noqa: B027 - rows of files may stand anywhere
         """Get ready to give everything once more, after queries that do not stand together."""
@@ -65,11 +65,11 @@ class Source(ABC):
         return []
 
     def remarks(self) -> list[str]:
-        """Give notes."""
+        """Return notes."""
         return []
 
     def origin(self) -> dict[str, Any]:
-        """Give entries of the JSON object."""
+        """Return entries of the JSON object."""
         return {}
 
 
@@ -248,7 +248,7 @@ def look_ahead(
     advice: str = "",
     where: RowFilter | None = None,
 ) -> tuple[Sequence[Row], Iterator[Block]]:
-    """Give the first rows that can be read, none if none can, and all of the blocks.
+    """Return the first rows that can be read, none if none can, and all of the blocks.
 
     They are the first that the filter keeps, unless these are far behind others.
 

@@ -28,7 +28,7 @@ T = TypeVar("T")
 
 
 def merge_tree(parts: Sequence[T], merge_some: Callable[..., T], fan_in: int) -> T:
-    """Build a tree of merges of at most `fan_in` parts each, and give its root.
+    """Build a tree of merges of at most `fan_in` parts each, and return its root.
 
     Examples
     --------
@@ -91,7 +91,7 @@ class Tally:
         return [accumulator for _, accumulator in self._parts]
 
     def total(self) -> Any:
-        """Merge what is left, and give the accumulator of all blocks.
+        """Merge what is left, and return the accumulator of all blocks.
 
         Raises
         ------

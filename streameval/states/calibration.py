@@ -244,7 +244,7 @@ def _in_units(number: FixedPoint) -> int:
 
 
 def _in_units_each(numbers: FixedPoint) -> list[int]:
-    """Give fixed-point numbers in the unit of exact sums."""
+    """Return fixed-point numbers in the unit of exact sums."""
     unit = int(numbers.unit * (1 << _SCALE))
     return [units * unit for units in numbers.units()]
 

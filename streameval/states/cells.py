@@ -93,7 +93,7 @@ class Cells:
         return cls.concatenated([cls.none(), *made])
 
     def __len__(self) -> int:
-        """Give the number of cells."""
+        """Return the number of cells."""
         return len(self.lo)
 
     def __getitem__(self, key: slice | npt.NDArray[np.intp]) -> Self:
@@ -337,7 +337,7 @@ def _n_zeros(keys: Keys) -> int:
 
 
 def split_by_class(positive: Mask, weights: FixedPoint | None) -> tuple[FixedPoint, FixedPoint]:
-    """Give the weights of the positives and of the negatives, 0 where a row is the other."""
+    """Return the weights of the positives and of the negatives, 0 where a row is the other."""
     if weights is None:
         ones = positive.astype(np.int64)
         return FixedPoint(ones), FixedPoint(1 - ones)

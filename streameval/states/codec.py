@@ -320,7 +320,7 @@ def canonical_json(value: Any) -> str:
 
 
 def to_json(value: Any) -> Any:
-    """Give an option, or a value that stands in the header, as a value of JSON."""
+    """Return an option, or a value that stands in the header, as a value of JSON."""
     if isinstance(value, tuple):
         return [to_json(item) for item in value]
     if isinstance(value, float):
@@ -374,7 +374,7 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
 
 
 def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
-    """Describe a field for the header, and give what stands in the payload, in pieces."""
+    """Describe a field for the header, and return what stands in the payload, in pieces."""
     if isinstance(value, FixedPoint):
         held = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
         arrays = [narrowed(array.view(array.dtype.str.replace("i", "u"))) for array in held]

@@ -26,7 +26,7 @@ class Column:
     values: npt.NDArray[Any]
 
     def __len__(self) -> int:
-        """Give the number of items."""
+        """Return the number of items."""
         return len(self.values)
 
     @property

@@ -403,7 +403,7 @@ def _column_sums(*arrays: npt.NDArray[np.bool_]) -> Codes:
 
 
 def _any_in_row(marks: npt.NDArray[np.bool_]) -> npt.NDArray[Any]:
-    """Give a number for each row that is not 0 if and only if the row has a true entry.
+    """Return a number for each row that is not 0 if and only if the row has a true entry.
 
     In short rows each entry takes in those behind it, in all rows at once. That takes as long
     as argmax for 20 columns half true, half of it for few true, and a tenth for 2 columns;

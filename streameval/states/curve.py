@@ -51,7 +51,7 @@ class ScoredRows:
     weights: FixedPoint | None = None
 
     def __len__(self) -> int:
-        """Give the number of rows that count."""
+        """Return the number of rows that count."""
         return int(self.scores.shape[1])
 
     @property
@@ -122,7 +122,7 @@ class ScoreTables(StackableState):
         )
 
     def tables(self) -> Iterator[tuple[int, Cells]]:
-        """Give the level and the cells of each curve."""
+        """Yield the level and the cells of each curve."""
         every = Cells(self.lo.values, self.hi.values, self.pos, self.neg)
         end = 0
         for level, size in zip(self.levels.values, self.sizes.values, strict=True):

@@ -1,4 +1,4 @@
-"""The fields of states and of configurations: their names, their types, how they are written."""
+"""The fields of states and configurations: names, types, and how they are written."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ _COLUMN_TYPES = ("int64", "uint64", "text")
 
 
 def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give the fields of a configuration or a state by name."""
+    """Return the fields of a configuration or a state by name."""
     return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
 
 
 def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
-    """Give the fields of a state as they are written.
+    """Return the fields of a state in written form.
 
-    A column declared ``attrs.field(metadata={"above": "lo"})`` is written as what it adds to
-    the column `lo` before it.
+    A column declared ``attrs.field(metadata={"above": "lo"})`` is written as its difference
+    from the column `lo` before it.
     """
     fields = fields_of(state)
     for name, base in bases(type(state)).items():
@@ -35,7 +35,7 @@ def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
     return fields
 
 
-@functools.lru_cache(maxsize=256)  # asked for whenever bytes are read or written
+@functools.lru_cache(maxsize=256)  # called whenever bytes are read or written
 def field_types(state_type: type[Any]) -> dict[str, str]:
     """Name the type of each field, however its annotation is written."""
     return {field.name: _type_name(field.type) for field in attrs.fields(state_type)}
@@ -43,13 +43,13 @@ def field_types(state_type: type[Any]) -> dict[str, str]:
 
 @functools.lru_cache(maxsize=256)
 def bases(state_type: type[Any]) -> dict[str, str]:
-    """Name the column above which each column stands that is declared so."""
+    """Name the base of each column that is declared with one."""
     fields = attrs.fields(state_type)
     return {field.name: field.metadata["above"] for field in fields if "above" in field.metadata}
 
 
 def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
-    """Make a state of fields that were read; a class that changes them does not keep its bytes."""
+    """Make a state from fields that were read; its class must keep them as they are."""
     state = state_type(**fields)
     for name, value in fields.items():
         kept = getattr(state, name)
@@ -58,7 +58,7 @@ def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
 
 
 def check_values(fields: dict[str, Any]) -> None:
-    """Raise `CorruptStateError` unless numbers and columns are what these types can hold."""
+    """Raise `CorruptStateError` unless numbers and columns are valid for their types."""
     check_numbers(fields["n"], (), "n")
     for name, value in fields.items():
         if isinstance(value, FixedPoint):

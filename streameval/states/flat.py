@@ -38,15 +38,14 @@ class _Field:
     Parameters
     ----------
     name, type_name : str
-        Of the field.
+        The name and type of the field.
     forms : tuple
-        What the field is but for its items: shape and presence of fractions of numbers, type
-        and length of a column, or a value that has no items. Each once, in the order of their
-        JSON.
+        The distinct forms, sorted by their JSON: presence of fractions and shape of numbers,
+        type and length of a column, or a value without items.
     codes : array of unsigned integers, shape (S,)
-        The index among the forms of each state.
+        The index of each state's form.
     arrays : mapping of arrays
-        The items of all states, one after the other, as narrow as they can be.
+        The items of all states, one after the other, in the narrowest types that fit.
     """
 
     name: str
@@ -67,7 +66,7 @@ class _Field:
         return np.array([form[1] for form in self.forms], dtype=np.int64)[self.codes]
 
     def value(self, index: int, base: Any) -> Any:
-        """Make the field of one state; `base` is the column that it stands above."""
+        """Make the field of one state; `base` is the column that it is an offset from."""
         form = self.forms[self.codes[index]]
         if not self.arrays:
             return form
@@ -75,7 +74,7 @@ class _Field:
         return items.reshape(*form[1]) if self.type_name == "FixedPoint" else Column(items)
 
     def stack(self, first: int, last: int, base: Stack | None) -> Stack:
-        """Take the field of some states; a column has to be of one type in all of them."""
+        """Take the field of some states; a column must have one type in all of them."""
         used, codes = np.unique(self.codes[first:last], return_inverse=True)
         forms = tuple(self.forms[code] for code in used)
         if not self.arrays:
@@ -95,7 +94,7 @@ class _Field:
         return Stack(forms, codes, FixedPoint(numbers.whole, fraction))
 
     def _items(self, form: Any, first: int, last: int, base: Column | None) -> Any:
-        """Take what some states hold, in the arrays of a form."""
+        """Take the items of some states, in the arrays of a form."""
         arrays = [self.arrays[name][self._slice(name, first, last)] for name in _names(form)]
         if self.type_name == "FixedPoint":
             return FixedPoint(*(array.astype(np.int64) for array in arrays))
@@ -106,7 +105,7 @@ class _Field:
         return wide if base is None else wide + base.values
 
     def _slice(self, array: str, first: int, last: int) -> slice:
-        """Find the items of some states."""
+        """Find where the items of some states lie in an array."""
         if len(self.forms) == 1:
             size = _sizes(self.type_name, self.forms[0]).get(array, 0)
             return slice(first * size, last * size)
@@ -122,14 +121,14 @@ class _Field:
 class FlatStates:
     """States of one class and one configuration, field after field.
 
-    It takes the memory of the numbers alone, each as narrow as the widest of its field.
+    Memory holds the numbers alone, in the narrowest type that fits the widest of a field.
 
     Parameters
     ----------
     state_type : type
         The class of the states.
     config : object
-        Their configuration.
+        The configuration that they share.
     """
 
     state_type: type[State]
@@ -140,7 +139,7 @@ class FlatStates:
     def of(
         cls, config: Any, states: Sequence[State], state_type: type[State] | None = None
     ) -> Self:
-        """Hold states, in their order; only if there are none must their class be named."""
+        """Hold states, in their order; without states, their class must be passed."""
         state_type = type(states[0]) if state_type is None else state_type
         made = []
         base = bases(state_type)
@@ -151,7 +150,7 @@ class FlatStates:
         return cls(state_type, config, tuple(made))
 
     def __len__(self) -> int:
-        """Give the number of states."""
+        """Return the number of states."""
         return len(self._fields[0].codes)
 
     def __iter__(self) -> Iterator[State]:
@@ -169,7 +168,7 @@ class FlatStates:
         return made
 
     def totals(self) -> FixedPoint:
-        """Give `n` of each state: a vector."""
+        """Return the `n` of every state, as a vector."""
         if not len(self):
             return FixedPoint.zeros(0)
         totals: FixedPoint = self._fields[0].stack(0, len(self), None).items
@@ -177,11 +176,11 @@ class FlatStates:
 
     @property
     def nbytes(self) -> int:
-        """The memory that the columns take, but for what texts take beside."""
+        """The memory of the columns, without the text objects that they refer to."""
         return sum(field.nbytes for field in self._fields)
 
     def fields(self) -> dict[str, Any]:
-        """Give what `codec.encode` writes: the columns of each field, by names of their own."""
+        """Return the columns that `codec.encode` writes, by field and part."""
         written: dict[str, Any] = {}
         for field in self._fields:
             texts = np.array([*map(_text, field.forms), None], dtype=object)[:-1]
@@ -193,7 +192,7 @@ class FlatStates:
         return written
 
     def encode(self) -> bytes:
-        """Write the states but for their configuration; equal states give equal bytes."""
+        """Write the states without their configuration; equal states give equal bytes."""
         return codec.encode_block(self.fields())
 
     @classmethod
@@ -225,16 +224,16 @@ class FlatStates:
         written: Mapping[str, Any],
         errors: tuple[type[Exception], ...] = READ_ERRORS,
     ) -> Self:
-        """Make states of `fields` that were read from bytes, and check each of them.
+        """Make states from `fields` that were read from bytes, and check every state.
 
         Parameters
         ----------
         state_type, config : type and object
             The class of the states, and their configuration.
         written : mapping
-            Their `fields`.
+            The `fields` of the states.
         errors : tuple of exceptions
-            What the check of a state may raise of what is in it; of a class of others, anything.
+            What the check of a hostile state may raise; for a user's class, anything.
 
         Raises
         ------
@@ -258,7 +257,7 @@ class FlatStates:
         return read
 
     def _check(self, errors: tuple[type[Exception], ...]) -> None:
-        """Check every state, many at once where their class can."""
+        """Check every state, many at once where their class supports it."""
         items = sum(len(array) for field in self._fields for array in field.arrays.values())
         step = max(1, _CHUNK * len(self) // max(1, items))
         for first in range(0, len(self), step):
@@ -324,7 +323,7 @@ def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
 
 
 def _names(form: Any) -> tuple[str, ...]:
-    """Name the arrays that a value of a form has items in."""
+    """Name the arrays that hold the items of a form."""
     if isinstance(form[0], str):
         return (form[0],)
     return ("whole", "fraction") if form[0] else ("whole",)
@@ -335,7 +334,7 @@ def _text(form: Any) -> str:
 
 
 def _sizes(type_name: str, form: Any) -> dict[str, int]:
-    """Count the items of a value of a form in each array."""
+    """Count the items that one value of a form has in each array."""
     if type_name not in _ARRAYS:
         return {}
     size = form[1] if type_name == "Column" else math.prod(form[1])
@@ -343,7 +342,7 @@ def _sizes(type_name: str, form: Any) -> dict[str, int]:
 
 
 def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
-    """Check that columns hold what forms and codes say, and no more."""
+    """Check that columns hold exactly what forms and codes declare."""
     parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
     columns = {array: written[f"{name}.{array}"] for array in _ARRAYS.get(type_name, ())}
     is_column = all(isinstance(part, Column) for part in (*parts.values(), *columns.values()))

@@ -1,4 +1,4 @@
-"""Arrays of integers as narrow as the widest of them needs."""
+"""Arrays of integers in the narrowest type that holds them."""
 
 from __future__ import annotations
 
@@ -11,22 +11,22 @@ import numpy.typing as npt
 __all__ = ["WIDTHS", "is_narrow", "narrowed"]
 
 WIDTHS = 1, 2, 4, 8
-"""The bytes that an integer may take."""
+"""The number of bytes that an integer may take."""
 
-_FEW = 16  # which Python looks through sooner
+_FEW = 16  # Python is faster than NumPy below this size
 
 Integers = npt.NDArray[np.integer[Any]]
 
 
 def narrowed(array: Integers, widths: Sequence[int] = WIDTHS) -> Integers:
-    """Give an array in the narrowest type of its sign that holds it; its order stays."""
+    """Return an array in the narrowest type that holds it, signed or not as before."""
     letter = array.dtype.kind
     width = _needed(array, widths)
     return array if width == array.itemsize else array.astype(f"{letter}{width}")
 
 
 def is_narrow(array: Integers, widths: Sequence[int] = WIDTHS) -> bool:
-    """Tell whether an array is what `narrowed` would give."""
+    """Tell whether `narrowed` would return an array as it is."""
     return array.itemsize == widths[0] or _needed(array, widths) == array.itemsize
 
 

@@ -1,4 +1,4 @@
-"""Accumulators by pane of time, in tiers of growing width, and one for all that is older."""
+"""Accumulators by pane of time, in tiers of growing width, and one for older rows."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ Merge = Callable[[Sequence[Any]], Any]
 
 @attrs.frozen(eq=False)
 class Sealed:
-    """An accumulator that is held in flat columns, with many others.
+    """An accumulator stored in flat columns together with many others.
 
     Parameters
     ----------
     columns : object
-        Its `part` makes the accumulator at an index.
+        An object whose method `part` makes the accumulator at an index.
     index : int
     """
 
@@ -47,14 +47,14 @@ class Sealed:
 
 @attrs.frozen
 class Pane:
-    """What has been counted of a span of time.
+    """The counts of one span of time.
 
     Parameters
     ----------
     rows : FixedPoint, shape ()
-        The weight of all rows, those without a label too.
+        The weight of all rows, labelled or not.
     part : accumulator, Sealed or None
-        None while no row had a label.
+        None until a row has a label.
     """
 
     rows: FixedPoint
@@ -62,14 +62,14 @@ class Pane:
 
     @classmethod
     def sum_of(cls, panes: Sequence[Pane], merge: Merge) -> Pane:
-        """Merge panes, one at least."""
+        """Merge one or more panes."""
         parts = [pane.part for pane in panes if pane.part is not None]
         rows = FixedPoint.total_of([pane.rows for pane in panes])
         return cls.of(rows, merge(parts) if parts else None)
 
     @classmethod
     def of(cls, rows: FixedPoint, part: Any) -> Pane:
-        """Make a pane; that weights had fractions is forgotten where these add up."""
+        """Make a pane; a sum whose fractions are all zero is stored as whole."""
         return cls(FixedPoint(rows.whole) if not np.any(rows.fraction) else rows, part)
 
 
@@ -85,11 +85,11 @@ class Span:
 
 @attrs.frozen
 class Panes:
-    """Panes by tier and number, which are functions of the times of the rows alone.
+    """Panes by tier and number, both determined by the times of the rows alone.
 
-    None of the accumulators is ever changed: an update changes forks. A row belongs where its
-    own time and the newest put it; the newest only grows, so that what was moved on for a part
-    of the rows has to be moved on for all of them.
+    The accumulators never change: an update changes forks. A row's own time and the newest time
+    decide its pane. The newest time only grows, so a pane that has moved on for some of the
+    rows has moved on for all of them.
 
     Parameters
     ----------
@@ -98,9 +98,9 @@ class Panes:
     tiers : tuple of dict from number to Pane
         The finest first. Pane i of width w holds ``i * w <= t - offset < (i + 1) * w``.
     before : Pane or None
-        Everything older than the last tier; None while there is no such row.
+        The rows older than the last tier; None while there are none.
     total : accumulator or None
-        The one that rows end up in, of all rows, where it is known.
+        The accumulator of all rows, where it is known.
     """
 
     newest: int | None
@@ -110,12 +110,12 @@ class Panes:
 
     @classmethod
     def zero(cls, config: Any) -> Self:
-        """Hold nothing."""
+        """Make an empty state."""
         return cls(None, tuple({} for _ in config.tiers), None, config.accumulator.leaf.empty())
 
     @property
     def panes(self) -> list[Pane]:
-        """All panes, those of the finest tier first and what is before them last."""
+        """All panes, from the finest tier to the rows before all panes."""
         found = [pane for tier in self.tiers for pane in tier.values()]
         return found if self.before is None else [*found, self.before]
 
@@ -125,12 +125,12 @@ class Panes:
         return [pane.part for pane in self.panes if pane.part is not None]
 
     def end(self, config: Any) -> int:
-        """Give the end of the newest pane, without the offset; there is one."""
+        """Return the end of the newest pane, which must exist, without the offset."""
         newest: Any = self.newest
         return newest_end(newest, config)
 
     def spans(self, config: Any) -> list[Span]:
-        """Give all panes but what is before them, in order of time."""
+        """Return the panes in order of time, without the rows before them."""
         shift = config.offset_size
         found = [
             Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
@@ -150,11 +150,11 @@ class Panes:
         return attrs.evolve(self, tiers=tiers, before=before)
 
     def detached(self) -> Self:
-        """Copy the accumulators, so that later updates reach one of the two only."""
+        """Copy the accumulators, so that later updates change only one of the two."""
         return self.mapped(lambda part: part if isinstance(part, Sealed) else part.copy())
 
     def aged(self, newest: int, config: Any, merge: Merge) -> Self:
-        """Move on what is too old for its tier, once the newest row has a time."""
+        """Move panes that are too old for their tier, given the time of the newest row."""
         end = newest_end(newest, config)
         tiers: list[dict[int, Pane]] = []
         coming: dict[int, list[Pane]] = {}
@@ -182,7 +182,7 @@ class Panes:
 
     @classmethod
     def sum_of(cls, states: Sequence[Self], config: Any, merge: Merge) -> Self:
-        """Merge panes of the same time, then move on what is too old for its tier."""
+        """Merge panes of the same time, then move those that are too old for their tier."""
         tiers = tuple(
             _joined({}, _listed([state.tiers[number] for state in states]), merge)
             for number in range(len(config.tiers))
@@ -195,7 +195,7 @@ class Panes:
 
 
 def newest_end(newest: int, config: Any) -> int:
-    """Give the end of the newest pane, without the offset."""
+    """Return the end of the newest pane, without the offset."""
     end: int = ((newest - config.offset_size) // config.width + 1) * config.width
     return end
 

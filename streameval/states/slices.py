@@ -1,4 +1,4 @@
-"""Accumulators by value, and one for the values that have none of their own."""
+"""Accumulators by value, and one for the values without a slice."""
 
 from __future__ import annotations
 
@@ -16,20 +16,20 @@ Merge = Callable[[Sequence[Any]], Any]
 
 @attrs.frozen
 class Slices:
-    """The slices of values, which are a fixed order's first of those that have come.
+    """The slices of the observed values that come first in a fixed order.
 
-    None of the accumulators is ever changed: an update changes forks, which then stand in other
-    slices. Which values are kept depends on the rows alone: a value among the first of all was
-    among the first of every part, so its slice is complete, and `other` is the rest.
+    The accumulators never change: an update makes new slices from forks. The rows alone decide
+    which values are kept: a value among the first of all rows was among the first of every
+    part, so its slice is complete, and `other` holds the rest.
 
     Parameters
     ----------
     parts : dict from value to accumulator
-        Of those values alone that have come.
+        The slices of observed values.
     other : accumulator or None
         None while every value has a slice.
     total : accumulator or None
-        That of all rows, where it is known.
+        The accumulator of all rows, where it is known.
     """
 
     parts: dict[Value, Any]
@@ -38,16 +38,16 @@ class Slices:
 
     @classmethod
     def zero(cls, config: Any) -> Self:
-        """Hold nothing."""
+        """Make an empty state."""
         return cls({}, None, config.accumulator.empty())
 
     @property
     def accumulators(self) -> list[Any]:
-        """All of them, the other one last."""
+        """All accumulators, `other` last."""
         return [*self.parts.values(), *([] if self.other is None else [self.other])]
 
     def detached(self) -> Self:
-        """Copy the accumulators, so that later updates reach one of the two only."""
+        """Copy the accumulators, so that later updates change only one of the two."""
         return attrs.evolve(
             self,
             parts={value: part.copy() for value, part in self.parts.items()},
@@ -68,9 +68,9 @@ class Slices:
         ----------
         states : sequence of Slices
         kept : callable
-            Chooses the values, of those that have come, which have a slice of their own.
+            Chooses which of the observed values have a slice.
         merge : callable
-            Makes one accumulator of several, one at least.
+            Makes one accumulator of one or more.
         """
         groups: dict[Value, list[Any]] = {}
         for state in states:

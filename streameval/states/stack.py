@@ -1,4 +1,4 @@
-"""Fields of several states side by side, so that one rule checks all of them at once."""
+"""Fields of several states side by side, so that one rule checks all at once."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ from streameval.states.state import State, check_numbers
 __all__ = ["Form", "Stack", "StackableState", "are_same", "form_of"]
 
 Form = Any
-"""What a field is but for its items.
+"""A field without its items.
 
-Of numbers, whether there are fractions, and the shape; of a column, its type and length; of
+For numbers, whether they have fractions, and the shape; for a column, its type and length; for
 anything else, the value itself.
 """
 
@@ -31,7 +31,7 @@ _FIRST = np.zeros(1, dtype=np.intp)
 
 
 def form_of(value: Any) -> Form:
-    """Tell a field from its items."""
+    """Return the form of a value: what remains without its items."""
     if isinstance(value, FixedPoint):
         return value.fraction is not None, value.shape
     if isinstance(value, Column):
@@ -48,9 +48,9 @@ class Stack:
     forms : tuple
         The different forms of the field.
     codes : int array, shape (S,)
-        The index among the forms of that of each state.
+        The index of each state's form.
     items : FixedPoint or array, shape (m,), or None
-        What the field holds, one state after the other. Where one state has fractions all have.
+        The items, one state after the other. If one state has fractions, all do.
     """
 
     forms: tuple[Form, ...]
@@ -59,7 +59,7 @@ class Stack:
 
     @classmethod
     def of(cls, value: Any) -> Self:
-        """Hold the field of one state."""
+        """Make a stack of the field of one state."""
         items: Any = None
         if isinstance(value, FixedPoint):
             items = value.reshape(-1)
@@ -68,7 +68,7 @@ class Stack:
         return cls((form_of(value),), _FIRST, items)
 
     def __len__(self) -> int:
-        """Give the number of states."""
+        """Return the number of states."""
         return len(self.codes)
 
     @property
@@ -81,13 +81,13 @@ class Stack:
 
     @property
     def lengths(self) -> npt.NDArray[np.int64]:
-        """The number of items of each state; they have one dimension."""
+        """The number of items of each state, which must have one dimension."""
         sizes = [form[1] if isinstance(form[1], int) else form[1][0] for form in self.forms]
         lengths: npt.NDArray[np.int64] = np.array(sizes, dtype=np.int64)[self.codes]
         return lengths
 
     def numbers(self, shape: tuple[int, ...], name: str) -> FixedPoint:
-        """Check that the numbers of each state have a shape and are in range, and give them all."""
+        """Check the shape and range of the numbers of each state, and return them all."""
         for _, own in self.forms:
             require(own == shape, f"{name} has shape {own} instead of {shape}")
         check_numbers(self.items, self.items.shape, name)
@@ -95,7 +95,7 @@ class Stack:
         return stacked
 
     def column(self, length: int, column_type: str, name: str) -> npt.NDArray[Any]:
-        """Check that the column of each state has a type and a length, and give them all."""
+        """Check the type and length of the column of each state, and return them all."""
         require(all(form == (column_type, length) for form in self.forms), name)
         stacked: npt.NDArray[Any] = self.items.reshape(len(self), length)
         return stacked
@@ -103,7 +103,7 @@ class Stack:
 
 @attrs.frozen
 class StackableState(State):
-    """A state whose rules are written for many at once; one is a stack of its own."""
+    """A state whose rules check many states at once; a single one is a stack of one."""
 
     @classmethod
     @abstractmethod
@@ -117,7 +117,7 @@ class StackableState(State):
 
 
 def are_same(one: FixedPoint, other: FixedPoint) -> bool:
-    """Tell whether numbers are the same, whether they have fractions or only could."""
+    """Tell whether numbers are equal; fractions that are all zero do not matter."""
     if one.is_whole and other.is_whole:
         return bool((one.whole == other.whole).all())
     fraction = (one - other).fraction

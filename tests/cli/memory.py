@@ -9,7 +9,7 @@ from streameval.cli import main
 
 
 def peak_of(*arguments):
-    """Measure the most bytes that a command holds at a time, and give what it prints."""
+    """Measure the most bytes that a command holds at a time, and return what it prints."""
     run(*arguments)  # imports what it needs
     gc.collect()
     tracemalloc.start()

@@ -43,7 +43,7 @@ def qrels_text(qrels=QRELS):
 
 
 def as_lists():
-    """Give an object for each judged query: unjudged documents are null, unreturned ones last."""
+    """Return an object for each judged query: unjudged documents are null, unreturned ones last."""
     lines = []
     for query in JUDGED:
         docs = list(RUN[query]) + [doc for doc in QRELS[query] if doc not in RUN[query]]
@@ -60,7 +60,7 @@ def as_lists():
 
 
 def as_rows():
-    """Give a row for each document, in no order."""
+    """Return a row for each document, in no order."""
     names = ("doc", "relevance", "score", "retrieved")
     rows = [
         {"query": line["query"], **dict(zip(names, values, strict=True))}

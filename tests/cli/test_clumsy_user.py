@@ -47,7 +47,7 @@ BAD = [
 
 @pytest.fixture
 def told(call, folder):
-    """Evaluate what a file holds; give the exit code and what is said about it."""
+    """Evaluate what a file holds; return the exit code and what is said about it."""
 
     def told(data, *options):
         (folder / "a.csv").write_bytes(data if isinstance(data, bytes) else data.encode())

@@ -27,7 +27,7 @@ def run(folder):
 
 
 def counted(call, *arguments):
-    """Count, and give the state and the notes."""
+    """Count, and return the state and the notes."""
     done = call("eval", *arguments, *RANKING, "-o", "a.state")
     assert done.code == 0, done.err
     return se.load("a.state")

@@ -162,7 +162,7 @@ def test_note_is_plain_when_the_environment_says_so(name, value, monkeypatch):
 
 @pytest.fixture
 def watch(call, monkeypatch):
-    """Run a command with a terminal as standard error, and give what it was sent."""
+    """Run a command with a terminal as standard error, and return what it was sent."""
     monkeypatch.setattr("streameval.cli.progress._INTERVAL", 0.0)
 
     def watch(*arguments):

@@ -124,5 +124,5 @@ def slow_make(make: Callable[[], Any], folder: str) -> Any:
 
 
 def json_rows(table: pa.Table) -> Iterator[str]:
-    """Give the rows as JSON."""
+    """Yield the rows as JSON."""
     yield from map(json.dumps, table.to_pylist())

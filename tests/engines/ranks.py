@@ -19,7 +19,7 @@ LENGTHS = {"empty": 0, "one collective": 100, "just one": 65_528, "just two": 65
 
 
 def run(n_ranks: int, folder: Path) -> list[dict[str, Any]]:
-    """Start the ranks, and give what each of them wrote."""
+    """Start the ranks, and return what each of them wrote."""
     multiprocessing.spawn(_rank, (n_ranks, str(folder)), n_ranks)
     return [json.loads((folder / str(rank)).read_text()) for rank in range(n_ranks)]
 

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.engine(name="beam")
 
 @pytest.fixture
 def outputs(tmp_path):
-    """Run a pipeline, and give what it puts out."""
+    """Run a pipeline, and return what it puts out."""
 
     def outputs(*steps):
         prefix = tmp_path / "output"

@@ -88,7 +88,7 @@ ROLES = {
 
 
 def json_item(value: object) -> object:
-    """Give what a writer of JSON lines makes of a value."""
+    """Return what a writer of JSON lines makes of a value."""
     if isinstance(value, Decimal):
         return float(value)
     return value if isinstance(value, (int, float, str, type(None))) else str(value)

@@ -27,7 +27,7 @@ JUDGED = ("{0}", "0", "{1}", "{2!r}")
 
 @pytest.fixture
 def write(tmp_path, monkeypatch):
-    """Write a file beside which the test stands, and give its name."""
+    """Write a file beside which the test stands, and return its name."""
     monkeypatch.chdir(tmp_path)
 
     def write_file(data, name="a.run"):

@@ -32,7 +32,7 @@ MEMBERS: dict[str, Any] = {
 
 
 def options_of(names: list[str]) -> dict[str, Any]:
-    """Give the options of a collection of some of the members, in this order."""
+    """Return the options of a collection of some of the members, in this order."""
     return {
         "members": {name: MEMBERS[name] for name in names},
         "columns": {name: SCORES[name] for name in names if name in SCORES},

@@ -116,7 +116,7 @@ CHANGED_OPTIONS = {
 
 
 def good_batch(options: dict[str, Any]) -> dict[str, Any]:
-    """Give a batch that the options of a bad one accept."""
+    """Return a batch that the options of a bad one accept."""
     if options.get("classes"):
         truth = [[0, 1]] if options.get("multilabel") else [1]
         return {"y_true": truth, "y_score": np.full((1, options["classes"]), 0.5)}
@@ -158,7 +158,7 @@ CHANGED_GROUPED_OPTIONS = {
 
 
 def good_grouped_batch(options: dict[str, Any]) -> dict[str, Any]:
-    """Give a batch that the options of a bad one accept."""
+    """Return a batch that the options of a bad one accept."""
     return {"y_true": [1, 0], "y_score": [0.5, 0], "group": [1, 1]}
 
 

@@ -246,7 +246,7 @@ CHANGED_OPTIONS = {
 
 
 def good_batch(options: Options) -> dict[str, Any]:
-    """Give a batch that the options of a bad one accept."""
+    """Return a batch that the options of a bad one accept."""
     batch = {"relevance": [[1, 0], [0, 0]], "score": [[0.5, 0.75], [0, 1]], "query": [1, 2]}
     return batch | {"doc": [[1, 2], [1, 2]]}
 

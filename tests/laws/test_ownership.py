@@ -159,7 +159,7 @@ def test_update_keeps_no_argument_alive(name: str, form: str, size: int) -> None
 
 
 def arrays_of(value: Any) -> Iterator[np.ndarray]:
-    """Give the arrays of what a result hands out."""
+    """Yield the arrays of what a result hands out."""
     if isinstance(value, np.ndarray):
         yield value
     elif isinstance(value, Mapping):
@@ -171,7 +171,7 @@ def arrays_of(value: Any) -> Iterator[np.ndarray]:
 
 
 def handed_out(result: Any) -> Iterator[np.ndarray]:
-    """Give every array that a result hands out without being asked for more than a name."""
+    """Yield every array that a result hands out without being asked for more than a name."""
     for name in dir(result):
         if name.startswith("_") or name in ("plot", "to_json"):
             continue

@@ -241,7 +241,7 @@ def test_ranking_is_exact_unless_a_measure_has_bounds(name: str, numbers: str) -
 
 
 def sections(page: Any) -> list[tuple[str, list[str]]]:
-    """Give the heading of each section, and the states in its legend."""
+    """Return the heading of each section, and the states in its legend."""
     found = []
     for section in page.iter("section"):
         (heading,) = section.iter("h2")

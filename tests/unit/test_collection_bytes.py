@@ -19,7 +19,7 @@ KIND = 7
 
 
 def taken_apart(col: Any) -> tuple[Any, list[bytes]]:
-    """Give the header of a collection and the bytes of its members, as version 1 wrote them."""
+    """Return the header of a collection and the bytes of its members, as version 1 wrote them."""
     parsed = parse_words(col.to_bytes())
     count = parsed.settings["state"]["members"]["length"]
     start, members = 8 * count, []

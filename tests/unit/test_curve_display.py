@@ -262,7 +262,7 @@ def test_plot_of_scores_shows_the_share_of_each_class() -> None:
 
 
 def drawn(axes: Any) -> Any:
-    """Draw axes whose limits are finite and apart, and give them back."""
+    """Draw axes whose limits are finite and apart, and return them back."""
     axes.figure.canvas.draw()
     for low, high in (axes.get_xlim(), axes.get_ylim()):
         assert math.isfinite(low)

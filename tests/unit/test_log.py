@@ -58,7 +58,7 @@ OF_LOG1P = {
 def largest_error(
     function: Callable[[np.ndarray], np.ndarray], numbers: np.ndarray, shift: int
 ) -> float:
-    """Give the largest error in units in the last place of the true logarithm."""
+    """Return the largest error in units in the last place of the true logarithm."""
     errors = [0.0]
     for x, ours in zip(numbers.tolist(), function(numbers).tolist(), strict=True):
         argument = decimal.Context(prec=1200).add(Decimal(x), Decimal(shift))

@@ -41,7 +41,7 @@ kinds_of_result = pytest.mark.parametrize("name", RESULT_OF)
 def told(thing: Any) -> str:
     """A docstring on one line, without marks of code and verbs for programmers."""
     text = " ".join((inspect.getdoc(thing) or "").replace("`", "").split())
-    return re.sub(r"^(Compute|Find|Give) ", "", text).lower()
+    return re.sub(r"^(Compute|Find|Give|Return) ", "", text).lower()
 
 
 @every_row

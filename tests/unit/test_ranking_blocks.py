@@ -68,7 +68,7 @@ def test_open_queries_closed_in_blocks_give_the_same_state(monkeypatch: pytest.M
 
 
 def block_sizes(relevance: np.ndarray, monkeypatch: pytest.MonkeyPatch) -> list[int]:
-    """Give the documents of each block that is ranked, where 100 may be asked for."""
+    """Return the documents of each block that is ranked, where 100 may be asked for."""
     monkeypatch.setattr(ranking_rows, "_BLOCK", 100)
     monkeypatch.setattr(ranking_rows, "_MAX_ROWS", 2000)
     standing, seen = ranking_rows.standings, []

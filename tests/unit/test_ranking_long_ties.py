@@ -81,7 +81,7 @@ def test_long_tie_is_the_sum_over_its_ranks(above: int, size: int, relevant: int
 
 
 def expected_stop(cells: list[tuple[Fraction, int]], above: int, cutoff: int) -> Fraction:
-    """Give the mean of 1 / rank of the stop by the elementary symmetric polynomials."""
+    """Return the mean of 1 / rank of the stop by the elementary symmetric polynomials."""
     size = sum(count for _, count in cells)
     reach = min(cutoff - above, size)
     sums = [Fraction(1)] + [Fraction(0)] * reach

@@ -38,7 +38,7 @@ def outcome(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
 
 
 def general(options: dict[str, Any], y_true: Any, y_score: Any) -> Any:
-    """Give the outcome of the general path alone."""
+    """Return the outcome of the general path alone."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(scored_rows, "_are_plain", lambda *_: False)
         return outcome(options, y_true, y_score)
@@ -122,7 +122,7 @@ def small_blocks(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def updated_one_by_one(scores: list[float], budget: int | None) -> list[int]:
-    """Give how many cells the state has while each score in turn is pending."""
+    """Return how many cells the state has while each score in turn is pending."""
     sketch, sizes = se.PRCurveSketch(budget), []
     for score in scores:
         sketch.update(np.array([0]), np.array([score]))

@@ -62,7 +62,7 @@ def our_updates(calls: int) -> Any:
 
 
 def pandas_groups(rows: Any, groups: Any) -> Iterator[tuple[Any, Numbers]]:
-    """Give what scikit-learn finds of each group."""
+    """Yield what scikit-learn finds of each group."""
     from sklearn import metrics  # noqa: PLC0415 - as one peer alone needs it
 
     for key, part in rows.groupby(groups, sort=False):

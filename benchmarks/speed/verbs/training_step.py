@@ -42,7 +42,7 @@ class Loop:
         self.targets = self.labels.float()
 
     def step(self) -> Any:
-        """Go down the gradient, and give the probabilities."""
+        """Go down the gradient, and return the probabilities."""
         self.optimizer.zero_grad()
         logits = self.model(self.inputs).squeeze(1)
         self.loss(logits, self.targets).backward()

@@ -69,7 +69,7 @@ def _panes(path: str) -> Windowed:
 
 
 def _back(held: Windowed, width: str | int, number: int) -> Any:
-    """Give the end of a window that some others follow; None where there are no rows."""
+    """Return the end of a window that some others follow; None where there are no rows."""
     held.window(width)  # refuses what is no width of windows
     ends = [end for _, end, _ in held.panes()]
     if not ends:

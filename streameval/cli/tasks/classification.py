@@ -52,7 +52,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         _refuse_fractions(layout)
     configuration = _configuration(options, classes, layout)
     make = partial(ConfusionAccumulator, classes, **configuration)
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     positive = _positive_index(classes, configuration)
     columns = (
         Column("y_true", layout.label, label_type(layout, layout.label, classes)),
@@ -120,7 +120,7 @@ def _classes(options: Options, layout: Layout) -> Any:
 
 
 def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, Any]:
-    """Give the options of the accumulator that were chosen; the rest keeps its defaults.
+    """Return the options of the accumulator that were chosen; the rest keeps its defaults.
 
     `from_scores` too: the readers give scores as floats and labels as none, so that the state
     merges with those that a program makes.

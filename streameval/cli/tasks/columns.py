@@ -76,7 +76,7 @@ class Layout:
     row: Row
 
     def width(self, names: tuple[str, ...]) -> int | None:
-        """Give the number of values a row has in some columns; None for a single one."""
+        """Return the number of values a row has in some columns; None for a single one."""
         if len(names) != 1:
             return len(names)
         value = self.row[names[0]]

@@ -84,7 +84,7 @@ def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
     layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
     of_groups = given(group_weight=options.group_weight, max_groups=options.max_groups)
     make = partial(GroupedAUC, **of_groups, **_sketch_options(options))
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     groups = [row[options.group] for row in rows if row.get(options.group) is not None]
     group = id_type(groups, " as the first groups are", longest=256)
     columns = (
@@ -112,7 +112,7 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
     make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     names = layout.prediction
     if classes is None:
         truth = presence_type(layout, "0 and 1 are needed, or a probability for each class")
@@ -129,7 +129,7 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _sketch_options(options: Options) -> dict[str, Any]:
-    """Give the options that every sketch of scores takes, of those that were chosen."""
+    """Return the options that every sketch of scores takes, of those that were chosen."""
     chosen = given(scores=options.scores, nan=options.nan, budget=options.budget)
     return chosen | {"budget": None} if options.budget == "none" else chosen
 
@@ -193,7 +193,7 @@ def _plan(
     """Put the columns together with what the sketch is made of."""
     of_classes = given(classes=classes, multilabel=options.multilabel, pos_label=pos_label)
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
     return Plan(make, columns, options.max_bad, notes)
 

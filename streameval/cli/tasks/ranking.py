@@ -64,7 +64,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         If the accumulator refuses the options.
     """
     make, write = _maker(options), _writer(options)
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     text = trec_totals if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
@@ -171,7 +171,7 @@ def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) ->
 
 
 def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
-    """Give what a column holds, or the lists in it."""
+    """Yield what a column holds, or the lists in it."""
     for row in rows:
         value = row.get(name)
         yield from value if isinstance(value, list) else [] if value is None else [value]
@@ -249,7 +249,7 @@ def _close_queries(
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Iterator[str]:
-    """Evaluate the queries that were counted row by row; give their values in pieces."""
+    """Evaluate the queries that were counted row by row; yield their values in pieces."""
     held: list[Mapping[str, Array]] = []
     accumulator.close(on_queries=held.append)
     return _written(held, write)
@@ -261,7 +261,7 @@ def _count_missing(
     *,
     write: Callable[[Mapping[str, Any]], str] | None = None,
 ) -> Iterator[str]:
-    """Count judged queries that no file has; give what they count, in their order, in pieces."""
+    """Count judged queries that no file has; yield what they count, in their order, in pieces."""
     held: list[Mapping[str, Array]] = []
     accumulator.add_missing(missing, on_queries=held.append)
     return _written([_in_order(columns, np.array(missing, object)) for columns in held], write)

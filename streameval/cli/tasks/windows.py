@@ -1,4 +1,4 @@
-"""Windows of time: from a plan for all rows to one for each pane."""
+"""Windows of time: turn a plan for all rows into one for each pane."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ _OF_WINDOWS = ("pane", "keep", "rollup", "time_unit")
 
 
 def check_windows(options: Options) -> None:
-    """Raise UsageError if options of windows do not go together, or with others."""
+    """Raise UsageError if the options of windows conflict with each other or with others."""
     if options.time is None:
         for name in _OF_WINDOWS:
             if getattr(options, name):
@@ -45,12 +45,12 @@ def check_windows(options: Options) -> None:
 
 
 def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
-    """Change a plan into one that counts each pane, and in it each value of --by.
+    """Turn a plan into one that counts each pane, and in each pane each value of --by.
 
     Raises
     ------
     UsageError
-        If a column is not in the first rows, or the times are numbers of no unit.
+        If the first rows lack a column, or the times are numbers without a unit.
     InvalidInputError
         If `Windowed` refuses the options.
     """
@@ -74,7 +74,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         "unit": None if isinstance(options.pane, int) else options.time_unit,
     }
     make = partial(_make, plan.make, options.by, made)
-    make()  # what it refuses is a mistake in the options, to be told once
+    make()  # mistakes in the options are reported before any row is read
     return attrs.evolve(plan, make=make, columns=tuple(columns))
 
 
@@ -88,7 +88,7 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
 
 
 def _time_type(options: Options, rows: Sequence[Row]) -> FieldType:
-    """Choose how times are read, by the pane and the first of them."""
+    """Choose how times are read, from the pane and the first time."""
     if isinstance(options.pane, int):
         if options.time_unit is not None:
             raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
@@ -105,7 +105,7 @@ def _time_type(options: Options, rows: Sequence[Row]) -> FieldType:
 
 
 def _time_fault(options: Options, value: Any, error: InvalidInputError) -> str:
-    """Say what is wrong with numbers that are times."""
+    """Explain why numbers cannot be read as times."""
     if options.time_unit is None:
         return (
             f"`{options.time}` holds numbers, {value!r}, whose unit is not guessed: give "
