@@ -19,7 +19,7 @@ def filled(text):
 
 
 def table_of(result):
-    """Describe every metric of a kind of result."""
+    """Describe every metric of a class of results."""
     return "\n".join(_entry(row) for row in result.TABLE.values())
 
 

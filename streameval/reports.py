@@ -166,7 +166,7 @@ def _read(states: Any) -> list[_State]:
 
 
 def _check_results(state: _State) -> None:
-    """Refuse results that have no section, as those of a class of one's own."""
+    """Refuse results without a section, such as results of user classes."""
     for _, result in state.leaves():
         if not isinstance(result, RESULTS):
             found = type(result).__name__

@@ -164,7 +164,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @property
     def _total(self) -> FixedPoint:
-        """The sum of the weights; with pending rows, cheaper than that of the state."""
+        """The sum of the weights, found without counting the pending rows."""
         return self._state.n
 
     def merge(self, *others: Self) -> Self:
@@ -331,7 +331,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return self
 
     def _fold(self, alike: Sequence[Any]) -> None:
-        """Store the sum of accumulators, the first of which is this one."""
+        """Store the sum of accumulators; this one comes first."""
         self._state = self._sum_of(alike)
 
     def _sum_of(self, alike: Sequence[Any]) -> StateT:

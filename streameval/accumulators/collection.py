@@ -260,7 +260,7 @@ def _member_difference(mine: Member, theirs: Member) -> str:
 
 
 def heaviest(n: Any) -> int | float:
-    """Return the weight that an `n` says; of a collection, that of the member that counted most."""
+    """Return the weight in an `n`; for a collection, the weight of its heaviest member."""
     if not isinstance(n, dict):
         weight: int | float = n
         return weight
@@ -268,7 +268,7 @@ def heaviest(n: Any) -> int | float:
 
 
 def _described(config: CollectionConfig) -> dict[str, Any]:
-    """Describe the options for the header; those of the members are in their own bytes."""
+    """Describe the options for the header; the bytes of members hold their own options."""
     columns = tuple(part.columns for part in config.parts)
     return {"columns": columns, "names": config.names, "places": config.part_indices}
 

@@ -55,7 +55,7 @@ Take = Callable[[Any], Any]
 """Makes an accumulator that may change: a fork for an update, a copy for a reader."""
 
 CODES, TIMES, WEIGHTS = 0, 1, 2
-"""The columns besides those of the batch, which have names."""
+"""Keys of the columns that are not in the batch; its own columns have names."""
 
 CAPACITY = 2**17
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""

@@ -172,7 +172,7 @@ class Members:
 
 @attrs.frozen
 class SharedBatch:
-    """A batch of which each member reads a part: columns, or truth and prediction."""
+    """A batch that members read parts of: columns, or truth and prediction."""
 
     _table: Table | None
     _pair: tuple[Any, Any]

@@ -238,7 +238,7 @@ def _unsure(columns: tuple[str, ...]) -> str:
 
 
 def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
-    """Return the accumulator of all rows, and those of the slices to show."""
+    """Return the accumulator of all rows, and the accumulators of the slices to show."""
     by = options.by
     if by is None or options.time is not None:
         return held, None

@@ -27,7 +27,7 @@ _DECIMALS = 4
 
 
 def slice_sheet(result: Result, slices: Slices, reporting: Reporting) -> Sheet:
-    """Lay out the chosen metrics, or those that stand for all: a line for each value.
+    """Lay out the chosen metrics, or the headline ones: a line for each value.
 
     Parameters
     ----------

@@ -98,7 +98,7 @@ def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
 
 
 def results_of(accumulator: Any) -> tuple[Any, Slices | None]:
-    """Compute the result of all rows, and those of the slices if there are any."""
+    """Compute the result of all rows, and the results of slices if there are any."""
     if not isinstance(accumulator, Sliced):
         return accumulator.compute(), None
     computed = accumulator.compute()
@@ -128,7 +128,7 @@ def time_texts(times: Sequence[Any]) -> list[str]:
 def window_sheet(
     result: Result, slices: Slices | None, windows: Windows, reporting: Reporting
 ) -> Sheet:
-    """Lay out the chosen metrics, or those that stand for all: a line for each pane.
+    """Lay out the chosen metrics, or the headline ones: a line for each pane.
 
     Where there are slices, each metric has a table, with a column for each value.
     """

@@ -150,7 +150,7 @@ class CollectionConfig:
 
     @property
     def top_names(self) -> tuple[str, ...]:
-        """The names of the members, of which some may be collections."""
+        """The names of the members; some may be collections."""
         return tuple(dict.fromkeys(name.partition(SEPARATOR)[0] for name in self.names))
 
     def within(self, name: str) -> Self | None:

@@ -88,7 +88,7 @@ class ConfusionConfig:
 
     @property
     def is_open(self) -> bool:
-        """Whether the labels are those that are observed."""
+        """Whether the labels are observed in the data."""
         return self.classes == "auto"
 
     @property

@@ -26,7 +26,7 @@ def description_of(cls: type) -> Description:
 
 
 def _measures() -> str:
-    """List the measures: those that may be cut, that must be, and that are not."""
+    """List the measures: cutoff optional, cutoff required, and without a cutoff."""
     rows = MEASURES.values()
     optional = ", ".join(row.name for row in rows if row.cutoff == "optional")
     required = ", ".join(f"{row.name}@k" for row in rows if row.cutoff == "required")

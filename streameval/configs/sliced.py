@@ -35,7 +35,7 @@ def read_value(value: Any, columns: tuple[str, ...], *, name: str) -> Value:
 
 @attrs.frozen(kw_only=True, slots=False)
 class SlicedConfig(OuterConfig):
-    """The column of the values and those that are named; equal ones can merge. Made by `of`."""
+    """The column of the values and the named values; equal ones can merge. Made by `of`."""
 
     column: tuple[str, ...]
     values: tuple[Value, ...]
@@ -69,7 +69,7 @@ class SlicedConfig(OuterConfig):
         return self.max_values - len(self.values)
 
     def kept(self, values: Iterable[Value]) -> set[Value]:
-        """Choose the values, of those that have come, which have a slice of their own."""
+        """Choose which of the observed values have a slice."""
         named = {value for value in values if value in self.named}
         others = [value for value in values if value not in self.named]
         if len(others) > self.max_others:

@@ -43,7 +43,7 @@ class Tier:
     next_width: int
 
     def edge(self, end: int) -> int | None:
-        """Return the time before which panes are moved on; `end` is that of the newest pane."""
+        """Return the time before which panes move on; `end` is the end of the newest pane."""
         if self.keep is None:
             return None
         return (end - self.keep) // self.next_width * self.next_width
@@ -135,7 +135,7 @@ class WindowedConfig(OuterConfig):
         return time if self.is_step else np.datetime64(time, "us")
 
     def _check(self) -> None:
-        """Check that panes of one tier fill those of the next, which are kept longer."""
+        """Check that panes of one tier fill panes of the next, which are kept longer."""
         if self.rollups and self.keep is None:
             raise InvalidInputError("is missing: without it nothing is rolled up", argument="keep")
         if self.keep is not None and _size(self.keep) < self.width:

@@ -92,7 +92,7 @@ class SourceCounter:
         )
 
     def names(self, available: Iterable[str]) -> list[str]:
-        """List the columns to read, of those that there are; one that must be there is named."""
+        """List the existing columns to read; an error names a required one that is missing."""
         known = list(available)
         check_there(self._wanted, known)
         return [name for name in self._wanted if name in known]

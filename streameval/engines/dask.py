@@ -103,7 +103,7 @@ def evaluate(
 
 
 def _partitions(sources: Any, counting: SourceCounter) -> Any:
-    """Take a data frame apart, and of its columns only those that are counted."""
+    """Split a data frame into partitions, with the counted columns only."""
     if hasattr(sources, "to_delayed"):
         return sources[counting.names(sources.columns)].to_delayed()
     return sources

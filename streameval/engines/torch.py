@@ -1,4 +1,4 @@
-"""Evaluation on the ranks of `torch.distributed`: one state out of those of all ranks."""
+"""Evaluation on the ranks of `torch.distributed`: the states of all ranks become one."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ def _all_gather(data: bytes, size: int, group: Any) -> list[bytes]:
 
 
 def _device(group: Any) -> Any:
-    """Choose where the tensors of a collective live: NCCL alone takes only those of a GPU."""
+    """Choose the device of the tensors of a collective: NCCL takes GPU tensors only."""
     if distributed.get_backend(group) == "nccl":
         return torch.device("cuda", torch.cuda.current_device())  # pragma: no cover (no GPU in CI)
     return torch.device("cpu")

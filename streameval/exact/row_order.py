@@ -243,7 +243,7 @@ def are_in_order(columns: Sequence[npt.NDArray[Any]]) -> bool:
 def _falls(
     mine: Sequence[npt.NDArray[Any]], at: npt.NDArray[np.intp], theirs: Sequence[npt.NDArray[Any]]
 ) -> npt.NDArray[np.bool_]:
-    """Check which rows of the first table, taken by index, sort before those of the other."""
+    """Check which rows of the first table, taken by index, sort before rows of the other."""
     own, other = mine[0][at], theirs[0]
     above: npt.NDArray[np.bool_] = np.asarray(own > other, dtype=bool)
     if len(mine) > 1:

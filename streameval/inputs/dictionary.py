@@ -15,7 +15,7 @@ Codes = npt.NDArray[np.int64]
 
 
 class Dictionary:
-    """Labels, each of which keeps the code that it got when it first came.
+    """Labels; each keeps the code that it got when first observed.
 
     It only grows, so that codes that were given out stay what they are, whoever reads them.
 
@@ -39,7 +39,7 @@ class Dictionary:
 
     @property
     def are_texts(self) -> bool:
-        """Whether the labels, of which there are some, are texts."""
+        """Whether the labels are texts; there must be some."""
         return isinstance(self._labels[0], str)
 
     def encode(self, labels: Sequence[Label], *, name: str) -> Codes:

@@ -388,7 +388,7 @@ def _ordered(
 
 
 def _listing(labels: npt.NDArray[Any]) -> tuple[object, ...]:
-    """Say how to declare the labels that a batch holds, of which not all are 0..K-1."""
+    """Say how to declare the labels of a batch that are not all 0..K-1."""
     if labels.dtype != object and labels.min() >= 0 and labels.max() < MAX_CLASSES:
         highest = int(labels.max())
         number = Named("classes", f"{highest + 1}")

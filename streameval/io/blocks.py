@@ -46,7 +46,7 @@ class Block(Protocol):
         ...
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns of the rows that a filter keeps; those that cannot be are set apart.
+        """Read the columns of the rows that a filter keeps; set apart rows that cannot be read.
 
         Raises
         ------

@@ -35,7 +35,7 @@ _DELIMITERS: dict[str, tuple[object, ...]] = {
 
 @attrs.frozen
 class Dialect:
-    """How a table of text is written, as far as the user says so.
+    """The parts of a table's format that the user has set.
 
     Parameters
     ----------

@@ -165,7 +165,7 @@ def _found(name: str, schema: Any, source: str) -> _Path:
 
 
 def _inside(arrow_type: Any, path: str) -> _Path | None:
-    """Follow a path into a type as far as structures go."""
+    """Follow a path into nested structures of a type."""
     if not path or hasattr(arrow_type, "value_type") or hasattr(arrow_type, "item_type"):
         return _Path((), path)
     if not str(arrow_type).startswith("struct"):
@@ -179,7 +179,7 @@ def _inside(arrow_type: Any, path: str) -> _Path | None:
 
 
 def _is_wanted(column: str, names: Iterable[str]) -> bool:
-    """Tell whether a column, or a field inside of it, is among those that are looked at."""
+    """Tell whether a column, or a field inside it, is to be read."""
     return any(name == column or name.startswith(f"{column}.") for name in names)
 
 

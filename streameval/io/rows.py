@@ -51,7 +51,7 @@ class Parsed:
 
 
 def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
-    """List the fields that the columns are made of, and those of a filter, each once."""
+    """List the fields of the columns and of a filter, each once."""
     read = columns if where is None else (*columns, *where.columns)
     fields = [(name, column.field_type) for column in read for name in column.names]
     return list(dict.fromkeys(fields))
@@ -64,7 +64,7 @@ def assemble(
     faults: Iterable[Fault] = (),
     where: RowFilter | None = None,
 ) -> Parsed:
-    """Make the batch of the rows in which every field fits, of those that a filter keeps.
+    """Make a batch of the rows that a filter keeps and whose fields all fit.
 
     Parameters
     ----------

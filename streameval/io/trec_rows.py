@@ -174,7 +174,7 @@ def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterato
     n_rows = cut = 0
     for part in parts:
         starts = _starts(part.query, last)
-        _meet(part, starts, seen, source)
+        _note_queries(part, starts, seen, source)
         if len(starts):
             cut, last = n_rows + int(starts[-1]), part.query[-1]
         pending.append(part)
@@ -215,7 +215,7 @@ def _parsed(
 
 
 def _columns(text: str, form: Form, width: int) -> _Columns | None:
-    """Split lines that all end, or return None if one of them is no good row of `width` fields.
+    """Split complete lines, or return None if one is not a good row of `width` fields.
 
     All at once: a list for each line would keep the garbage collector busy, for a time five
     times as long as this takes.
@@ -269,7 +269,7 @@ def _starts(query: Texts, last: str | None) -> npt.NDArray[np.intp]:
     return np.flatnonzero(query != before)
 
 
-def _meet(table: Table, starts: Iterable[int], seen: set[str], source: str) -> None:
+def _note_queries(table: Table, starts: Iterable[int], seen: set[str], source: str) -> None:
     """Note the queries that begin, and refuse one that has been there before."""
     for start in starts:
         name = table.query[start]

@@ -44,7 +44,7 @@ def roc_auc(table: CellTable) -> Bounded:
 
 
 def ks(table: CellTable) -> Bounded:
-    """Bound the max of two distances, of which one rises where the other falls."""
+    """Bound the max of two distances; one rises where the other falls."""
     low, middle, high = (curves.ks(part) for part in (table.low, table.estimate, table.high))
     if table.is_exact:
         return Bounded(max(middle))

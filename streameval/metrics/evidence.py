@@ -198,7 +198,7 @@ class Share(Statistic):
 @final
 @attrs.frozen
 class Mean(Statistic):
-    """Draws of at least 0, of which the sum and the sum of squares are known.
+    """Draws of at least 0, known by their sum and their sum of squares.
 
     Parameters
     ----------
@@ -269,7 +269,7 @@ class Mean(Statistic):
 @final
 @attrs.frozen
 class Area(Statistic):
-    """An area under the ROC curve and its variance: normal, as far as that goes.
+    """An area under the ROC curve and its variance, treated as normal.
 
     Parameters
     ----------

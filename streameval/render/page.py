@@ -133,7 +133,7 @@ class _Section:
         ]
 
     def figures(self, columns: Sequence[Blocks]) -> list[Html]:
-        """Draw the blocks of all states, those that can share a picture in one."""
+        """Draw the blocks of all states; blocks that can share a picture do."""
         return [
             drawn
             for blocks in zip_longest(*columns)

@@ -156,7 +156,7 @@ def _beginning(text: str, width: int) -> str:
 
 
 def clean(text: str) -> str:
-    r"""Replace what is not printed: control characters, those that turn the text, surrogates.
+    r"""Replace unprintable characters: control characters, direction marks, surrogates.
 
     >>> clean("a\nb\u202ec") == "a b\ufffdc"
     True

@@ -124,7 +124,7 @@ class Difference:
         return as_far / (self._permutations + 1)
 
     def as_dict(self) -> dict[str, int | float]:
-        """Flatten to numbers, without those that need scipy."""
+        """Flatten to numbers, without the metrics that need scipy."""
         names = ("n", "a", "b", "difference", "wins", "ties", "losses", "t", "randomization_pvalue")
         return {name: getattr(self, name) for name in names}
 

@@ -684,7 +684,7 @@ def _pr_line(points: Points) -> Line:
 
 
 def _pr_steps(points: Points) -> Line:
-    """Trace precision in steps: at each recall that of the next point.
+    """Trace precision in steps: each recall has the precision of the next point.
 
     Between points precision rises along a concave line: above the straight one, but not above
     its own end.

@@ -109,7 +109,7 @@ def time_type(unit: str | None, *, is_step: bool) -> FieldType:
 
 
 def class_label_type(classes: Any, first: Any, hint: str = "") -> FieldType:
-    """Read labels of some classes: their number, the labels, or "auto" for those that are met.
+    """Read labels of some classes: their number, the labels, or "auto" for observed ones.
 
     Parameters
     ----------
@@ -186,7 +186,7 @@ def _label_type(config: Any, first: Any) -> FieldType:
 
 
 def _are_scores(config: Any, values: Sequence[Any]) -> bool:
-    """Tell scores from labels where both are numbers; 1.0 may be a label that was met."""
+    """Tell scores from labels where both are numbers; 1.0 may be an observed label."""
     if config.from_scores is not None:
         return bool(config.from_scores)
     fractions = (value for value in values if isinstance(value, float))

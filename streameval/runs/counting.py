@@ -223,7 +223,7 @@ def _max_refused(plan: Plan, n_rows: int) -> int:
 
 
 def _mostly_refused(block: Block, plan: Plan, first: tuple[Any, StreamevalError]) -> BadDataError:
-    """Give up on a block of which most rows are refused, whatever share of all they are."""
+    """Give up on a block if most of its rows are refused, whatever their share of all rows."""
     row_id, error = first
     row = BadRow(block.source, block.unit, row_id, _reason(error, plan, block.unit))
     return BadDataError(

@@ -156,7 +156,7 @@ class Sliced:
         return sum(bytes_held(part.copy()) + _BUFFERS for part in self._parts.values())
 
     def keep_most_frequent(self, number: int) -> None:
-        """Merge the accumulators of all values but those of the most rows."""
+        """Merge the accumulators of all values except the most frequent ones."""
         ranked = [value for value, _ in sorted(self._n_rows.items(), key=_by_frequency)]
         rest = [self._parts.pop(value) for value in ranked[number:]]
         self._parts = {value: self._parts[value] for value in ranked[:number]}
@@ -170,11 +170,11 @@ class Sliced:
     def slices(self) -> Slices:
         """Return the accumulators of values, empty ones too if they were named, and of the rest."""
         named = {value: self._make() for value in self._codes or ()}
-        met = {value: part for value, part in self._parts.items() if value is not _Other}
-        return Slices(column=self._column, by_value=named | met, other=self._parts.get(_Other))
+        observed = {value: part for value, part in self._parts.items() if value is not _Other}
+        return Slices(column=self._column, by_value=named | observed, other=self._parts.get(_Other))
 
     def _groups(self, values: Sequence[Value]) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
-        """Yield the values that are met, and for each the positions that have it, in order."""
+        """Yield the observed values, each with its positions in order."""
         if self._codes is None:
             known: dict[Value, int] = {}
             codes = [known.setdefault(value, len(known)) for value in values]

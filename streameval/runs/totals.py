@@ -161,7 +161,7 @@ class BadRows:
 
 
 class Seen:
-    """The queries met so far, each with the file that it came from."""
+    """The queries seen so far, each with its file."""
 
     def __init__(self) -> None:
         self._sources: dict[Any, str] = {}
@@ -172,7 +172,7 @@ class Seen:
         Raises
         ------
         BadDataError
-            If one has been met before; the message names it.
+            If one has been seen before; the message names it.
         """
         for query in queries:
             if query in self._sources:

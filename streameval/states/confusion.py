@@ -141,7 +141,7 @@ class MatrixCounts(StackableState):
 
     @classmethod
     def sum_of(cls, states: Sequence[Self]) -> Self:
-        """Add up one state or more, without those that have counted nothing."""
+        """Add up one or more states, skipping empty ones."""
         n = FixedPoint.total_of([state.n for state in states])
         counted = [state for state in states if state.has_counted] or states[:1]
         matrix = FixedPoint.sum_of([state.matrix for state in counted])
@@ -235,7 +235,8 @@ class ObservedCounts(State):
             return type(self)(n, self.matrix + other.matrix, self.labels)
         if len({type(label) for label in self.labels + other.labels}) > 1:
             raise IncompatibleStateError(
-                "cannot merge: the labels met are numbers on one side and strings on the other."
+                "cannot merge: the observed labels are numbers on one side and strings on the "
+                "other."
             )
         labels = tuple(sorted({*self.labels, *other.labels}))
         _check_count(labels)

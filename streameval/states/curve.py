@@ -266,7 +266,7 @@ def check_canonical(
     budget: int | None,
     group: npt.NDArray[np.int64] | None = None,
 ) -> None:
-    """Check that cells are those of a level, in order, and that the level is the lowest.
+    """Check that cells lie at one level, in order, and that the level is the lowest.
 
     Parameters
     ----------

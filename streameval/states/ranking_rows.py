@@ -158,7 +158,7 @@ class _Asked:
 
     @cached_property
     def grades(self) -> Keys:
-        """The grade of each relevance: its key, or that of an equivalent relevance level."""
+        """The grade of each relevance: its own key, or the key of an equivalent level."""
         own, levels = self.relevances, np.array(self.config.levels)
         reached = np.searchsorted(levels, own, side="right") - 1
         grade = np.where(reached >= 0, levels[reached], own)

@@ -110,7 +110,9 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path):
     path = write_lines(folder / "b", [{"y_true": "x", "y_pred": "x"}])
     with pytest.raises(se.BadDataError) as caught:
         counted(folder, se.ConfusionAccumulator("auto").copy)
-    assert str(caught.value).startswith(f"{path}: cannot merge: the labels met are numbers on one")
+    assert str(caught.value).startswith(
+        f"{path}: cannot merge: the observed labels are numbers on one"
+    )
 
 
 SCORES = [[0.1, 0.2, 0.7], [0.8, 0.1, 0.1]]

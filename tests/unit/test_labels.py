@@ -432,7 +432,7 @@ def test_met_labels_of_numbers_and_strings_do_not_merge() -> None:
     strings = se.ConfusionAccumulator("auto").update(["1"], ["2"])
     before = numbers.to_bytes()
     with pytest.raises(
-        se.IncompatibleStateError, match=r"^cannot merge: the labels met are numbers"
+        se.IncompatibleStateError, match=r"^cannot merge: the observed labels are numbers"
     ):
         numbers.merge(strings)
     assert numbers.to_bytes() == before

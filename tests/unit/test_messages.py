@@ -742,7 +742,7 @@ MERGES = [
     Case(
         "merge-words",
         merge_words_into_numbers,
-        "cannot merge: the labels met are numbers on one side and strings on the other.",
+        "cannot merge: the observed labels are numbers on one side and strings on the other.",
         se.IncompatibleStateError,
     ),
     Case(

@@ -92,8 +92,8 @@ def _of_classes(result: ClassCurves, options: Options) -> Iterator[str]:
         budget = options["budget"]
         yield f"The curves have cells of several scores: budget={budget} is for each of them."
     widths = {label: curve.roc_auc.high - curve.roc_auc.low for label, curve in result.items()}
-    met = [label for label, curve in result.items() if curve.n_pos]
-    worst = sorted(met, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
+    seen = [label for label, curve in result.items() if curve.n_pos]
+    worst = sorted(seen, key=lambda label: (-_wide(widths[label]), result[label].n_pos))[:_WORST]
     shown = dict(zip(result.labels, result.class_names, strict=True))
     for label in worst:
         for finding in result[label].findings(limits_only=True):

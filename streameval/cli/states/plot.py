@@ -164,10 +164,10 @@ def _drawn(draw: Callable[[Figure], None], suffix: str) -> tuple[bytes, tuple[No
         reason = str(error).partition(";")[0]
         raise UsageError(f"matplotlib does not start: {reason}.") from None
     picture = io.BytesIO()
-    with rc_context({"svg.hashsalt": "streameval"}), warnings.catch_warnings(record=True) as met:
+    with rc_context({"svg.hashsalt": "streameval"}), warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         figure = Figure(layout="constrained")  # of no window: not made by pyplot
         draw(figure)
         figure.savefig(picture, format=suffix[1:], metadata=_FORMATS[suffix])
-    texts = dict.fromkeys(str(warning.message).partition("\n")[0] for warning in met)
+    texts = dict.fromkeys(str(warning.message).partition("\n")[0] for warning in caught)
     return picture.getvalue(), tuple(Note("warning", text) for text in texts)

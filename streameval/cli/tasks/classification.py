@@ -98,7 +98,7 @@ def _refuse_fractions(layout: Layout) -> None:
 
 
 def _classes(options: Options, layout: Layout) -> Any:
-    """Choose the classes: those that were typed, or those of the first row.
+    """Choose the classes: the typed ones, or the classes of the first row.
 
     Returns
     -------

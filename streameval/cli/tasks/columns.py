@@ -104,7 +104,7 @@ class Layout:
 
     @property
     def first_label(self) -> Any:
-        """The label that tells of which type all are: text of digits gives way to a number."""
+        """The label that decides the type of all: a number wins over text of digits."""
         label, other = self.row[self.label[0]], self.row[self.prediction[0]]
         gives_way = is_integer_text(label) and not (self.of_scores or isinstance(other, str))
         return other if gives_way else label
@@ -173,7 +173,7 @@ def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
 
 
 def score_classes(options: Options, layout: Layout) -> Any:
-    """Choose the classes of scores: those that were typed, or those of the first row.
+    """Choose the classes of scores: the typed ones, or the classes of the first row.
 
     Returns
     -------

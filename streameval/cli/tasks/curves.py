@@ -129,7 +129,7 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def _sketch_options(options: Options) -> dict[str, Any]:
-    """Return the options that every sketch of scores takes, of those that were chosen."""
+    """Return the chosen options that every sketch of scores takes."""
     chosen = given(scores=options.scores, nan=options.nan, budget=options.budget)
     return chosen | {"budget": None} if options.budget == "none" else chosen
 
@@ -159,7 +159,7 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
 
 
 def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
-    """Take two listed classes, of which the second one is positive unless another is named."""
+    """Read two listed classes; the second is positive unless another is named."""
     names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
     integers = isinstance(labels[0], int)
     named = read_label(options.pos_label, "--pos-label", integers=integers)
@@ -205,7 +205,7 @@ def _pos_label(options: Options, layout: Layout) -> Any:
 
 
 def _truth_type(options: Options, layout: Layout) -> FieldType:
-    """Read 0 and 1, or any two labels of which the positive one was named."""
+    """Read 0 and 1, or any two labels if the positive one is named."""
     label = layout.row[layout.label[0]]
     if options.pos_label is not None and not isinstance(label, list):
         return Labels(integers=has_integer_labels("auto", label))

@@ -158,7 +158,7 @@ def _column_of_lists(
 
 
 def _field_type(argument: str, names: Mapping[str, str], rows: Sequence[Row]) -> FieldType:
-    """Choose what one value is: that of a row, or of a list."""
+    """Choose the type of one value, whether it stands in a row or in a list."""
     if argument == "relevance":
         return Numbers(gaps=True)  # not judged
     if argument == "score":
@@ -178,7 +178,7 @@ def _values(name: str, rows: Sequence[Row]) -> Iterator[Any]:
 
 
 def _try(plan: Plan) -> None:
-    """Count a query of which nothing is known: what is refused now is a mistake in the options."""
+    """Count an empty query, so that mistakes in the options are found before any row is read."""
     batch = {column.argument: _blank(column) for column in plan.columns}
     plan.update(plan.make(), batch)
 
