@@ -118,7 +118,7 @@ class StreamevalError(Exception):
         super().__init__(self.told())
 
     def told(self, words: Words = lambda _: None, *, with_position: bool = True) -> str:
-        """Return the message with arguments called by other names, and perhaps no position."""
+        """Return the message, with other names for arguments and optionally no position."""
         subject, at, advice, where = self._parts.values()
         said = "".join(_worded(piece, words) for piece in self._pieces)
         if subject is not None:

@@ -143,7 +143,7 @@ def _names(held: Sequence[_State]) -> str:
 
 
 def _read(states: Any) -> list[_State]:
-    """Compute the results, or refuse what is no state."""
+    """Compute the results, or refuse anything but states."""
     if not isinstance(states, Mapping) or not states:
         raise InvalidInputError(
             f"must map names to accumulators, got {states!r:.60}", argument="states"
@@ -189,7 +189,7 @@ def _head(title: str, style: str) -> list[Html]:
 
 @attrs.frozen
 class _Section:
-    """A part of the page: what is of one type, and of one member where there are members."""
+    """A section of the page: the states, or members, of one type."""
 
     anchor: str
     member: str
@@ -217,7 +217,7 @@ class _Group:
 
 
 def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> list[_Section]:
-    """Put together what is of one task, and of one member."""
+    """Group states and members by task and name."""
     groups: list[_Group] = []
     for state in held:
         for member, result in state.leaves():

@@ -75,7 +75,7 @@ class Definition:
 
     @property
     def errors(self) -> tuple[type[Exception], ...]:
-        """What reading bytes may raise of what is in them; the code of others, anything."""
+        """The errors that hostile bytes may raise; user code may raise anything."""
         return (Exception,) if self.is_open else READ_ERRORS
 
     def make_config(self, options: dict[str, Any]) -> Any:
@@ -148,7 +148,7 @@ class Definition:
             raise TypeError(f"`config` must be a frozen attrs class, got {self.config!r}.")
 
     def _check_defaults(self) -> None:
-        """Check that what is omitted from bytes can be filled in by whoever reads them."""
+        """Check that readers of the bytes can fill in what is omitted."""
         for name, default in _omitted_defaults(self.config).items():
             if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
                 raise TypeError(

@@ -78,7 +78,7 @@ class Rows:
 
     @property
     def needed(self) -> int:
-        """The spare weight it takes, besides the weight of 1 for each row of the capacity."""
+        """The spare weight it needs, beyond a weight of 1 for each row of the capacity."""
         return 0 if self.weights is None else max_total(self.weights)
 
 

@@ -220,7 +220,7 @@ def _relevances(array: Array, real: Mask | None, config: RankingConfig) -> Array
 
 
 def _are_usual(relevance: Array, config: RankingConfig) -> bool:
-    """Check by min and max relevance that there is nothing to refuse or change: the fast path.
+    """Check by min and max relevance that the fast path applies: nothing to refuse or change.
 
     A million integers take 0.4 ms, where `_checked` takes 10.
     """

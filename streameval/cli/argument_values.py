@@ -244,7 +244,7 @@ def metric(text: str) -> MetricName:
 
 
 def by(text: str) -> By:
-    """Read a column, perhaps with some of its values.
+    """Read a column, optionally with some of its values.
 
     >>> by("country"), by("country=DE,FR")
     (By(column='country', values=None), By(column='country', values=('DE', 'FR')))

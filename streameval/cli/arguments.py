@@ -231,7 +231,7 @@ class _Parser(argparse.ArgumentParser):
         return found, left
 
     def _unknown(self, args: Sequence[str]) -> Iterator[str]:
-        """Name the long options that there are not, before others are missed."""
+        """Report unknown long options before missing ones."""
         for arg in args:
             if arg == "--" or (arg in self.siblings and self._subparsers):
                 return
@@ -240,7 +240,7 @@ class _Parser(argparse.ArgumentParser):
                 yield name
 
     def _suggestion(self, name: str) -> str:
-        """Say which option was perhaps meant, or which commands have it."""
+        """Suggest a similar option, or name the commands that have it."""
         others = [
             command
             for command, parser in self.siblings.items()
@@ -252,7 +252,7 @@ class _Parser(argparse.ArgumentParser):
         return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
 
     def error(self, message: str) -> NoReturn:
-        """Say what is wrong, and where to read on."""
+        """Report what is wrong, and where to read more."""
         link = " See" if message.endswith("?") else "; see"
         self.exit(USAGE, f"streameval: error: {printable(message)}{link} {self.prog} --help.\n")
 

@@ -255,7 +255,7 @@ def _computed(total: Any, slices: Slices | None) -> tuple[Any, Slices | None, Wi
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:
-    """Save the state, or those of slices; return what is to be said about it."""
+    """Save the state, or the states of slices, and return the notes about it."""
     if output is None:
         return []
     if slices is not None:
@@ -321,7 +321,7 @@ def _bad_rows(bad: BadRows) -> list[Note]:
 
 
 def _twice(options: Options) -> list[str]:
-    """List the files that are given twice, perhaps by another name."""
+    """List the files that are given twice, whatever their names."""
     paths = list(map(os.path.realpath, options.files))
     return [name for at, name in enumerate(options.files) if paths[at] in paths[:at]]
 

@@ -10,7 +10,7 @@ __all__ = ["json_line"]
 
 
 def json_line(entries: dict[str, Any]) -> str:
-    """Write strict JSON; nan and infinities, which it cannot say, become null."""
+    """Write strict JSON; nan and infinities, which JSON lacks, become null."""
     return json.dumps(_strict(entries), allow_nan=False) + "\n"
 
 

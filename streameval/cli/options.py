@@ -90,7 +90,7 @@ class Reporting:
 
 @attrs.frozen(kw_only=True)
 class Options:
-    """What is read, and what is counted; None is what was left open."""
+    """The options of input and counting; None where the user left one open."""
 
     files: tuple[str, ...] = attrs.field(converter=tuple)
     task: str = "classification"

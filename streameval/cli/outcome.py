@@ -65,7 +65,7 @@ class Outcome:
 
 @attrs.frozen(kw_only=True)
 class Findings:
-    """A result, and what is to be said around it.
+    """A result, and the texts around it.
 
     Parameters
     ----------

@@ -50,7 +50,7 @@ class Progress:
             self._draw("")
 
     def advance(self, rows: int, n_bytes: int) -> None:
-        """Add to what is done, and redraw if it is time to."""
+        """Add to the progress, and redraw when due."""
         self._rows += rows
         self._bytes += n_bytes
         now = self._clock()

@@ -76,7 +76,7 @@ def line_sheet(
 
 
 def slice_entries(slices: Slices, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
-    """Return the entries of the JSON object: the values in order, and what is left."""
+    """Return the entries of the JSON object: the values in order, then the rest."""
     values = [{"value": value, **describe(held)} for value, held in slices.by_value.items()]
     entries: dict[str, Any] = {"by": slices.column, "slices": values}
     return entries if slices.other is None else entries | {"other": describe(slices.other)}

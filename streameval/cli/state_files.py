@@ -153,7 +153,7 @@ def save_picture(data: bytes, path: str) -> None:
 
 
 def check_distinct(paths: Sequence[str]) -> None:
-    """Raise UsageError if one file is given twice, perhaps through a link."""
+    """Raise UsageError if one file is given twice, also through a link."""
     first: dict[str, str] = {}
     for path in paths:
         file = os.path.realpath(path)

@@ -64,7 +64,7 @@ class Window:
 
 @attrs.frozen
 class Windows:
-    """The panes of a state, in order of time, what is before them first.
+    """The panes of a state in order of time, after the rows before them.
 
     Parameters
     ----------

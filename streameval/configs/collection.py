@@ -54,7 +54,7 @@ class Member:
 
     @property
     def takes_truth_and_prediction(self) -> bool:
-        """Whether the two arrays of an update are the truth and what is predicted."""
+        """Whether an update takes two arrays, truth and prediction."""
         return len(self.cls._arrays) == 2 and self.cls._arrays[0] == "y_true"
 
     @cached_property

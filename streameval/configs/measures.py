@@ -368,7 +368,7 @@ def measure(name: Any) -> Measure:
 
 
 def _meant(name: str) -> str:
-    """Suggest the name that was perhaps meant, with its cutoff."""
+    """Suggest a similar name, with its cutoff."""
     family, at, cutoff = name.partition("@")
     close = difflib.get_close_matches(family, [*MEASURES, *_OTHER_NAMES], n=1)
     is_cut = cutoff.isdecimal() if at else True

@@ -16,7 +16,7 @@ __all__ = ["PairedConfig"]
 
 @attrs.frozen(kw_only=True, slots=False)
 class PairedConfig:
-    """Every option that changes what is right; equal ones can merge. Made by `of`.
+    """Every option that decides which rows are right; equal ones can merge. Made by `of`.
 
     They are those of `ConfusionConfig` that decide what a prediction is.
     """

@@ -60,7 +60,7 @@ class SlicedConfig(OuterConfig):
 
     @cached_property
     def named(self) -> frozenset[Value]:
-        """The values that have a slice in any case."""
+        """The values that always have a slice."""
         return frozenset(self.values)
 
     @property

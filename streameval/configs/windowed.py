@@ -131,7 +131,7 @@ class WindowedConfig(OuterConfig):
         return size
 
     def shown(self, time: int) -> Any:
-        """Return a time as it is handed out: datetime64[us], or an integer."""
+        """Return a time in its public form: datetime64[us], or an integer."""
         return time if self.is_step else np.datetime64(time, "us")
 
     def _check(self) -> None:

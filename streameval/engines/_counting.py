@@ -98,7 +98,7 @@ class SourceCounter:
         return [name for name in self._wanted if name in known]
 
     def count(self, source: Any) -> States:
-        """Count what is behind a path, or a batch.
+        """Count a path or a batch.
 
         A path is a file of Parquet, CSV or JSON lines, or a folder of such, read as the command
         line reads them; it may lie in a store that `pyarrow.fs` knows.
@@ -244,7 +244,7 @@ def _checked(make: Make) -> Accumulator[Any, Any]:
 
 
 def _is_empty(column: Any) -> bool:
-    """Tell an empty column, whose type may be anything; what is no array is refused later."""
+    """Tell whether a column is empty, whatever its type; non-arrays are refused later."""
     return isinstance(column, Sized) and not len(column)
 
 

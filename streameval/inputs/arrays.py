@@ -81,7 +81,7 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
 
 
 def to_host(value: Any, *, name: str) -> Any:
-    """Bring a tensor to where NumPy can read it, once for all who will; the rest stays as it is."""
+    """Copy a tensor to host memory, once for all readers; return other values as they are."""
     return (
         value
         if type(value) is np.ndarray or _framework(value) is None

@@ -150,7 +150,7 @@ def class_names(classes: ClassSet) -> tuple[Label, ...]:
 
 
 def named_label(value: Any, classes: Any) -> Any:
-    """Find the label that a name belongs to; what is no name stays as it is."""
+    """Find the label of a display name; return anything else as it is."""
     if not isinstance(classes, NamedClasses) or value not in classes.names:
         return value
     return class_labels(classes)[classes.names.index(value)]

@@ -15,7 +15,7 @@ __all__ = ["Block"]
 
 
 class Block(Protocol):
-    """A part of a file: a frozen value that pickles, with what is needed to parse it.
+    """A part of a file: a frozen value that pickles and can be parsed on its own.
 
     Its `unit` is what a row of the file is called, "line", "row" or
     "query".

@@ -442,7 +442,7 @@ def _text(cell: str) -> str | None:
 
 
 def _text_fault(text: str, longest: int) -> str | None:
-    """Refuse what is too long, and the lone surrogates that UTF-8 cannot say."""
+    """Refuse text that is too long, or holds lone surrogates, which UTF-8 lacks."""
     if len(text) > longest:
         return f"text of at most {longest} characters"
     if text.isascii() or not any("\ud800" <= character <= "\udfff" for character in text):
@@ -502,7 +502,7 @@ def objects(arrays: Sequence[Any]) -> Array:
 
 
 def what_is_wrong(name: str, field_type: FieldType, value: object) -> str | None:
-    """Say what is wrong with one value of one field, or None."""
+    """Describe the fault of one value of one field, or return None."""
     wanted = field_type.fault(value)
     if wanted is None:
         return None

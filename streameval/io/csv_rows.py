@@ -118,7 +118,7 @@ class CsvBlock:
         return assemble(columns, values, row_ids, faults, where)
 
     def _rows(self) -> Iterator[tuple[int, list[str] | str]]:
-        """Yield every row as its cells, and every line of a bad row as what is wrong with it."""
+        """Yield the cells of every good row, and the fault of every line of a bad one."""
         for before, after, row in _records(self.data, self.delimiter):
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row)
@@ -191,7 +191,7 @@ def _check_delimiter(row: list[str], source: str, delimiter: str) -> None:
 
 
 def _records(data: bytes, delimiter: str) -> Iterator[tuple[int, int, list[str] | str]]:
-    """Yield the rows, or what is wrong with them, between the numbers of lines read so far.
+    """Yield rows or their faults, each between the numbers of lines read so far.
 
     A bad row of several lines may have swallowed good ones after a stray quote, so it counts
     with all of its lines. Blank lines are skipped.

@@ -84,7 +84,7 @@ class JsonBlock:
         return assemble(columns, values, row_ids, faults, where)
 
     def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Yield every line that is not blank, as an object or as what is wrong with it."""
+        """Yield every line that is not blank, as an object or as its fault."""
         whole = text_of(self.data)
         are_text = is_text(whole)
         for number, line in enumerate(whole.split("\n"), self.first_line):
@@ -107,7 +107,7 @@ def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
 
 
 def _object(text: str) -> dict[str, Any] | str:
-    """Parse one line, or say what is wrong with it."""
+    """Parse one line, or describe its fault."""
     try:
         value, end = _decode(text)
     except json.JSONDecodeError as error:

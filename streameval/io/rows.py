@@ -99,7 +99,7 @@ def _filtered(
     faults: Iterable[Fault],
     where: RowFilter,
 ) -> Parsed:
-    """Assemble the rows that a filter keeps; what is wrong with the others does not matter."""
+    """Assemble the rows that a filter keeps; faults of other rows do not matter."""
     asked = {field: values[field] for field in fields_of(where.columns)}
     decided = assemble(where.columns, asked, range(len(row_ids)))
     kept = np.zeros(len(row_ids), dtype=bool)

@@ -30,7 +30,7 @@ _TYPES: dict[str, Any] = {
 
 @attrs.frozen(eq=False)
 class RunBlock:
-    """Some queries of a run, all of their rows, and what is known about them.
+    """Some queries of a run, with all of their rows and judgements.
 
     Parameters
     ----------

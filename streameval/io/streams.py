@@ -129,7 +129,7 @@ class ByteStream:
         return data
 
     def _unpack(self, unpacked: Unpacked, size: int) -> bytes:
-        """Unpack about `size` bytes, and all that there are before the data is cut short."""
+        """Unpack about `size` bytes; cut data is unpacked up to where it ends."""
         parts: list[bytes] = []
         try:
             while size > 0 and (part := unpacked.read1(size)):  # `read` would lose them

@@ -76,7 +76,7 @@ class Form:
         return " ".join(fields[: self.widths[0]])
 
     def reason(self, line: str, width: int) -> str:
-        """Say what is wrong with a line that does not fit below a first row of `width` fields."""
+        """Describe the fault of a line that does not match a first row of `width` fields."""
         if not is_text(line):
             return "not UTF-8"
         if _END in line:

@@ -18,7 +18,7 @@ _CELL = "text-align:right;padding:2px 8px;"
 
 
 def preformatted(text: str) -> str:
-    """Show a text as it is."""
+    """Show a preformatted text."""
     return f"<pre>{html.escape(text)}</pre>"
 
 

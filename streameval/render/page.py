@@ -56,7 +56,7 @@ def section(
     level: float,
     confusions: Confusions = "count",
 ) -> Html:
-    """Lay out what several states hold: pictures, metrics, and what is known of each class."""
+    """Lay out several states: pictures, metrics, and the metrics of each class."""
     first, page = descriptions[0], _Section(names, level, confusions)
     caption = _agreed([one.caption for one in descriptions], first.common_caption)
     metrics = _figure(first.title, metric_table(_rows(descriptions), names, level), caption)
@@ -133,7 +133,7 @@ class _Section:
         ]
 
     def figures(self, columns: Sequence[Blocks]) -> list[Html]:
-        """Draw the blocks of all states; blocks that can share a picture do."""
+        """Draw the blocks of all states, in one picture where they can share it."""
         return [
             drawn
             for blocks in zip_longest(*columns)

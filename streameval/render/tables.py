@@ -1,4 +1,4 @@
-"""Tables: metrics by state, what is known of each class, and confusion matrices."""
+"""Tables: metrics by state, metrics of each class, and confusion matrices."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def plural(count: float, one: str, many: str = "") -> str:
 
 
 def check_count(value: object, *, name: str) -> None:
-    """Refuse what is no number of lines."""
+    """Refuse an invalid number of lines."""
     if not isinstance(value, int) or value < 0:
         raise InvalidInputError(f"must be an integer of at least 0, got {value!r}", argument=name)
 
@@ -122,7 +122,7 @@ def printable(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """Escape the same in text that was laid out already, but for its newlines and tabs."""
+    """Escape unprintable characters in laid-out text, except newlines and tabs."""
     return _CONTROL_IN_LINES.sub(_escaped, text)
 
 

@@ -35,7 +35,7 @@ def short(name: object, width: int = 24) -> str:
 
 
 def label(name: object, width: int = 24) -> Html:
-    """Show a name, shortened and with more of it in a tooltip; it cannot turn what is beside it."""
+    """Show a name, shortened with a tooltip, and isolated from the direction of text beside it."""
     text, shown = str(name), short(name, width)
     return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
 

@@ -197,7 +197,7 @@ class Calibration(SumsResult):
         return axes
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: metrics, reliability, and what is known of each class."""
+        """Describe the result to a page: metrics, reliability, and the metrics of each class."""
         readings, rows = self.readings(level), self.TABLE.by_class
         diagram = ReliabilityDiagram(self._reliability(), *self._axes) if self.n else None
         columns = [getattr(self, row.name).tolist() for row in rows] if self.labels else []

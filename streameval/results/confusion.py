@@ -309,7 +309,7 @@ class Confusion(Result):
         return f"{row.meaning} Here macro: {row.averages['macro']}."
 
     def described(self, level: float) -> Description:
-        """Describe the result to a page: metrics, the matrix, and what is known of each class."""
+        """Describe the result to a page: metrics, the matrix, and the metrics of each class."""
         labels, weights = self.class_names, self._class_weights()
         columns = [
             [Reading(weight, is_count=True) for weight in weights],

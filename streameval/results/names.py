@@ -40,7 +40,7 @@ class MetricName:
         return None if match is None else (match[1], match[2])
 
     def __str__(self) -> str:
-        """Write it as it is typed."""
+        """Write the name as a user types it."""
         return self.name if self.of is None else f"{self.name}[{self.of}]"
 
 

@@ -405,7 +405,7 @@ class Result:
 
 
 def _value(number: Any, *, bounds: bool) -> Row:
-    """Name a number as a float, and the ends between which it lies."""
+    """Name a number as a float, and the ends of its interval."""
     low, high = Reading(number).certified
     return {"value": float(number), **({"low": float(low), "high": float(high)} if bounds else {})}
 

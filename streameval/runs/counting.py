@@ -248,7 +248,7 @@ def _rest(accumulator: Any, batch: Mapping[str, Any], block: Block, plan: Plan) 
 
 
 def _reason(error: StreamevalError, plan: Plan, unit: str) -> str:
-    """Say what is wrong, as the end of a sentence.
+    """Describe the fault, as the end of a sentence.
 
     The position in a batch of one row says nothing, and that of a document of a run not either:
     it is from another file.

@@ -44,14 +44,14 @@ _MAX_SEEN = 64  # blocks that are held while the first rows are looked for
 
 
 class Source(ABC):
-    """What is read, and what is to be said about it once all has been read."""
+    """The blocks of the sources, and the notes about them once all are read."""
 
     @abstractmethod
     def blocks(self) -> Iterator[Block]:
         """Yield everything, in order."""
 
     def gather(self) -> None:  # noqa: B027 - rows of files may stand anywhere
-        """Get ready to give everything once more, after queries that do not stand together."""
+        """Prepare to read everything again, after scattered queries."""
 
     def close(self) -> None:  # noqa: B027 - most sources keep nothing
         """Forget what has been kept to be read again."""

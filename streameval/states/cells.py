@@ -57,7 +57,7 @@ class Cells:
 
     @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
-        """List cells one part after the other; what is alone is not copied."""
+        """List the cells of parts one after the other; a single part is not copied."""
         if len(parts) == 1:
             return parts[0]
         groups = [part.group for part in parts if part.group is not None]

@@ -187,7 +187,7 @@ def encode_header(
 
 
 def read_prefix(head: bytes | bytearray | memoryview, size: int | None) -> Prefix:
-    """Read the prefix, and compare what it declares with the bytes that there are.
+    """Read the prefix, and compare what it declares with the size of the bytes.
 
     Parameters
     ----------

@@ -225,7 +225,7 @@ class ObservedCounts(State):
 
     @staticmethod
     def may_hold(n_labels: int, n_characters: int) -> bool:
-        """Tell whether a state may hold labels of so many characters together."""
+        """Tell whether a state may hold this many labels and characters."""
         return n_labels <= MAX_OBSERVED_LABELS and n_characters <= MAX_LABEL_CHARACTERS
 
     def __add__(self, other: Self) -> Self:

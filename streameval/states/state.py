@@ -13,7 +13,7 @@ from streameval.exact.fixed_point import FRACTION_BITS, FixedPoint
 __all__ = ["READ_ERRORS", "State", "as_corrupt", "check_numbers"]
 
 READ_ERRORS = (StreamevalError, TypeError, ValueError, OverflowError, RecursionError)
-"""What reading bytes may raise of what is in them, where the code is all ours."""
+"""The errors that hostile bytes may raise in the library's own code."""
 
 
 @attrs.frozen

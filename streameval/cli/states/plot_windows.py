@@ -82,7 +82,7 @@ class TimePicture:
         over_time(figure, str(self.metric), self.lines, self.coverage, self.level)
 
     def __str__(self) -> str:
-        """Say what is drawn."""
+        """Describe the picture."""
         return f"{self.metric} over {plural(len(self.coverage), 'window')}"
 
 

@@ -23,7 +23,7 @@ __all__ = ["before", "chosen_windows"]
 def chosen_windows(
     paths: Sequence[str], width: str | int | None, ends: Sequence[str]
 ) -> list[tuple[str, Any]]:
-    """Load states, or a window of each, and name what is loaded.
+    """Load states, or a window of each, with their names.
 
     Parameters
     ----------

@@ -66,7 +66,7 @@ TASKS = {
 
 
 def task_asked_for(options: Options) -> str:
-    """Name the task; binary in groups is one of its own.
+    """Name the task; binary labels in groups are a separate task.
 
     Raises
     ------

@@ -55,7 +55,7 @@ _AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists m
 
 @attrs.frozen
 class Layout:
-    """The columns of truth and prediction, and a row that shows what is in them.
+    """The columns of truth and prediction, and a typical row.
 
     Parameters
     ----------
@@ -154,7 +154,7 @@ def check_one_column(options: Options, *names: str, unless: str = "") -> None:
 
 
 def given(**options: Any) -> dict[str, Any]:
-    """Leave out the options that were left open; the accumulator has defaults of its own."""
+    """Leave out unset options, so that the accumulator's defaults apply."""
     return {name: value for name, value in options.items() if value is not None}
 
 

@@ -125,7 +125,7 @@ def _names(options: Options, rows: Sequence[Row]) -> dict[str, str]:
 
 
 def _refuse_run(row: Row) -> None:
-    """Say what is missing where a run was taken for a table."""
+    """Say what is missing if a run was mistaken for a table."""
     fields = " ".join(row).split()
     if len(fields) >= 5 and fields[1] in ("Q0", "0"):
         raise UsageError("the file looks like a TREC run, which needs --qrels, its judgements.")
