@@ -100,11 +100,11 @@ def evaluate(
 
 def _tell(progress: Progress, leaves: list[Any]) -> None:
     """Wait for the sources, and tell when one has been counted or raise what it raised."""
-    waiting = leaves
-    while waiting:
-        (finished,), waiting = ray.wait(waiting, num_returns=1)
+    pending = leaves
+    while pending:
+        (finished,), pending = ray.wait(pending, num_returns=1)
         ray.get(finished)
-        progress(len(leaves) - len(waiting), len(leaves))
+        progress(len(leaves) - len(pending), len(leaves))
 
 
 def _blocks(sources: Any) -> Any:

@@ -37,15 +37,15 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[B
     context = get_context("spawn")
     leash, held = context.Pipe(duplex=False)  # its end is noticed however this process ends
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(leash,))
-    waiting: deque[Future[BlockCounts]] = deque()
+    pending: deque[Future[BlockCounts]] = deque()
     try:
         for block in blocks:
             with _heirs_leave_interrupts():  # to submit may start a process
-                waiting.append(pool.submit(count, block, plan))
-            if len(waiting) == 2 * jobs:  # bounds the memory, and keeps every process busy
-                yield waiting.popleft().result()
-        while waiting:
-            yield waiting.popleft().result()
+                pending.append(pool.submit(count, block, plan))
+            if len(pending) == 2 * jobs:  # bounds the memory, and keeps every process busy
+                yield pending.popleft().result()
+        while pending:
+            yield pending.popleft().result()
         pool.shutdown()
     except BrokenProcessPool:
         raise BadDataError(
