@@ -28,6 +28,8 @@ class SlicedResult(CollectionResult):
 
     Made by `Sliced.compute`. It maps values to results; ``as_dict`` names a metric as
     ``country=DE/roc_auc``, and ``other/roc_auc`` where some rows have no slice of their own.
+    `table` has the columns of the values first; one that has the name of a metric or of another
+    column of the table is prefixed: ``slice_n`` for the column `n`.
 
     Attributes
     ----------
@@ -96,14 +98,16 @@ class SlicedResult(CollectionResult):
         slices = dict(self._by_value)
         if self.n_turned_away:
             slices[OTHER] = self.other
-        rows: list[Row] = []
-        for value, result in slices.items():
-            if isinstance(result, Result):
-                items = value if isinstance(value, tuple) else (value,) * len(self._config.column)
-                keys = dict(zip(self._config.column, items, strict=True))
-                flat = [result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds)
-                rows += [{**keys, **row} for row in flat]
-        return rows
+        rows = [
+            (value, row)
+            for value, result in slices.items()
+            if isinstance(result, Result)
+            for row in (
+                [result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds)
+            )
+        ]
+        columns = _apart(self._config.column, {name for _, row in rows for name in row})
+        return [{**_keys(columns, value), **row} for value, row in rows]
 
     def __repr__(self) -> str:
         """Show the result of each slice."""
@@ -128,6 +132,25 @@ def _name(config: SlicedConfig, value: Value, *, quoted: bool) -> str:
         f"{column}={item!r}" if quoted and isinstance(item, str) else f"{column}={value_text(item)}"
         for column, item in pairs
     )
+
+
+def _apart(columns: tuple[str, ...], names: set[str]) -> list[str]:
+    """Name the columns of slices; those whose names others have are prefixed."""
+    found: list[str] = []
+    for column in columns:
+        others = [other for other in columns if other != column]
+        taken = names.union(found, others)
+        name = column
+        while name in taken:
+            name = f"slice_{name}"
+        found.append(name)
+    return found
+
+
+def _keys(columns: Sequence[str], value: Value) -> Row:
+    """Map the columns of slices to the items of a value."""
+    items = value if isinstance(value, tuple) else (value,) * len(columns)
+    return dict(zip(columns, items, strict=True))
 
 
 def _flattened(name: str, result: Any) -> list[tuple[str, Any]]:

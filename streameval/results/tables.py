@@ -34,9 +34,16 @@ def in_columns(rows: Iterable[Mapping[str, Any]]) -> Columns:
 
 def stacked(results: Mapping[Any, Result], per: str | None, *, key: str, bounds: bool) -> list[Row]:
     """List the rows of several results, each with its key; without `per`, one row a result."""
-    if per is None:
-        return [{key: of, **result.as_dict(bounds=bounds)} for of, result in results.items()]
-    return [{key: of, **row} for of, result in results.items() for row in result.rows(per, bounds)]
+    rows = [
+        (of, row)
+        for of, result in results.items()
+        for row in ([result.as_dict(bounds=bounds)] if per is None else result.rows(per, bounds))
+    ]
+    if any(key in row for _, row in rows):
+        raise InvalidInputError(
+            f"must not be the name of another column, got {key!r}", argument="key"
+        )
+    return [{key: of, **row} for of, row in rows]
 
 
 def table(
@@ -56,7 +63,7 @@ def table(
         What each row holds: see the method `table` of a result. By default, each metric has a
         row; in a mapping, each result.
     key : str
-        The name of the column for the keys of a mapping.
+        The name of the column for the keys of a mapping; no other column may have it.
     bounds : bool
         Whether to add the ends of certified intervals.
 

@@ -191,6 +191,37 @@ def test_several_results_have_a_row_for_each_of_their_classes() -> None:
     assert table["class"] == ["cat", "dog"] * 2
 
 
+@pytest.mark.parametrize(("per", "key"), [(None, "accuracy"), ("class", "class")])
+def test_a_key_that_is_the_name_of_another_column_is_refused(per: str | None, key: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        se.table({"DE": NAMED}, per, key=key)
+    assert str(caught.value) == f"`key` must not be the name of another column, got {key!r}."
+
+
+def sliced_table(columns: Any, per: str | None = None) -> dict[str, list[Any]]:
+    rows = {"y_true": [1, 1], "y_pred": [1, 0]}
+    slices = se.Sliced(se.ConfusionAccumulator(), columns)
+    named = {column: [5, 6] for column in ([columns] if isinstance(columns, str) else columns)}
+    table = slices.update({**rows, **named}).compute().table(per)
+    assert all(len(values) == len(table["recall"]) for values in table.values())
+    return table
+
+
+@pytest.mark.parametrize(("per", "column"), [(None, "accuracy"), ("class", "class")])
+def test_a_column_of_slices_is_prefixed_when_a_number_has_its_name(
+    per: str | None, column: str
+) -> None:
+    table = sliced_table(column, per)
+    assert set(table[f"slice_{column}"]) == {5, 6}
+    assert set(table[column]) <= {0, 1}
+
+
+def test_columns_of_slices_are_distinct_when_they_are_prefixed() -> None:
+    table = sliced_table(["accuracy", "slice_accuracy"])
+    assert set(table["slice_slice_accuracy"]) == set(table["slice_accuracy"]) == {5, 6}
+    assert set(table["accuracy"]) == {0, 1}
+
+
 def test_a_table_of_one_result_is_its_own() -> None:
     assert se.table(NAMED, "class") == NAMED.table("class")
     assert se.table(CURVE, bounds=True) == CURVE.table(bounds=True)
