@@ -193,9 +193,13 @@ relation='>=', values=('30',)))
         raise ArgumentTypeError(
             f"must be a column, one of {', '.join(RELATIONS)}, and a value, got {text!r}"
         )
-    column, relation, typed = match.groups()
+    column, relation, typed = match[1], match[2], match[3].strip()
+    if typed.startswith(("<", ">", "=")):  # of a relation that does not exist, such as <>
+        raise ArgumentTypeError(
+            f"must have a value in quotes if it begins with <, > or =, got {text!r}"
+        )
     # Quotes keep a comma in a value.
-    values = next(csv.reader([typed.strip()], skipinitialspace=True)) or [""]
+    values = next(csv.reader([typed], skipinitialspace=True)) or [""]
     if relation not in ("=", "!=") and (len(values) > 1 or values == [""]):
         raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}")
     return Condition(column.strip(), relation, tuple(value.strip() for value in values))

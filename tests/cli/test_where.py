@@ -17,6 +17,7 @@ ROWS = [
     }
     for n in range(120)
 ]
+IN_QUOTES = "must have a value in quotes if it begins with <, > or ="
 FLAT = [row | {"ctx": None} for row in ROWS]
 
 
@@ -112,6 +113,13 @@ def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
     assert (done.code, done.json["rows"], done.json["left_out"]) == (0, 80, 1000)
 
 
+@pytest.mark.parametrize("sign", ["<", ">", "="])
+def test_where_takes_a_sign_at_the_start_of_a_quoted_value(sign, write, call):
+    rows = [row | {"bin": f"{sign}1" if row["age"] < 30 else "1"} for row in ROWS]
+    done = call("eval", write("log.jsonl", rows), "--where", f'bin="{sign}1"', "--json")
+    assert (done.json["rows"], done.json["left_out"]) == (30, 90)
+
+
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
@@ -120,6 +128,10 @@ def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
         ("=DE", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
         ("age>", "argument --where: must have one value after >, got 'age>'"),
         ("age>1,2", "argument --where: must have one value after >, got 'age>1,2'"),
+        *(
+            (typed, f"argument --where: {IN_QUOTES}, got {typed!r}")
+            for typed in ("age<>1", "age=>1", "age===1", "age< >1")
+        ),
     ],
 )
 def test_where_says_what_does_not_fit(condition, message, write, call):
