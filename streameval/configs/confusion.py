@@ -164,6 +164,13 @@ class ConfusionConfig:
                 remedy="Leave it out: among several classes the highest score decides, whatever "
                 "its range.",
             )
+        if self.scores == "probability" and not 0 <= self.threshold <= 1:
+            raise InvalidInputError(
+                "must lie in [0, 1] with ",
+                Named("scores", '"probability"'),
+                f", got {self.threshold!r}",
+                argument="threshold",
+            )
         if self.top_k > 1:
             self._check_top_k()
         if self.ignore_label is not None and not self.is_open:

@@ -91,7 +91,17 @@ def test_a_threshold_above_0_and_at_most_1_means_probabilities(threshold: float)
         accumulator.update([1], [1.5])
 
 
-def test_probabilities_may_be_asked_for_at_any_threshold() -> None:
+@pytest.mark.parametrize("make", [se.ConfusionAccumulator, se.Paired])
+@pytest.mark.parametrize("threshold", [2, -1e-300, 1.0000001], ids=str)
+def test_probabilities_have_no_threshold_outside_0_and_1(make: Any, threshold: float) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        make(threshold=threshold, scores="probability")
+    assert str(caught.value) == (
+        f'`threshold` must lie in [0, 1] with scores="probability", got {float(threshold)!r}.'
+    )
+
+
+def test_probabilities_may_have_a_threshold_of_0() -> None:
     accumulator = se.ConfusionAccumulator(threshold=0, scores="probability")
     assert accumulator.update([1, 1], [0.0, 1.0]).compute().tp == 2
     with pytest.raises(se.InvalidInputError, match="must lie in"):
