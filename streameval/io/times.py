@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import as_steps, as_times
+from streameval.inputs.times import as_steps, as_times, read_time
 from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects
 
 __all__ = ["Gaps", "Steps", "Times"]
@@ -24,7 +24,8 @@ class Times:
     Parameters
     ----------
     unit : str, optional
-        That of numbers: "s", "ms", "us" or "ns". Without one, numbers are no times.
+        That of numbers: "s", "ms", "us" or "ns". With one, text of digits is a number in every
+        format; without one, numbers are no times.
     """
 
     unit: str | None = None
@@ -37,16 +38,25 @@ class Times:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a datetime64[us] array if every value is a time."""
+        items = list(values) if self.unit is None else list(map(_number, values))
         try:
-            return as_times(list(values), unit=self.unit, name=_NAME).view("M8[us]")
+            return as_times(items, unit=self.unit, name=_NAME).view("M8[us]")
         except InvalidInputError:
+            return self._one_by_one(items)
+
+    def _one_by_one(self, items: Sequence[Any]) -> Array | None:
+        """Read numbers beside text or dates, which no array of one type holds."""
+        if any(map(self.fault, items)):
             return None
+        times = [read_time(item, unit=self.unit, name=_NAME) for item in items]
+        return np.array(times, dtype="M8[us]")
 
     def fault(self, value: Any) -> str | None:
         """Accept what `as_times` does; the reason of a refusal is for one row."""
         if value is None or not isinstance(value, bool):
             try:
-                as_times([value], unit=self.unit, name=_NAME)
+                item = value if self.unit is None else _number(value)
+                as_times([item], unit=self.unit, name=_NAME)
             except InvalidInputError:
                 pass
             else:
@@ -98,3 +108,8 @@ class Gaps:
     def fault(self, value: Any) -> str | None:
         """Accept nothing, and what the column holds."""
         return None if value is None else self.field_type.fault(value)
+
+
+def _number(value: Any) -> Any:
+    """Read text as a number if it is one."""
+    return number_or_text(value) if isinstance(value, str) else value

@@ -77,6 +77,34 @@ def test_times_are_the_same_in_every_format(form, call, write, folder):
     assert se.load("a.state").n_rows() == 600
 
 
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_numbers_with_a_unit_are_times_when_they_are_text(form, call, write):
+    rows = [row | {"ts": str(row["ts"])} for row in log()]
+    assert call("eval", write(f"log.{form}", rows), *HOURS, "-o", "a.state").code == 0
+    assert se.load("a.state").n_rows() == 600
+    found = {str(start): part for start, _, part in se.load("a.state").panes()}
+    assert found == {str(start): part for start, _, part in windowed(log()).panes()}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_numbers_may_stand_beside_iso_times(form, call, write):
+    rows = log()
+    for row in rows[::2]:
+        row["ts"] = datetime.datetime.fromtimestamp(row["ts"], datetime.UTC).isoformat()
+    done = call("eval", write(f"log.{form}", rows), *HOURS, "-o", "a.state")
+    assert (done.code, done.err) == (0, "")
+    found = {str(start): part for start, _, part in se.load("a.state").panes()}
+    assert found == {str(start): part for start, _, part in windowed(log()).panes()}
+
+
+@pytest.mark.parametrize("form", ["csv", "jsonl"])
+def test_a_text_that_is_no_time_is_a_bad_row_beside_numbers(form, call, write):
+    rows = [*log(), log()[0] | {"ts": "soon"}]
+    done = call("eval", write(f"log.{form}", rows), *HOURS)
+    assert done.code == 3
+    assert "`ts` must be a time in ISO 8601, or a number in \"s\", got 'soon'" in done.err
+
+
 def test_each_window_has_the_numbers_of_its_rows(name, call):
     done = call("eval", name, *HOURS, "--json").json
     assert done["rows"] == 600
