@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeGuard
 
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
@@ -77,14 +77,22 @@ def table(
     >>> columns["country"], columns["accuracy"]
     (['DE', 'FR'], [1.0, 0.5])
     """
-    own = getattr(results, "table", None)
-    if own is not None:
-        columns: Columns = own(per, bounds=bounds)
+    if _has_table(results):
+        columns: Columns = results.table(per, bounds=bounds)
         return columns
     if not isinstance(results, Mapping):
         got = type(results).__name__
         raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")
+    for of, result in results.items():
+        if not _has_table(result):
+            got = type(result).__name__
+            raise InvalidInputError(f"must map to results, got {got} at {of!r}", argument="results")
     return in_columns(stacked(results, per, key=key, bounds=bounds))
+
+
+def _has_table(value: Any) -> TypeGuard[Result]:
+    """Tell whether a value is a result; the class itself imports this module."""
+    return callable(getattr(value, "table", None))
 
 
 def _of_one_type(values: list[Any]) -> list[Any]:

@@ -234,6 +234,15 @@ def test_what_is_no_result_is_refused() -> None:
         se.table(wrong)
 
 
+@pytest.mark.parametrize("value", [1, None, WinRate().compute(), se.ConfusionAccumulator()])
+@pytest.mark.parametrize("per", [None, "class"])
+def test_a_mapping_to_what_is_no_result_is_refused(value: Any, per: str | None) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        se.table({"DE": NAMED, "FR": value}, per)
+    got = type(value).__name__
+    assert str(caught.value) == f"`results` must map to results, got {got} at 'FR'."
+
+
 def test_integers_beside_floats_are_floats() -> None:
     whole = se.ConfusionAccumulator().update([1], [1]).compute()
     part = se.ConfusionAccumulator().update([1], [1], sample_weight=[0.5]).compute()
