@@ -29,9 +29,14 @@ HEAD_BYTES = 10
 
 PACKED_SUFFIXES = (".gz", ".bz2", ".xz", ".zst")
 
+_MAGIC_BYTES = 6  # at most, that identify a member behind another one
 _CHUNK = 2**14  # bytes of packed data at a time
 # xz -9 needs 65 MiB; a hostile file may ask for 4 GiB.
 _XZ_MEMORY = 2**29
+
+# A frame of Zstandard, or a skippable frame that some writers begin with.
+_FRAME = b"\x28\xb5\x2f\xfd"
+_SKIPPABLE = [bytes([first]) + b"\x2a\x4d\x18" for first in range(0x50, 0x60)]
 
 
 class Readable(Protocol):
@@ -119,12 +124,17 @@ class _Members:
         Makes a decompressor for one member.
     error : type of exception
         What the decompressor raises for damaged data.
+    *magics : bytes
+        The first bytes that a member may have, at most `_MAGIC_BYTES`.
     """
 
-    def __init__(self, file: Readable, make: Callable[[], Any], error: type[Exception]) -> None:
+    def __init__(
+        self, file: Readable, make: Callable[[], Any], error: type[Exception], *magics: bytes
+    ) -> None:
         self._file = file
         self._make = make
         self._error = error
+        self._magics = magics
         self._member: _Decompressor = make()
 
     def read1(self, size: int = -1, /) -> bytes:
@@ -157,6 +167,11 @@ class _Members:
             if not chunk:
                 return None
             packed = chunk.lstrip(b"\0")
+        while len(packed) < _MAGIC_BYTES and (chunk := self._file.read(_CHUNK)):
+            packed += chunk
+        # A decompressor would take a few bytes of anything for a member that is cut short.
+        if not any(magic.startswith(packed[: len(magic)]) for magic in self._magics):
+            raise DamagedError
         self._member = self._make()
         return packed
 
@@ -194,21 +209,21 @@ class _File:
 
 
 def _bzip2(file: Readable) -> Unpacked:
-    return _Members(file, bz2.BZ2Decompressor, OSError)
+    return _Members(file, bz2.BZ2Decompressor, OSError, b"BZh")
 
 
 def _xz(file: Readable) -> Unpacked:
     def member() -> lzma.LZMADecompressor:
         return lzma.LZMADecompressor(lzma.FORMAT_XZ, memlimit=_XZ_MEMORY)
 
-    return _Members(file, member, lzma.LZMAError)
+    return _Members(file, member, lzma.LZMAError, b"\xfd7zXZ\0")
 
 
 def _zstandard(file: Readable) -> Unpacked:
     """Unpack with Python 3.14 or its backport, else with pyarrow."""
     zstd = _zstd_module()
     if zstd is not None:
-        return _Members(file, zstd.ZstdDecompressor, zstd.ZstdError)
+        return _Members(file, zstd.ZstdDecompressor, zstd.ZstdError, _FRAME, *_SKIPPABLE)
     try:
         import pyarrow  # noqa: PLC0415 (optional, and slow to import)
     except ImportError:
@@ -232,8 +247,7 @@ _PACKINGS = (
     Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
     Packing("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), _bzip2),
     Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
-    # A frame, or a skippable frame that some writers begin with.
-    Packing("Zstandard", re.compile(rb"\x28\xb5\x2f\xfd|[\x50-\x5f]\x2a\x4d\x18"), _zstandard),
+    Packing("Zstandard", re.compile(b"|".join(map(re.escape, [_FRAME, *_SKIPPABLE]))), _zstandard),
 )
 
 

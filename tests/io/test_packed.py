@@ -103,6 +103,23 @@ def test_stream_refuses_what_is_no_member_behind_one(packing):
         read_all(PACKERS[packing](TEXT) + b"no member at all")
 
 
+@pytest.mark.parametrize("garbage", [b"x", b"x\n", b"garbage\n"])
+@pytest.mark.parametrize("zeros", [0, 2**14])
+def test_stream_refuses_a_few_bytes_behind_a_member(packing, garbage, zeros, monkeypatch):
+    monkeypatch.setattr("streameval.io.packed._CHUNK", 1)  # which leaves every byte to be read
+    padding = bytes(0 if packing == "Zstandard" else zeros)
+    with pytest.raises(BadDataError, match=f"log: the {packing} data is damaged"):
+        read_all(PACKERS[packing](b"text") + padding + garbage)
+
+
+@pytest.mark.parametrize("packing", ["bzip2", "xz"])
+@pytest.mark.parametrize("left", [1, 3, 5])
+def test_stream_finds_a_member_cut_short_behind_another(packing, left):
+    pack = PACKERS[packing]
+    with pytest.raises(CutShortError):
+        read_all(pack(b"text") + pack(TEXT)[:left])
+
+
 @pytest.mark.parametrize("packing", ["gzip", "bzip2", "xz"])
 def test_stream_refuses_data_that_is_damaged(packing):
     packed = bytearray(PACKERS[packing](TEXT))

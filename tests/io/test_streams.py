@@ -94,6 +94,6 @@ def test_size_of_is_none_when_there_is_none(name, tmp_path, monkeypatch):
 
 @pytest.mark.parametrize("size", range(12))
 def test_stream_reads_exactly_as_much_as_an_unpacker_asks_for(size):
-    counted = streams._Counted(io.BytesIO(TEXT[5:]), TEXT[:5])
+    counted = streams._CountingReader(io.BytesIO(TEXT[5:]), TEXT[:5])
     data = counted.read(size)
     assert (data, counted.taken, counted.read()) == (TEXT[:size], size, TEXT[size:])
