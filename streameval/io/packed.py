@@ -243,9 +243,19 @@ def _zstd_module() -> Any:
     return zstd
 
 
+def _bzip2_beginning() -> re.Pattern[bytes]:
+    """Match the mark of a bzip2 file and of its first block, or of its end if it holds nothing.
+
+    The mark of the block is cut short where the file is.
+    """
+    marks = (b"1AY&SY", b"\x17rE8P\x90")
+    cut = (re.escape(mark[:size]) + rb"\Z" for mark in marks for size in range(1, len(mark)))
+    return re.compile(b"BZh[1-9](?:%b)" % b"|".join([*map(re.escape, marks), *cut]))
+
+
 _PACKINGS = (
     Packing("gzip", re.compile(rb"\x1f\x8b"), _Gzip),
-    Packing("bzip2", re.compile(rb"BZh[1-9](?:1AY&SY|\x17rE8P\x90)"), _bzip2),
+    Packing("bzip2", _bzip2_beginning(), _bzip2),
     Packing("xz", re.compile(rb"\xfd7zXZ\0"), _xz),
     Packing("Zstandard", re.compile(b"|".join(map(re.escape, [_FRAME, *_SKIPPABLE]))), _zstandard),
 )

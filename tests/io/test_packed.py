@@ -90,6 +90,13 @@ def test_stream_refuses_data_that_is_cut_short(packing, left):
         read_all(cut)
 
 
+@pytest.mark.parametrize("text", [b"", TEXT], ids=["empty", "text"])
+@pytest.mark.parametrize("left", [5, 7, 9])
+def test_stream_knows_bzip2_data_that_is_cut_in_its_first_bytes(text, left):
+    with pytest.raises(CutShortError, match=r"log: the bzip2 data is cut short\."):
+        read_all(bz2.compress(text)[:left])
+
+
 def test_stream_reads_data_that_is_cut_short_as_far_as_it_goes(packing):
     packed = PACKERS[packing](TEXT)
     data, stream = read_all(packed[: 3 * len(packed) // 4], may_be_cut=True)
@@ -156,7 +163,19 @@ def _with_dictionary(data, code):
     return data[:start] + bytes(header) + checksum + data[start + size :]
 
 
-@pytest.mark.parametrize("text", [b"BZh1,BZh2\n1,2\n", b"\x28\xb5", b"BZ", b"\xfd7zXZ"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        b"BZh1,BZh2\n1,2\n",
+        b"BZh9",
+        b"BZh9\n",
+        b"BZh91,1\n",
+        b"BZh91AY\n1,2,3",
+        b"\x28\xb5",
+        b"BZ",
+        b"\xfd7zXZ",
+    ],
+)
 def test_stream_leaves_what_only_begins_like_packed_data(text):
     assert read_all(text)[0] == text
 
