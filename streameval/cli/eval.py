@@ -89,6 +89,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
             tally = _tallied(source.blocks(), counting, options)
         held = tally.total()
         if not tally.n_good.total():
+            tally.bad.refuse_all()
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()

@@ -268,7 +268,7 @@ def look_ahead(
     Raises
     ------
     BadDataError
-        If more than `max_bad` rows come before them that cannot be read.
+        If more than `max_bad` rows come before them that cannot be read, or there are no others.
     """
     bad = BadRows(max_bad)
     seen: list[Block] = []
@@ -290,6 +290,7 @@ def look_ahead(
             break
     if not others:
         bad.check(bad.n)
+        bad.refuse_all()
     return others, chain(seen, blocks)
 
 

@@ -159,6 +159,17 @@ class BadRows:
             found = f" {self.n:,} of {n_rows:,} rows are bad; "
             raise BadDataError(str(self.first[0]), found, Named("max_bad"), f" is {self._limit}.")
 
+    def refuse_all(self) -> None:
+        """Name the first of them where no row is good.
+
+        Raises
+        ------
+        BadDataError
+            If there are any.
+        """
+        if self.n:
+            raise BadDataError(str(self.first[0]), f" No row is good; bad rows: {self.n:,}.")
+
 
 class Seen:
     """The queries seen so far, each with its file."""

@@ -221,14 +221,19 @@ def test_eval_tolerates_the_same_rows_for_any_size_of_blocks(size, call, write, 
     assert se.load("a.state") == expected
 
 
-def test_eval_refuses_a_log_of_bad_rows_alone(call, folder):
-    (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": null}\n')
-    assert error_of(call("eval", "a.jsonl", "--max-bad", 9)) == "a.jsonl: holds no rows."
+@pytest.mark.parametrize("limit", [9, "100%"])
+def test_eval_names_the_first_row_of_a_log_of_bad_rows_alone(limit, call, folder):
+    (folder / "a.jsonl").write_text('{"y_true": 1, "y_pred": null}\n' * 2)
+    said = "a.jsonl, line 1: `y_pred` is missing. No row is good; bad rows: 2."
+    assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == said
 
 
-def test_eval_refuses_a_log_of_lines_that_cannot_be_read(call, folder):
+@pytest.mark.parametrize("limit", [9, "100%"])
+def test_eval_names_the_first_line_of_a_log_that_cannot_be_read(limit, call, folder):
     (folder / "a.jsonl").write_text("junk\n" * 3)
-    assert error_of(call("eval", "a.jsonl", "--max-bad", 9)) == "a.jsonl: holds no rows."
+    said = "a.jsonl, line 1: not JSON (expecting value, at character 1)."
+    told = f"{said} No row is good; bad rows: 3."
+    assert error_of(call("eval", "a.jsonl", "--max-bad", limit)) == told
 
 
 @pytest.mark.parametrize("command", ["show", "merge"])

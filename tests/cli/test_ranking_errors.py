@@ -314,7 +314,8 @@ def test_ranking_leaves_out_bad_rows_up_to_a_number(call, write):
 def test_ranking_says_that_all_rows_are_bad(call, write):
     rows = [ONE | {"relevance": -1}] * 2
     assert error_of(call("eval", write("a.csv", rows), *RANKING, "--max-bad", 2), 3) == (
-        "a.csv: holds no rows."
+        "a.csv, line 2: `relevance` must not be negative (see --negative zero), got -1.0. "
+        "No row is good; bad rows: 2."
     )
 
 
