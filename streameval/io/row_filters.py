@@ -31,8 +31,7 @@ class Condition:
 
     Values are compared by their text, as slices are: 3, 3.0 and "3" are equal. If both texts are
     numbers, the numbers are compared, so 0.5 equals 0.50. Numbers are ordered among numbers and
-    words among words, never one against the other. A missing value equals an empty text and is
-    unordered.
+    words among words, never one against the other. A missing value is unordered.
 
     Parameters
     ----------
@@ -41,8 +40,10 @@ class Condition:
     relation : str
         One of `RELATIONS`.
     values : tuple of str
-        The values to compare with: "=" matches any of them, "!=" none of them. An empty text
-        is a missing value.
+        The values to compare with: "=" matches any of them, "!=" none of them. An empty one
+        means a missing value: an empty cell of a text table, quoted or not; a key that a JSON
+        line lacks, or null; a null of Parquet. An empty text of JSON lines or Parquet is not
+        missing, and equals no value.
     """
 
     column: str

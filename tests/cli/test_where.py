@@ -113,6 +113,19 @@ def test_where_plans_by_other_rows_when_those_that_fit_are_far_behind(
     assert (done.code, done.json["rows"], done.json["left_out"]) == (0, 80, 1000)
 
 
+@pytest.mark.parametrize(
+    ("name", "n_missing"), [("log.jsonl", 1), ("log.parquet", 1), ("log.csv", 2)]
+)
+def test_an_empty_text_is_missing_in_a_text_table_alone(name, n_missing, write, call):
+    rows = [ROWS[0] | {"ctx": None, "country": country} for country in ("DE", "", None)]
+    file = write(name, rows)
+    found = [
+        call("eval", file, "--where", where, "--json").json["rows"]
+        for where in ("country=", "country!=")
+    ]
+    assert found == [n_missing, 3 - n_missing]
+
+
 @pytest.mark.parametrize("sign", ["<", ">", "="])
 def test_where_takes_a_sign_at_the_start_of_a_quoted_value(sign, write, call):
     rows = [row | {"bin": f"{sign}1" if row["age"] < 30 else "1"} for row in ROWS]
