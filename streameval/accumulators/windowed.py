@@ -222,7 +222,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Raises
         ------
         InvalidInputError
-            When one of them is not an edge, or lies within a pane that has been rolled up.
+            When one of them is not an edge, lies within a pane that has been rolled up, or lies
+            before all panes among rows that are counted together.
         """
         state = self._everything(self._held)
         low = None if start is None else self._edge(start, name="start")
@@ -433,14 +434,15 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             is_late = low is None or span.start >= low
             if is_late and (high is None or span.end <= high):
                 kept.append(span)
-        if state.before is not None and low is not None:
+        if state.before is not None:
             oldest = self._oldest_edge(state)
-            if low < oldest:
-                raise InvalidInputError(
-                    f"must not lie before {self._config.shown(oldest)}: older rows are counted "
-                    f"together, got {self._config.shown(low)}",
-                    argument="start",
-                )
+            for time, name in ((low, "start"), (high, "end")):
+                if time is not None and time < oldest:
+                    raise InvalidInputError(
+                        f"must not lie before {self._config.shown(oldest)}: older rows are counted "
+                        f"together, got {self._config.shown(time)}",
+                        argument=name,
+                    )
         return kept
 
     def _oldest_edge(self, state: Panes) -> int:

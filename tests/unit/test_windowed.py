@@ -184,6 +184,14 @@ def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
     assert (w.window(150).n, w.n_rows(50), w.n_rows(end=50), w.n_rows()) == (3, 3, 1, 4)
 
 
+@pytest.mark.parametrize("end", [0, 30, 60])
+def test_n_rows_refuses_an_end_among_the_rows_before_all_panes(end: int) -> None:
+    w = windowed(keep=30).update(batch(range(100)))
+    with pytest.raises(se.InvalidInputError, match=f"`end` must not lie before 70: .* got {end}"):
+        w.n_rows(end=end)
+    assert (w.n_rows(end=70), w.n_rows(end=80), w.n_rows()) == (70, 80, 100)
+
+
 def test_times_are_shown_as_they_are_kept() -> None:
     w = windowed(pane="1m", keep="1h", unit="s").update(batch([60.5, 30]))
     assert str(w.newest) == "1970-01-01T00:01:00.500000"
