@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from streameval.accumulators.grouping import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import finite_number, positive_integer
@@ -126,10 +127,10 @@ def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, An
     config, state = windowed._config, windowed._everything(windowed._held)
     first = None if since is None else _time(since, config)
     spans = state.spans(config)
-    read = _reader(windowed, value, state.accumulators)
+    read = _reader(windowed, value, [live(part) for part in state.accumulators])
     for span in spans:
         if span.end <= state.newest and (first is None or span.start >= first):
-            yield config.shown(span.start), config.shown(span.end), read(span.pane.part)
+            yield config.shown(span.start), config.shown(span.end), read(live(span.pane.part))
 
 
 def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:

@@ -136,6 +136,16 @@ def test_slice_is_told_apart_from_all_rows(by: str) -> None:
         ask(w, slice="ES")
 
 
+@pytest.mark.parametrize("asked", ["alone", "total", "slice"])
+def test_evidence_of_a_loaded_state_is_the_same(asked: str) -> None:
+    inner: Any = se.ConfusionAccumulator()
+    w = se.Windowed(inner if asked == "alone" else se.Sliced(inner, "country"), pane=10)
+    for number, errors in enumerate(DROP):
+        w.update(rows(10 * number, errors) | {"country": ["DE"] * 100})
+    options = {"slice": "DE"} if asked == "slice" else {}
+    assert ask(se.from_bytes(w.to_bytes()), **options).per_pane() == ask(w, **options).per_pane()
+
+
 def test_slice_whose_rows_are_older_than_all_panes_is_known() -> None:
     w = se.Windowed(se.Sliced(se.ConfusionAccumulator(), "c"), pane=10, keep=20)
     w.update(rows(0, 5) | {"c": ["DE"] * 100}).update(rows(100, 5) | {"c": ["FR"] * 100})
