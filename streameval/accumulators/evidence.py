@@ -108,6 +108,8 @@ def evidence(
     if not isinstance(windowed, Windowed):
         got = type(windowed).__name__
         raise InvalidInputError(f"must be a Windowed, got {got}", argument="windowed")
+    if not isinstance(metric, str):
+        raise InvalidInputError(f"must be the name of a metric, got {metric!r}", argument="metric")
     config = windowed._config
     limit = Limit.of(at_least, at_most)
     n_series = positive_integer(n_series, name="n_series")

@@ -77,6 +77,12 @@ def table(
     if not isinstance(results, Mapping):
         got = type(results).__name__
         raise InvalidInputError(f"must be a result or a mapping, got {got}", argument="results")
+    for of, result in results.items():
+        if not hasattr(result, "rows"):
+            got = type(result).__name__
+            raise InvalidInputError(
+                f"must hold results of `compute`, got {got} for {of!r}", argument="results"
+            )
     return in_columns(stacked(results, per, key=key, bounds=bounds))
 
 

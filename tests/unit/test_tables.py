@@ -203,6 +203,13 @@ def test_what_is_no_result_is_refused() -> None:
         se.table(wrong)
 
 
+@pytest.mark.parametrize("per", [None, "class"])
+def test_table_of_anything_but_results_is_refused(per: str | None) -> None:
+    says = "`results` must hold results of `compute`, got int for 'FR'"
+    with pytest.raises(se.InvalidInputError, match=says):
+        se.table({"DE": NAMED, "FR": 1}, per)
+
+
 def test_integers_beside_floats_are_floats() -> None:
     whole = se.ConfusionAccumulator().update([1], [1]).compute()
     part = se.ConfusionAccumulator().update([1], [1], sample_weight=[0.5]).compute()
