@@ -82,7 +82,10 @@ def evidence(
     an alarm is taken. Whole weights are taken as that many examples.
 
     Panes without an example that the metric is about change nothing, but are time that passes.
-    Panes that have been rolled up count as one look, which keeps the promise.
+    Panes that have been rolled up count as one look, which keeps the promise. Evidence is computed
+    anew from the panes that are held: an alarm may be gone once the panes that raised it are
+    rolled up or lie before all panes. Choose `keep` longer than an alarm may go unread, and store
+    `fired_at`.
 
     References
     ----------

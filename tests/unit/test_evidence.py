@@ -59,6 +59,13 @@ def test_alarm_stays_at_its_first_crossing_when_the_metric_recovers() -> None:
     assert (recovered.firing, recovered.fired_at) == (True, dropped.fired_at)
 
 
+def test_alarm_may_be_gone_once_its_panes_are_before_all_panes() -> None:
+    errors = [*DROP, *[2] * 30]
+    assert ask(counted(errors, keep=400)).fired_at == ask(counted(DROP)).fired_at
+    later = ask(counted(errors, keep=100))
+    assert (later.firing, later.fired_at) == (False, None)
+
+
 def test_newest_pane_does_not_count() -> None:
     assert ask(counted([5, 5, 100])).per_pane() == ask(counted([5, 5, 0])).per_pane()
     assert ask(counted([5, 5, 100, 0])).firing
