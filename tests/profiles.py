@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 10, "ci": 150, "deep": 1000}
+EXAMPLES = {"dev": 10, "ci": 50, "deep": 1000}
 """Cases of a law by profile; `dev` is the default."""
 
 

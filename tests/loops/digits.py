@@ -58,13 +58,12 @@ def expected(y: Any, p: Any) -> dict[str, float]:
     }
     curves = {}
     for average in ("macro", "weighted", "micro"):
-        for end in ("", "_low", "_high"):  # nothing is coarsened
-            curves |= {
-                f"roc_auc_{average}{end}": metrics.roc_auc_score(hot, p, average=average),
-                f"average_precision_{average}{end}": metrics.average_precision_score(
-                    hot, p, average=average
-                ),
-            }
+        curves |= {
+            f"roc_auc_{average}": metrics.roc_auc_score(hot, p, average=average),
+            f"average_precision_{average}": metrics.average_precision_score(
+                hot, p, average=average
+            ),
+        }
     probability = {
         "brier": metrics.brier_score_loss(y, p, scale_by_half=False),
         "log_loss": -np.mean(np.log(p[np.arange(len(y)), y])),  # of float32 rows: sums are not 1
