@@ -19,7 +19,7 @@ SLICED = se.Sliced(se.ConfusionAccumulator(), "c").update(
     {"y_true": [1, 0, 1, 1], "y_pred": [1, 0, 0, 1], "c": ["é", None, 7, -3]}
 )
 PANES = COUNT | {"time": [0, 5, 20, 30], "c": ["a", "b", "a", "b"]}
-INNER = {
+INNER: dict[str, Any] = {
     "Windowed": se.ConfusionAccumulator(),
     "with a `Sliced`": se.Sliced(se.ConfusionAccumulator(), "c"),
 }
