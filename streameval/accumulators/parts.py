@@ -22,6 +22,7 @@ from streameval.errors import IncompatibleStateError, InvalidInputError, Streame
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
+from streameval.states.state import READ_ERRORS, as_corrupt
 
 __all__ = ["Parts"]
 
@@ -352,6 +353,15 @@ Count it again under one id, or give each an id of its own.
     def _decode(cls, parts: codec.Parts) -> Self:
         if parts.type_id != cls.type_id:
             raise IncompatibleStateError(f"these bytes hold a {parts.type_name}, not Parts.")
+        try:
+            return cls._decode_fields(parts)
+        except StreamevalError:
+            raise
+        except READ_ERRORS as error:
+            raise as_corrupt(error) from error
+
+    @classmethod
+    def _decode_fields(cls, parts: codec.Parts) -> Self:
         order = ("ids", "sizes", "digests", "states")
         fields = codec.decode_named(order, parts)
         expected = {"ids": "text", "sizes": "int64", "digests": "uint64"}

@@ -26,7 +26,7 @@ from streameval.accumulators.grouping import (
 from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
-from streameval.errors import require
+from streameval.errors import InvalidInputError, require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
 from streameval.states import codec
@@ -200,8 +200,11 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return len(self._values(self._everything(self._held)))
 
     def __contains__(self, value: object) -> bool:
-        """Tell whether a value has a slice."""
-        key = read_value(value, self._config.column, name="value")
+        """Tell whether a value has a slice; what cannot be a value has none."""
+        try:
+            key = read_value(value, self._config.column, name="value")
+        except InvalidInputError:
+            return False
         return key in self._config.named or key in self._everything(self._held).parts
 
     @classmethod

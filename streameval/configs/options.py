@@ -45,6 +45,8 @@ def finite_number(value: Any, *, name: str) -> float:
         number = float(value)
     except (TypeError, ValueError, OverflowError):
         raise InvalidInputError(f"must be a number, got {value!r}", argument=name) from None
+    if isinstance(value, (bool, np.bool_)):
+        raise InvalidInputError(f"must be a number, got {value!r}", argument=name)
     if isinstance(value, (str, bytes, bytearray)) or not math.isfinite(number):
         raise InvalidInputError(f"must be a finite number, got {value!r}", argument=name)
     return number + 0.0

@@ -31,7 +31,9 @@ class Evidence:
     """Whether a metric has passed a limit, looked at after every pane.
 
     Made by `evidence`. The evidence is the mean of 32 Shiryaev-Roberts e-detectors. The alarm
-    fires when it first reaches `n_series * mean_panes`, and stays on.
+    fires when it first reaches `n_series * mean_panes`, and stays on as long as the panes up to
+    there are kept: evidence is computed anew from the panes that the `Windowed` holds. Once they
+    are rolled up, or lie before all panes, an alarm may be gone, so store `fired_at`.
 
     Parameters
     ----------
@@ -96,7 +98,7 @@ class Evidence:
 
     @property
     def firing(self) -> bool:
-        """Whether the alarm has fired; once fired, it stays on."""
+        """Whether the alarm has fired; it stays on while the panes up to there are kept."""
         return bool(self._fired.any())
 
     @property

@@ -370,7 +370,10 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
     digits = value["exact_sum"]
     is_sum = isinstance(digits, str) and len(digits) <= MAX_DIGITS and len(value) == 1
     require(is_sum, "an exact sum")
-    return ExactSum(int(digits, 16))
+    try:
+        return ExactSum(int(digits, 16))
+    except ValueError:
+        raise CorruptStateError("state is corrupt: an exact sum.") from None
 
 
 def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:

@@ -639,6 +639,7 @@ OPTIONS = [
     make("number", "`threshold` must be a number, got None.", threshold=None),
     make("option-huge", "`threshold` must be a number, got 1", threshold=10**400),
     make("option-word", "`threshold` must be a finite number, got '0.5'.", threshold="0.5"),
+    make("option-flag", "`threshold` must be a number, got True.", threshold=True),
     make("option-nan", "`threshold` must be a finite number, got nan.", threshold=np.nan),
     make("integer", "`top_k` must be an integer, got 1.5.", top_k=1.5),
     make("integer-least", "`top_k` must be an integer of at least 1, got 0.", top_k=0),

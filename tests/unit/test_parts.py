@@ -366,6 +366,13 @@ def hostile(
     return seal({"config": {}, "state": described | dict(changes)}, payload, kind=11)
 
 
+def nested(depth: int) -> list[Any]:
+    outer: list[Any] = []
+    for _ in range(depth):
+        outer = [outer]
+    return outer
+
+
 ONE = counted(1).to_bytes()
 TEXT = {"column": "text", "length": 0, "width": 4}
 UNSIGNED = {"column": "uint64", "length": 0, "width": 1}
@@ -406,6 +413,8 @@ def test_bytes_are_those_of_the_published_layout() -> None:
         ),
         (hostile([], [], [], [], {"sizes": UNSIGNED}), "fields are not those"),
         (hostile([], [], [], [], {"states": TEXT}), "fields are not those"),
+        (hostile([], [], [], [], {"ids": {"exact_sum": "x"}}), "corrupt: an exact sum"),
+        (hostile([], [], [], [], {"ids": nested(600)}), "corrupt: .*recursion"),
         (hostile([], [], [], [], {"more": 1}), "fields are not those"),
         (hostile(['"a"'], [1], [], [widened(ONE)]), "a state of another version"),
         (seal({"config": {"x": 1}, "state": parse(se.Parts().to_bytes()).settings["state"]}, b"",

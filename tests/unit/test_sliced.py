@@ -74,6 +74,14 @@ def test_named_values_come_first_and_always_exist() -> None:
     assert s.n_turned_away == 2
 
 
+@pytest.mark.parametrize("value", [[], {}, 1.5, ("a", "b")])
+def test_what_cannot_be_a_value_has_no_slice(value: Any) -> None:
+    s = se.Sliced(se.ConfusionAccumulator(), "c").update({"y_true": [1], "y_pred": [1], "c": ["a"]})
+    assert value not in s
+    with pytest.raises(se.InvalidInputError, match="`value` must be"):
+        s[value]
+
+
 def test_values_are_canonical_labels() -> None:
     s = sliced().update(batch([1, 2])).update(batch(np.array([1.0, np.nan])))
     s.update(batch([True, None])).update(batch(["1", pd.NA]))
