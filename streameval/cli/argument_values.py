@@ -253,9 +253,12 @@ def by(text: str) -> By:
     if not sign:
         return By(column)
     named = tuple(value.strip() for value in values.split(","))
-    if "" in named or len(set(named)) < len(named):
+    if "" in named:
         raise ArgumentTypeError(f"must be a column, or COLUMN=A,B,C, got {text!r}")
-    return By(column, named)
+    found = By(column, named)
+    if len(set(found.canonical())) < len(named):
+        raise ArgumentTypeError(f"must name each value once, got {text!r}")
+    return found
 
 
 def gain(text: str) -> str | dict[float, float]:

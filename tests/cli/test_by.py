@@ -257,7 +257,13 @@ def test_folder_may_be_there_already(call, write, folder):
     [
         (["--by", "contry"], 2, "no column 'contry' in the first rows: did you mean 'country'?"),
         (["--by", "country="], 2, "must be a column, or COLUMN=A,B,C, got 'country='"),
-        (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
+        (["--by", "country=A,A"], 2, "must name each value once, got 'country=A,A'"),
+        (["--by", "country=1,1.0"], 2, "must name each value once, got 'country=1,1.0'"),
+        (
+            ["--by", "country=true,True", "--by", "y_true=1"],
+            2,
+            "must name each value once, got 'country=true,True'",
+        ),
         (["--top", "3"], 2, "--top needs --by"),
         (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
         (["--by", "country", "--by", "country"], 2, "--by was given twice for one column."),
@@ -376,6 +382,11 @@ class Measured:
     def measured(self):
         self.times += 1
         return self.size
+
+
+def test_values_of_slices_must_be_distinct():
+    with pytest.raises(se.InvalidInputError, match="`values` must be distinct"):
+        Sliced(se.ConfusionAccumulator, "c", values=("1", "1"))
 
 
 def test_memory_of_slices_is_that_of_their_states_and_buffers():
