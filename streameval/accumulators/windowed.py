@@ -230,9 +230,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         panes = [span.pane for span in self._between(state, low, high)]
         if low is None and state.before is not None:
             panes.append(state.before)
-        total = FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
-        number: int | float = total.to_numbers().item()
-        return number
+        return _weight_of(panes)
 
     def window(self, width: Any, end: Any = None) -> Any:
         """Merge the panes of a window: the rows with ``end - width <= t < end``.
@@ -387,6 +385,19 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         if pane is None or pane.part is None:
             return self._inner.empty()
         return pane.part.copy()
+
+    def _counted(self) -> Iterator[tuple[Any, Any, int | float, Any]]:
+        """Yield start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
+
+        The rows before all panes come first, with None for both ends. Asking `n_rows` for each
+        pane instead costs the square of the number of panes.
+        """
+        state, shown = self._everything(self._held), self._config.shown
+        if state.before is not None:
+            yield None, None, _weight_of([state.before]), self._part(state.before)
+        for span in state.spans(self._config):
+            rows = _weight_of([span.pane])
+            yield shown(span.start), shown(span.end), rows, self._part(span.pane)
 
     def _newest_end(self, state: Panes) -> int:
         return state.end(self._config) + self._config.offset_size
@@ -636,6 +647,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 def _about(weights: Array | None, size: int) -> float:
     """Add up weights in floating point."""
     return float(size if weights is None else weights.sum(dtype=np.float64))
+
+
+def _weight_of(panes: Sequence[Pane]) -> int | float:
+    """Add up the weights of all rows of some panes, labelled or not."""
+    total = FixedPoint.total_of([FixedPoint.zeros(()), *(pane.rows for pane in panes)])
+    number: int | float = total.to_numbers().item()
+    return number
 
 
 def _check_weight(state: Panes) -> None:

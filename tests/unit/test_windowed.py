@@ -55,6 +55,20 @@ def test_a_window_equals_counting_its_rows(width: int, end: int) -> None:
     assert w.n_rows(end - width, end) == inside.sum()
 
 
+@pytest.mark.parametrize("options", [{}, {"keep": 30}, {"keep": 30, "rollups": [(20, 60)]}])
+def test_one_pass_over_the_panes_equals_asking_for_each(options: dict[str, Any]) -> None:
+    w = windowed(**options).update(data(400), sample_weight=np.full(400, 0.1))
+    found = list(w._counted())
+    panes = [(start, end, w.n_rows(start, end), part) for start, end, part in w.panes()]
+    assert found[-len(panes) :] == panes
+    oldest = panes[0][0]
+    older = [(None, None, w.n_rows() - w.n_rows(oldest), w.before)] if options else []
+    assert [one[:2] for one in found[: -len(panes)]] == [one[:2] for one in older]
+    for one, expected in zip(found, older, strict=False):
+        assert one[2] == pytest.approx(expected[2])
+        assert one[3] == expected[3]
+
+
 def test_the_total_equals_the_accumulator_alone() -> None:
     rows = data(400)
     w = windowed(keep=20, rollups=[(30, 60)]).update(rows)
