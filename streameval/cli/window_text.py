@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -69,27 +70,25 @@ class Windows:
     Parameters
     ----------
     every : tuple of Window
-        The panes that have rows.
+        The panes that have rows, or the newest of them.
+    n_earlier : int
+        How many panes with rows there are before these.
     rows, labelled : int or float
-        The weight of all rows, and of those with a label.
+        The weight of all rows, and of those with a label, whatever their pane.
     """
 
     every: tuple[Window, ...]
+    n_earlier: int
     rows: int | float
     labelled: int | float
 
     @classmethod
-    def of(cls, accumulator: Windowed) -> Self:
-        """Compute the results of the panes."""
-        found = [
-            window_of(start, end, accumulator.n_rows(start, end), part)
-            for start, end, part in accumulator.panes()
-        ]
-        rows = accumulator.n_rows()
-        before = rows - sum(window.rows for window in found)
-        if before:
-            found.insert(0, window_of(None, None, before, accumulator.before))
-        return cls(tuple(found), rows, heaviest(accumulator.n))
+    def of(cls, accumulator: Windowed, newest: int | None = None) -> Self:
+        """Compute the results of all panes, or of a number of the newest."""
+        counted = deque(enumerate(accumulator._counted()), newest)
+        n_earlier = counted[0][0] if counted else 0
+        found = tuple(window_of(*one) for _, one in counted)
+        return cls(found, n_earlier, accumulator.n_rows(), heaviest(accumulator.n))
 
 
 def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
@@ -109,11 +108,12 @@ def results_of(accumulator: Any) -> tuple[Any, Slices | None]:
     return accumulator.total().compute(), slices
 
 
-def split_up(accumulator: Any) -> tuple[Any, Slices | None, Windows | None]:
+def split_up(accumulator: Any, reporting: Reporting) -> tuple[Any, Slices | None, Windows | None]:
     """Compute the result of all rows of any accumulator, and of its slices and windows."""
     if not isinstance(accumulator, Windowed):
         return (*results_of(accumulator), None)
-    return (*results_of(accumulator.total()), Windows.of(accumulator))
+    windows = Windows.of(accumulator, None if reporting.json else _MAX_LINES)
+    return (*results_of(accumulator.total()), windows)
 
 
 def time_texts(times: Sequence[Any]) -> list[str]:
@@ -132,8 +132,7 @@ def window_sheet(
 
     Where there are slices, each metric has a table, with a column for each value.
     """
-    shown = windows.every[-_MAX_LINES:]
-    hidden = len(windows.every) - len(shown)
+    shown, hidden = windows.every, windows.n_earlier
     starts = [window.start for window in shown if window.start is not None]
     names = ["(all)", *["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
     results = [result, *(window.result for window in shown)]

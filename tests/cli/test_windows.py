@@ -9,6 +9,9 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
+from streameval.cli import window_text
+from streameval.cli.window_text import window_of
+from streameval.states.panes import Panes
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
 STEP = 60
@@ -126,6 +129,43 @@ def test_only_the_newest_windows_are_in_the_table(call, write):
     done = call("eval", name, *HOURS, "--pane", "1m", "--metrics", "accuracy")
     assert done.out.endswith("\n\nand 20 earlier windows, which --json has\n")
     assert len(done.out.splitlines()) == 2 + 1 + 1 + 60 + 2
+
+
+def test_earlier_windows_are_not_computed_for_the_table(write, call, monkeypatch):
+    name = write("log.jsonl", log(80, 80))
+    computed = []
+
+    def noted(*counted):
+        computed.append(counted)
+        return window_of(*counted)
+
+    monkeypatch.setattr(window_text, "window_of", noted)
+    assert call("eval", name, *HOURS, "--pane", "1m").code == 0
+    assert len(computed) == 60
+    assert len(call("eval", name, *HOURS, "--pane", "1m", "--json").json["windows"]) == 80
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("show", "a.state"), ("show", "a.state", "--json"), ("report", "a.state", "-o", "a.html")]
+    + [("plot", "a.state", "-o", "a.svg", *window) for window in ((), ("--window", "4h"))],
+    ids=" ".join,
+)
+def test_panes_are_sorted_equally_often_however_many_there_are(command, call, monkeypatch):
+    sorted_at, spans = [], Panes.spans
+
+    def noted(self, config):
+        sorted_at.append(len(self.panes))
+        return spans(self, config)
+
+    monkeypatch.setattr(Panes, "spans", noted)
+    times = []
+    for n in (240, 1200):
+        se.save(windowed(log(n, n)), "a.state")
+        sorted_at.clear()
+        assert call(*command).code == 0
+        times.append(len(sorted_at))
+    assert times[0] == times[1] > 0
 
 
 def test_old_panes_are_rolled_up_and_then_counted_together(name, call):

@@ -9,7 +9,6 @@ import numpy as np
 
 from streameval.cli.errors import UsageError
 from streameval.cli.slice_text import slice_reading, value_name
-from streameval.cli.states.selection import before
 from streameval.cli.window_text import Window, Windows, results_of, window_of
 from streameval.metrics.table import Reading
 from streameval.render.text import plural
@@ -88,13 +87,7 @@ class TimePicture:
 
 def _sliding(held: Windowed, width: str | int) -> list[Window]:
     """Compute windows that slide by a pane; those without rows are left out."""
-    found = []
-    for end, part in held.windows(width):
-        start = before(end, width)
-        rows = held.n_rows(start, end)
-        if rows:
-            found.append(window_of(start, end, rows, part))
-    return found
+    return [window_of(*counted) for counted in held._counted_windows(width)]
 
 
 def _slice(window: Window, value: Any) -> Any:
