@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from streameval.accumulators.grouping import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import finite_number, positive_integer
@@ -52,7 +53,8 @@ def evidence(
         How often there may be an alarm, on average, while the limit is kept: ``"1 per 30d"``; or
         the mean number of panes between two, such as 10_000, which a pane of integers needs.
     slice : value, optional
-        A value of the `Sliced` in the panes; by default all rows count.
+        A value of the `Sliced` in the panes; by default all rows count. It must be one of its
+        `values`, or so early in the order by hash that no pane counts it among the other rows.
     n_series : int
         How many series share the promise: metrics and slices that are looked at besides, and
         this one.
@@ -126,10 +128,10 @@ def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, An
     config, state = windowed._config, windowed._everything(windowed._held)
     first = None if since is None else _time(since, config)
     spans = state.spans(config)
-    read = _reader(windowed, value, state.accumulators)
+    read = _reader(windowed, value, [live(part) for part in state.accumulators])
     for span in spans:
         if span.end <= state.newest and (first is None or span.start >= first):
-            yield config.shown(span.start), config.shown(span.end), read(span.pane.part)
+            yield config.shown(span.start), config.shown(span.end), read(live(span.pane.part))
 
 
 def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:
@@ -144,9 +146,19 @@ def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any],
     if value is ...:
         return lambda part: None if part is None else part._all_rows(part._held).compute()
     key = read_value(value, inner.options.column, name="slice")
-    known = key in inner.options.named or any(key in part for part in parts if part is not None)
-    if parts and not known:
-        raise InvalidInputError(f"must have a slice in some pane, got {value!r}", argument="slice")
+    if parts and key not in inner.options.named:
+        observed = {one for part in parts for one in part}
+        if key not in observed:
+            raise InvalidInputError(
+                f"must have a slice in some pane, got {value!r}", argument="slice"
+            )
+        if key not in inner.options.kept(observed):
+            raise InvalidInputError(
+                f"must have its rows counted separately in every pane, got {value!r}, whose rows "
+                "are among the other rows of some panes",
+                argument="slice",
+                remedy="Name it in `values` of the `Sliced`.",
+            )
 
     def of_slice(part: Any) -> Result | None:
         if part is None or key not in part:

@@ -222,7 +222,8 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         Raises
         ------
         InvalidInputError
-            When one of them is not an edge, or lies within a pane that has been rolled up.
+            When one of them is not an edge, lies within a pane that has been rolled up, or lies
+            before all panes among rows that are counted together.
         """
         state = self._everything(self._held)
         low = None if start is None else self._edge(start, name="start")
@@ -258,11 +259,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         The cost is a merge of all its panes. For many consecutive windows, see `windows`.
         """
         size = self._config.length(width, name="width")
+        high = None if end is None else self._edge(end, name="end")
         state = self._everything(self._held)
         if state.newest is None:
             return self._inner.empty()
-        high = self._newest_end(state) if end is None else self._edge(end, name="end")
-        spans = self._between(state, high - size, high)
+        if high is None:
+            high = self._newest_end(state)
+        spans = self._between(state, high - size, high, low_name="width")
         parts = [span.pane.part for span in spans if span.pane.part is not None]
         return merged([self._inner.empty(), *parts])
 
@@ -434,31 +437,38 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _no_edge(self, time: int, below: int, above: int, name: str) -> InvalidInputError:
         shown = self._config.shown
+        rule = "must reach back to" if name == "width" else "must be"
         return InvalidInputError(
-            f"must be an edge of panes, got {shown(time)}; the nearest are {shown(below)} and "
+            f"{rule} an edge of panes, got {shown(time)}; the nearest are {shown(below)} and "
             f"{shown(above)}",
             argument=name,
         )
 
-    def _between(self, state: Panes, low: int | None, high: int | None) -> list[Span]:
-        """Return the panes between two times; a time within a pane raises."""
-        kept = []
-        for span in state.spans(self._config):
-            for time, name in ((low, "start"), (high, "end")):
-                if time is not None and span.start < time < span.end:
-                    raise self._no_edge(time, span.start, span.end, name)
-            is_late = low is None or span.start >= low
-            if is_late and (high is None or span.end <= high):
-                kept.append(span)
-        if state.before is not None and low is not None:
-            oldest = self._oldest_edge(state)
-            if low < oldest:
-                raise InvalidInputError(
-                    f"must not lie before {self._config.shown(oldest)}: older rows are counted "
-                    f"together, got {self._config.shown(low)}",
-                    argument="start",
-                )
-        return kept
+    def _between(
+        self, state: Panes, low: int | None, high: int | None, *, low_name: str = "start"
+    ) -> list[Span]:
+        """Return the panes between two times; a time within a pane, or among `before`, raises."""
+        spans = state.spans(self._config)
+        for time, name in ((high, "end"), (low, low_name)):
+            if time is not None:
+                self._check_edge(state, spans, time, name)
+        return [
+            span
+            for span in spans
+            if (low is None or span.start >= low) and (high is None or span.end <= high)
+        ]
+
+    def _check_edge(self, state: Panes, spans: Sequence[Span], time: int, name: str) -> None:
+        for span in spans:
+            if span.start < time < span.end:
+                raise self._no_edge(time, span.start, span.end, name)
+        if state.before is not None and time < (oldest := self._oldest_edge(state)):
+            rule = "must not reach back" if name == "width" else "must not lie"
+            raise InvalidInputError(
+                f"{rule} before {self._config.shown(oldest)}: older rows are counted together, "
+                f"got {self._config.shown(time)}",
+                argument=name,
+            )
 
     def _oldest_edge(self, state: Panes) -> int:
         """Return the time before which rows are counted together."""

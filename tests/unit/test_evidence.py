@@ -13,6 +13,7 @@ import pytest
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.values import rank_of
 from streameval.metrics.evidence import Limit, Share, accumulated
 from streameval.results.result_types import RESULTS
 from streameval.states.state import State
@@ -134,6 +135,33 @@ def test_slice_is_told_apart_from_all_rows(by: str) -> None:
     assert ask(w, slice="FR").n_empty == 5
     with pytest.raises(se.InvalidInputError, match="`slice` must have a slice in some pane"):
         ask(w, slice="ES")
+
+
+@pytest.mark.parametrize("asked", ["alone", "total", "slice"])
+def test_evidence_of_a_loaded_state_is_the_same(asked: str) -> None:
+    inner: Any = se.ConfusionAccumulator()
+    w = se.Windowed(inner if asked == "alone" else se.Sliced(inner, "country"), pane=10)
+    for number, errors in enumerate(DROP):
+        w.update(rows(10 * number, errors) | {"country": ["DE"] * 100})
+    options = {"slice": "DE"} if asked == "slice" else {}
+    assert ask(se.from_bytes(w.to_bytes()), **options).per_pane() == ask(w, **options).per_pane()
+
+
+@pytest.mark.parametrize("named", [False, True], ids=["unnamed", "named"])
+def test_slice_that_a_pane_turned_away_is_refused_unless_it_is_named(named: bool) -> None:
+    early, late = sorted(["DE", "FR"], key=rank_of)
+    inner = se.Sliced(se.ConfusionAccumulator(), "c", values=[late] * named, max_values=1 + named)
+    w = se.Windowed(inner, pane=10)
+    for number in range(6):
+        w.update(rows(10 * number, 100 if number else 0) | {"c": [late] * 100})
+        if number:
+            w.update(rows(10 * number, 0) | {"c": [early] * 100})
+    assert not ask(w, slice=early).firing
+    if named:
+        assert ask(w, slice=late).fired_at == 20
+    else:
+        with pytest.raises(se.InvalidInputError, match=f"`slice` must .*{late}.* in `values` of"):
+            ask(w, slice=late)
 
 
 def test_slice_whose_rows_are_older_than_all_panes_is_known() -> None:

@@ -171,17 +171,41 @@ def test_windows_over_a_long_gap_are_made_one_by_one() -> None:
 
 def test_a_window_that_cuts_a_pane_names_its_edges() -> None:
     w = windowed(keep=20, rollups=[(50, 150)]).update(batch([5, 60, 110, 195]))
-    with pytest.raises(se.InvalidInputError, match=r"`start` must be .* got 80; .* 50 and 100"):
+    with pytest.raises(se.InvalidInputError, match=r"`width` must reach .* got 80; .* 50 and 100"):
         w.window(120)
+    with pytest.raises(se.InvalidInputError, match=r"`start` must be .* got 80; .* 50 and 100"):
+        w.n_rows(80, 200)
     with pytest.raises(se.InvalidInputError, match=r"`end` must be .* got 120; .* 100 and 150"):
         w.window(20, end=120)
-    with pytest.raises(se.InvalidInputError, match=r"must not lie before 50: .* got 0"):
+    with pytest.raises(
+        se.InvalidInputError, match=r"`width` must not reach back before 50: .* got 0"
+    ):
         w.window(200)
     with pytest.raises(se.InvalidInputError, match="got 195; the nearest are 190 and 200"):
         w.n_rows(195)
     with pytest.raises(se.InvalidInputError, match="multiple of the pane, 10, got 15"):
         w.window(15)
     assert (w.window(150).n, w.n_rows(50), w.n_rows(end=50), w.n_rows()) == (3, 3, 1, 4)
+
+
+@pytest.mark.parametrize("end", [0, 30, 60])
+def test_n_rows_refuses_an_end_among_the_rows_before_all_panes(end: int) -> None:
+    w = windowed(keep=30).update(batch(range(100)))
+    with pytest.raises(se.InvalidInputError, match=f"`end` must not lie before 70: .* got {end}"):
+        w.n_rows(end=end)
+    assert (w.n_rows(end=70), w.n_rows(end=80), w.n_rows()) == (70, 80, 100)
+
+
+def test_a_window_that_ends_among_the_rows_before_all_panes_names_the_end() -> None:
+    w = windowed(keep=30).update(batch(range(100)))
+    with pytest.raises(se.InvalidInputError, match=r"`end` must not lie before 70: .* got 30"):
+        w.window(10, end=30)
+
+
+def test_a_window_of_nothing_reads_its_end() -> None:
+    with pytest.raises(se.InvalidInputError, match="`end` must be an edge of panes, got 5"):
+        windowed().window(10, end=5)
+    assert windowed().window(10, end=20).n == 0
 
 
 def test_times_are_shown_as_they_are_kept() -> None:
