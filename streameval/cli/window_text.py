@@ -150,7 +150,7 @@ def window_sheet(
 
 def window_entries(windows: Windows, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the entries of the JSON object: the panes in order of time."""
-    counts = {"rows": windows.rows, "labelled": windows.labelled}
+    counts = {"n_rows": windows.rows, "labelled": windows.labelled}
     return {**counts, "windows": [_entry(window, describe) for window in windows.every]}
 
 

@@ -82,7 +82,7 @@ def test_times_are_the_same_in_every_format(form, call, write, folder):
 
 def test_each_window_has_the_numbers_of_its_rows(name, call):
     done = call("eval", name, *HOURS, "--json").json
-    assert done["rows"] == 600
+    assert (done["rows"], done["n_rows"], done["labelled"]) == (600, 600, 540)
     assert [entry["start"] for entry in done["windows"][:2]] == [
         "2023-11-14T22:00:00.000000Z",
         "2023-11-14T23:00:00.000000Z",
@@ -178,6 +178,14 @@ def test_old_panes_are_rolled_up_and_then_counted_together(name, call):
     assert first["n"] == expected.before.n
     assert first["rows"] + sum(entry["rows"] for entry in others) == 600
     assert call("show", "a.state").out.splitlines()[4].startswith("(before)")
+
+
+def test_fractional_weights_make_no_window_before_all_panes(call):
+    held = se.Windowed(se.ConfusionAccumulator(), pane=1, time="t")
+    batch = {"y_true": [1] * 3, "y_pred": [1] * 3, "t": [0, 1, 2]}
+    se.save(held.update(batch, sample_weight=[0.1, 0.2, 0.3]), "a.state")
+    done = call("show", "a.state", "--json").json
+    assert [entry["start"] for entry in done["windows"]] == [0, 1, 2]
 
 
 def test_each_window_has_its_slices(name, call):
@@ -332,7 +340,8 @@ def test_time_that_is_none_makes_a_bad_row(call, write):
         "\"s\", got 'soon'.\n"
     )
     done = call("eval", name, *HOURS, "--max-bad", 3, "--json")
-    assert (done.code, done.json["rows"], done.json["bad"]) == (0, 3, 3)
+    assert (done.code, done.json["rows"], done.json["bad"]) == (0, 6, 3)
+    assert done.json["n_rows"] == 3
     assert "line 4: `ts` is missing" in done.err
     steps = call("eval", name, "--time", "ts", "--pane", 60)
     assert "line 3: `ts` must be an integer" in steps.err
@@ -353,13 +362,14 @@ def test_label_of_the_wrong_type_is_a_bad_row_in_windows_too(call, write):
     done = call(
         "eval", write("log.jsonl", rows), *HOURS, "--classes", "2", "--max-bad", 1, "--json"
     )
-    assert (done.json["rows"], done.json["n"], done.json["bad"]) == (4, 3, 1)
+    assert (done.json["rows"], done.json["bad"]) == (5, 1)
+    assert (done.json["n_rows"], done.json["n"]) == (4, 3)
 
 
 def test_truth_of_a_regression_may_be_missing(call, write):
     rows = [{"ts": START, "y_true": k or None, "y_pred": 2.5} for k in range(4)]
     done = call("eval", write("log.csv", rows), *HOURS, "--task", "regression", "--json").json
-    assert (done["rows"], done["n"], done["metrics"]["mae"]) == (4, 3, (1.5 + 0.5 + 0.5) / 3)
+    assert (done["n_rows"], done["n"], done["metrics"]["mae"]) == (4, 3, (1.5 + 0.5 + 0.5) / 3)
 
 
 def test_windows_of_labels_for_each_class_need_every_label(call, write):
