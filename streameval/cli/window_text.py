@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Self
 import attrs
 
 from streameval.accumulators.collection import heaviest
+from streameval.accumulators.merging import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slice_text import line_sheet, slice_entries, slice_reading, value_name
@@ -83,28 +84,43 @@ class Windows:
     labelled: int | float
 
     @classmethod
-    def of(cls, accumulator: Windowed, newest: int | None = None) -> Self:
-        """Compute the results of all panes, or of a number of the newest."""
+    def of(cls, accumulator: Windowed, total: Any, newest: int | None = None) -> Self:
+        """Compute the results of all panes, or of a number of the newest.
+
+        Parameters
+        ----------
+        accumulator : Windowed
+            What holds the panes.
+        total : accumulator
+            Its total. Where it has slices, the windows have the same ones.
+        newest : int, optional
+            How many; by default all.
+        """
         counted = deque(enumerate(accumulator._counted()), newest)
         n_earlier = counted[0][0] if counted else 0
-        found = tuple(window_of(*one) for _, one in counted)
+        found = tuple(window_of(*one, total) for _, one in counted)
         return cls(found, n_earlier, accumulator.n_rows(), heaviest(accumulator.n))
 
 
-def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
-    """Compute the results of a window."""
-    return Window(start, end, rows, heaviest(part.n), *results_of(part))
+def window_of(start: Any, end: Any, rows: int | float, part: Any, total: Any) -> Window:
+    """Compute the results of a window, with the slices that the total of all windows has."""
+    return Window(start, end, rows, heaviest(part.n), *results_of(part, total))
 
 
-def results_of(accumulator: Any) -> tuple[Any, Slices | None]:
-    """Compute the result of all rows, and the results of slices if there are any."""
+def results_of(accumulator: Any, total: Any = None) -> tuple[Any, Slices | None]:
+    """Compute the result of all rows, and the results of slices if there are any.
+
+    The slice of a value that the total lacks is merged into the slice of other values.
+    """
     if not isinstance(accumulator, Sliced):
         return accumulator.compute(), None
+    kept = set(accumulator if total is None else total)
     computed = accumulator.compute()
-    columns = accumulator.options["column"]
-    other = computed.other if computed.n_turned_away else None
-    by_value = {value: computed[value] for value in computed}
-    slices = Slices(column=columns, by_value=by_value, other=other)
+    by_value = {value: computed[value] for value in computed if value in kept}
+    left = [accumulator[value] for value in accumulator if value not in kept]
+    rest = merge([accumulator.other, *left])
+    other = rest.compute() if heaviest(rest.n) else None
+    slices = Slices(column=accumulator.options["column"], by_value=by_value, other=other)
     return accumulator.total().compute(), slices
 
 
@@ -112,8 +128,9 @@ def split_up(accumulator: Any, reporting: Reporting) -> tuple[Any, Slices | None
     """Compute the result of all rows of any accumulator, and of its slices and windows."""
     if not isinstance(accumulator, Windowed):
         return (*results_of(accumulator), None)
-    windows = Windows.of(accumulator, None if reporting.json else _MAX_LINES)
-    return (*results_of(accumulator.total()), windows)
+    total = accumulator.total()
+    windows = Windows.of(accumulator, total, None if reporting.json else _MAX_LINES)
+    return (*results_of(total), windows)
 
 
 def time_texts(times: Sequence[Any]) -> list[str]:

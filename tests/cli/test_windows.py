@@ -199,6 +199,40 @@ def test_each_window_has_its_slices(name, call):
         assert entry["n"] == held.total().n
 
 
+@pytest.fixture
+def elsewhere():
+    """Panes whose values are not those of the total, which keeps one of them."""
+    inner = se.Sliced(se.ConfusionAccumulator(), "c", max_values=1)
+    held = se.Windowed(inner, pane=10, time="t")
+    batch = {"y_true": [1] * 30, "y_pred": [1, 0, 1] * 10, "t": range(30)}
+    held.update(batch | {"c": ["a"] * 10 + ["b"] * 10 + ["a", "b"] * 5})
+    assert len(held.total()) == 1
+    return held
+
+
+def test_values_that_the_total_lacks_are_other_values_in_every_window(call, elsewhere):
+    se.save(elsewhere, "a.state")
+    (value,) = elsewhere.total()
+    done = call("show", "a.state", "--json").json
+    sizes = []
+    for entry in done["windows"]:
+        assert {part["value"] for part in entry["slices"]} <= {value}
+        sizes.append([part["n"] for part in entry["slices"]] + [entry.get("other", {"n": 0})["n"]])
+    alone = [[10, 0], [10]] if value == "a" else [[10], [10, 0]]
+    assert sizes == [*alone, [5, 5]]
+    assert sum(own[-1] for own in sizes) == done["other"]["n"]
+    lines = call("show", "a.state", "--metrics", "accuracy").out.splitlines()
+    assert lines[3].split() == ["start", "(all)", value, "(other)"]
+
+
+@pytest.mark.parametrize("width", [None, 20])
+def test_picture_has_a_line_for_each_value_of_the_total(elsewhere, width):
+    from streameval.cli.states.plot_windows import TimePicture
+
+    picture = TimePicture.of(elsewhere, None, width, 0.9)
+    assert [line.name for line in picture.lines] == ["(all)", *elsewhere.total()]
+
+
 def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
     done = call("eval", name, *HOURS, "--by", "country=DE,FR,IT", "--metrics", "accuracy")
     assert done.out.splitlines()[3].split() == ["start", "(all)", "DE", "FR", "IT"]
