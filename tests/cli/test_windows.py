@@ -429,6 +429,24 @@ def test_diff_compares_windows_that_follow_each_other(name, call):
     assert done["metrics"]["accuracy"]["b"] == b.compute().accuracy
 
 
+@pytest.mark.parametrize("window", [["--window", "4h", "--ends", "2023-11-15T05:00Z"], []])
+def test_diff_of_slices_compares_all_rows_and_single_slices(window, name, call):
+    call("eval", name, *HOURS, "--by", "country=DE", "-o", "a.state")
+    window = [*window[:3], *(f"{end},{end}" for end in window[3:])]
+    metrics = ("accuracy", "country=DE/accuracy", "other/accuracy")
+    options = ["--metrics", ",".join(metrics), "--fail-on", "accuracy drops 0.01"]
+    done = call("diff", "a.state", "a.state", *window, *options, "--json")
+    assert done.code == 0
+    held = se.load("a.state")
+    part = held.window("4h", "2023-11-15T05:00Z") if window else held.total()
+    whole = part.total().compute()
+    expected = [whole.accuracy, part["DE"].compute().accuracy, part.other.compute().accuracy]
+    assert [done.json["metrics"][metric]["a"] for metric in metrics] == expected
+    done = call("diff", "a.state", "a.state", *window, "--metrics", "acuracy")
+    assert done.code == 2
+    assert ": no metric 'acuracy': did you mean " in done.err
+
+
 def test_diff_compares_windows_by_their_ends(name, call):
     call("eval", name, *HOURS, "-o", "a.state")
     ends = "2023-11-15T03:00Z,2023-11-15T01:00Z"
