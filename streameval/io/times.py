@@ -38,7 +38,7 @@ class Times:
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a datetime64[us] array if every value is a time."""
         try:
-            return as_times(list(values), unit=self.unit, name=_NAME).view("M8[us]")
+            return as_times(list(values), unit=self.unit, name=_NAME, warns=False).view("M8[us]")
         except InvalidInputError:
             return None
 
@@ -46,7 +46,7 @@ class Times:
         """Accept what `as_times` does; the reason of a refusal is for one row."""
         if value is None or not isinstance(value, bool):
             try:
-                as_times([value], unit=self.unit, name=_NAME)
+                as_times([value], unit=self.unit, name=_NAME, warns=False)
             except InvalidInputError:
                 pass
             else:

@@ -381,6 +381,16 @@ def test_time_that_is_none_makes_a_bad_row(call, write):
     assert "line 3: `ts` must be an integer" in steps.err
 
 
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_times_without_an_offset_are_noted(quiet, call, write):
+    rows = [{"ts": f"2026-01-01T0{n}:00", "y_true": 1, "y_pred": 1} for n in range(3)]
+    name = write("log.csv", rows)
+    for _ in range(2):
+        done = call("eval", name, "--time", "ts", "--pane", "1h", *quiet)
+        note = "streameval: note: `ts` has times without an offset, which are read as UTC.\n"
+        assert (done.code, done.err) == (0, "" if quiet else note)
+
+
 def test_first_time_that_is_missing_makes_a_bad_row(call, write):
     rows = [{"ts": None, "y_true": 1, "y_pred": 1}, {"ts": "x", "y_true": 1, "y_pred": 1}]
     rows.append({"ts": "2026-01-01T00:00Z", "y_true": 1, "y_pred": 1})
