@@ -9,6 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
+from streameval.accumulators.windowed import _TwoStacks
 from streameval.cli import window_text
 from streameval.cli.window_text import window_of
 from streameval.states.panes import Panes
@@ -526,6 +527,21 @@ def test_metric_is_drawn_over_time(arguments, told, name, call, folder):
     picture = (folder / "a.svg").read_text()
     assert call("plot", "a.state", *arguments, "-o", "b.svg").code == 0
     assert (folder / "b.svg").read_text() == picture
+
+
+def test_sliding_windows_without_rows_are_not_merged(call, monkeypatch):
+    merged, sums = [], _TwoStacks.merged
+
+    def noted(self):
+        merged.append(self)
+        return sums(self)
+
+    held = se.Windowed(se.RegressionAccumulator(), pane=1)
+    held.update({"y_true": [1, 2], "y_pred": [1, 1], "time": [0, 5000]})
+    se.save(held, "a.state")
+    monkeypatch.setattr(_TwoStacks, "merged", noted)
+    assert call("plot", "a.state", "--window", 2, "-o", "a.svg").code == 0
+    assert len(merged) == 3
 
 
 def test_sliding_windows_without_rows_are_not_drawn(call):
