@@ -65,6 +65,15 @@ def test_top_values_are_the_most_frequent_and_the_rest_is_other(name, call):
     assert done["other"]["metrics"] == expected(rest).as_dict()
 
 
+@pytest.mark.parametrize("split", [["--by", "country"], ["--time", "at", "--pane", "50"]])
+def test_size_of_slices_has_one_column_when_it_is_asked_for(split, write, call):
+    rows = [row | {"at": n} for n, row in enumerate(log())]
+    done = call("eval", write("log.jsonl", rows), *split, "--metrics", "n,accuracy")
+    assert done.out.splitlines()[2].split()[1:] == ["n", "accuracy", "95%", "interval"]
+    done = call("eval", "log.jsonl", *split, "--metrics", "n")
+    assert done.out.splitlines()[2].split()[1:] == ["n"]
+
+
 def test_values_can_be_named(name, call):
     done = call("eval", name, "--by", "country=IT,PT,DE", "--json").json
     assert [(part["value"], part["n"]) for part in done["slices"]] == [
@@ -498,10 +507,10 @@ def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
 def test_counts_are_shown_as_counts(call, write):
     done = call("eval", write("log.jsonl", log()), "--by", "country=DE", "--metrics", "n")
     assert [line.split() for line in done.out.splitlines()[2:]] == [
-        ["country", "n", "n"],
-        ["(all)", "100", "100"],
-        ["DE", "60", "60"],
-        ["(other)", "40", "40"],
+        ["country", "n"],
+        ["(all)", "100"],
+        ["DE", "60"],
+        ["(other)", "40"],
     ]
 
 
