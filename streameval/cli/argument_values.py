@@ -69,14 +69,10 @@ def width(text: str) -> str | int:
 def rollup(text: str) -> tuple[str | int, str | int | None]:
     """Read the width of wider panes and how long these are kept; nothing is for ever.
 
-    >>> rollup("1h:3d"), rollup("1d:")
-    (('1h', '3d'), ('1d', None))
+    >>> rollup("1h:3d"), rollup("1d:"), rollup("1d")
+    (('1h', '3d'), ('1d', None), ('1d', None))
     """
-    wide, colon, kept = text.partition(":")
-    if not colon:
-        raise ArgumentTypeError(
-            f"must be a width and how long it is kept, as in 1h:7d, got {text!r}"
-        )
+    wide, _, kept = text.partition(":")
     return width(wide), width(kept) if kept else None
 
 

@@ -189,6 +189,14 @@ def test_fractional_weights_make_no_window_before_all_panes(call):
     assert [entry["start"] for entry in done["windows"]] == [0, 1, 2]
 
 
+def test_rollup_without_a_time_is_kept_for_ever(name, call):
+    expected = windowed(log(), keep="2h", rollups=[("4h", None)])
+    for option in ("4h", "4h:"):
+        done = call("eval", name, *HOURS, "--keep", "2h", "--rollup", option, "-o", "a.state")
+        assert done.code == 0
+        assert se.load("a.state").to_bytes() == expected.to_bytes()
+
+
 def test_each_window_has_its_slices(name, call):
     done = call("eval", name, *HOURS, "--by", "country=DE,FR", "--json", "-o", "a.state").json
     inner = se.Sliced(se.ConfusionAccumulator("auto"), "country", values=["DE", "FR"], max_values=2)
@@ -354,7 +362,7 @@ def test_options_of_windows_that_do_not_fit_are_told(arguments, message, name, c
     [
         ("--pane", "1 hour", "must be a duration such as 30s, 5m, 1h or 7d, or a number of steps"),
         ("--pane", "0", "must be an integer of at least 1, got '0'"),
-        ("--rollup", "1h", "must be a width and how long it is kept, as in 1h:7d, got '1h'"),
+        ("--rollup", "x", "must be a duration such as 30s"),
         ("--rollup", "1h:x", "must be a duration such as 30s"),
     ],
 )
