@@ -154,14 +154,15 @@ def window_sheet(
     names = ["(all)", *["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
     results = [result, *(window.result for window in shown)]
     note = f"and {plural(hidden, 'earlier window')}, which --json has" if hidden else ""
+    rows = [windows.rows, *(window.rows for window in shown)]
+    column = Column(["rows", *numbers(rows, _DECIMALS)])
+    more = [column] if windows.rows != windows.labelled else []
     if slices is None:
-        rows = [windows.rows, *(window.rows for window in shown)]
-        column = Column(["rows", *numbers(rows, _DECIMALS)])
-        more = [column] if windows.rows != windows.labelled else []
         return [*line_sheet("start", names, results, reporting, more), note]
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     every = [slices, *(window.slices for window in shown)]
-    grids = [_pivot(metric, names, results, every, reporting.level) for metric in chosen]
+    first = [Column.of_names("start", names), *more]
+    grids = [_pivot(metric, first, results, every, reporting.level) for metric in chosen]
     return [*grids, result.scope_of(chosen), note]
 
 
@@ -184,14 +185,14 @@ def _json_time(time: Any) -> int | str | None:
 
 def _pivot(
     metric: MetricName,
-    names: Sequence[str],
+    first: Sequence[Column],
     results: Sequence[Result],
     every: Sequence[Any],
     level: float,
 ) -> Section:
     """Lay out one metric: a line for each window, a column for each value."""
     whole = [slice_reading(result, metric, level) for result in results]
-    columns = [Column.of_names("start", names), _cells("(all)", whole)]
+    columns = [*first, _cells("(all)", whole)]
     groups = [
         [_cells(value_name(value), [_held(one, value, metric, level) for one in every])]
         for value in every[0].by_value

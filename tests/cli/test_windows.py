@@ -244,7 +244,7 @@ def test_picture_has_a_line_for_each_value_of_the_total(elsewhere, width):
 
 def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
     done = call("eval", name, *HOURS, "--by", "country=DE,FR,IT", "--metrics", "accuracy")
-    assert done.out.splitlines()[3].split() == ["start", "(all)", "DE", "FR", "IT"]
+    assert done.out.splitlines()[3].split() == ["start", "rows", "(all)", "DE", "FR", "IT"]
 
 
 def test_slices_of_windows_have_a_table_for_each_metric(name, call):
@@ -254,20 +254,20 @@ def test_slices_of_windows_have_a_table_for_each_metric(name, call):
         "f_score",
     ]
     head, whole, first = (line.split() for line in done.out.splitlines()[3:6])
-    assert head == ["start", "(all)", "DE", "PT", "(other)"]
-    assert whole[0] == "(all)"
+    assert head == ["start", "rows", "(all)", "DE", "PT", "(other)"]
+    assert whole[:2] == ["(all)", "600"]
     result = windowed(log()).compute()
-    assert whole[1] == f"{result.accuracy:.4f}"
-    assert whole[3] == "nan"
-    assert first[0] == "2023-11-14T22:00"
+    assert whole[2] == f"{result.accuracy:.4f}"
+    assert whole[4] == "nan"
+    assert first[:2] == ["2023-11-14T22:00", "47"]
 
 
 def test_several_columns_of_slices_go_with_windows(name, call):
     options = [*HOURS, "--by", "country=DE", "--by", "device=1"]
     done = call("eval", name, *options, "--json").json
     assert [part["value"] for part in done["slices"]] == [["DE", "1"]]
-    assert call("eval", name, *options).out.splitlines()[3].split()[:4] == [
-        *("start", "(all)", "DE,", "1"),
+    assert call("eval", name, *options).out.splitlines()[3].split()[:5] == [
+        *("start", "rows", "(all)", "DE,", "1"),
     ]
 
 
