@@ -252,19 +252,17 @@ def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Sectio
 
 
 def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
-    edges = [(start, end, _whole(part)) for start, end, part in held.panes()]
-    results = [part.compute() if heaviest(part.n) else None for _, _, part in edges]
+    counted = [
+        (start, end, rows, _whole(part))
+        for start, end, rows, part in held._counted()
+        if start is not None
+    ]
+    results = [part.compute() if heaviest(part.n) else None for *_, part in counted]
     return [
         over_time(
             [
-                Pane(
-                    start,
-                    end,
-                    held.n_rows(start, end),
-                    heaviest(part.n),
-                    _reading(result, metric, level),
-                )
-                for (start, end, part), result in zip(edges, results, strict=True)
+                Pane(start, end, rows, heaviest(part.n), _reading(result, metric, level))
+                for (start, end, rows, part), result in zip(counted, results, strict=True)
             ],
             metric,
             level,

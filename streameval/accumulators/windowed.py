@@ -300,9 +300,26 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         size = self._config.length(width, name="width")
         step = self._config.length(self._config.pane if every is None else every, name="every")
         state = self._everything(self._held)
-        if state.newest is None:
+        for end, _, stacks in self._sliding(state, state.spans(self._config), size, step):
+            yield self._config.shown(end), stacks.merged()
+
+    def _counted_windows(self, width: Any) -> Iterator[tuple[Any, Any, int | float, Any]]:
+        """Yield start, end, `n_rows` and accumulator of each window with rows, in one pass."""
+        config = self._config
+        size = config.length(width, name="width")
+        state = self._everything(self._held)
+        spans = state.spans(config)
+        for end, inside, stacks in self._sliding(state, spans, size, config.width):
+            if inside:
+                rows = _weight_of([spans[at].pane for at in inside])
+                yield config.shown(end - size), config.shown(end), rows, stacks.merged()
+
+    def _sliding(
+        self, state: Panes, spans: Sequence[Span], size: int, step: int
+    ) -> Iterator[tuple[int, range, _TwoStacks]]:
+        """Yield the end of each window, the positions of its spans, and the stacks of its panes."""
+        if not spans:
             return
-        spans = state.spans(self._config)
         ends = self._window_ends(state, spans, size, step)
         stacks = _TwoStacks(self._inner)
         first = after = 0
@@ -313,7 +330,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             while first < after and spans[first].start < end - size:
                 first += 1
                 stacks.pop()
-            yield self._config.shown(end), stacks.merged()
+            yield end, range(first, after), stacks
 
     @property
     def options(self) -> dict[str, Any]:

@@ -69,14 +69,10 @@ def width(text: str) -> str | int:
 def rollup(text: str) -> tuple[str | int, str | int | None]:
     """Read the width of wider panes and how long these are kept; nothing is for ever.
 
-    >>> rollup("1h:3d"), rollup("1d:")
-    (('1h', '3d'), ('1d', None))
+    >>> rollup("1h:3d"), rollup("1d:"), rollup("1d")
+    (('1h', '3d'), ('1d', None), ('1d', None))
     """
-    wide, colon, kept = text.partition(":")
-    if not colon:
-        raise ArgumentTypeError(
-            f"must be a width and how long it is kept, as in 1h:7d, got {text!r}"
-        )
+    wide, _, kept = text.partition(":")
     return width(wide), width(kept) if kept else None
 
 
@@ -257,9 +253,12 @@ def by(text: str) -> By:
     if not sign:
         return By(column)
     named = tuple(value.strip() for value in values.split(","))
-    if "" in named or len(set(named)) < len(named):
+    if "" in named:
         raise ArgumentTypeError(f"must be a column, or COLUMN=A,B,C, got {text!r}")
-    return By(column, named)
+    found = By(column, named)
+    if len(set(found.canonical())) < len(named):
+        raise ArgumentTypeError(f"must name each value once, got {text!r}")
+    return found
 
 
 def gain(text: str) -> str | dict[float, float]:

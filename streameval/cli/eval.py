@@ -96,7 +96,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         for accumulator in (total, *(slices or ())):
             for text in plan.finish(accumulator, missing):
                 spool.write(text)
-        result, by_value, windows = _computed(total, slices)
+        result, by_value, windows = _computed(total, slices, options.reporting)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
         heading, origin, notes = _what_was_read(tally, remarks, options)
         found = Findings(
@@ -248,11 +248,13 @@ def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
     return held.total(), held.slices()
 
 
-def _computed(total: Any, slices: Slices | None) -> tuple[Any, Slices | None, Windows | None]:
+def _computed(
+    total: Any, slices: Slices | None, reporting: Reporting
+) -> tuple[Any, Slices | None, Windows | None]:
     """Compute the result of all rows, those of slices and those of windows."""
     if slices is not None:
         return total.compute(), slices.computed(), None
-    return split_up(total)
+    return split_up(total, reporting)
 
 
 def _save(total: Any, slices: Slices | None, output: str | None) -> list[str]:

@@ -69,6 +69,7 @@ def line_sheet(
     """
     first, size = results[0], results[0].SIZE
     chosen = reporting.metrics or tuple(map(parse_metric, first.headline()))
+    chosen = tuple(metric for metric in chosen if str(metric) != size)  # it has its column
     sizes = [f"{getattr(result, size):,}" if size else "" for result in results]
     columns = [Column.of_names(what, names), *more, Column([size, *sizes])]
     groups = [_columns(metric, results, reporting.level) for metric in chosen]

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 
 from streameval.accumulators.collection import heaviest
+from streameval.accumulators.merging import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.slice_text import line_sheet, slice_entries, slice_reading, value_name
@@ -69,51 +71,66 @@ class Windows:
     Parameters
     ----------
     every : tuple of Window
-        The panes that have rows.
+        The panes that have rows, or the newest of them.
+    n_earlier : int
+        How many panes with rows there are before these.
     rows, labelled : int or float
-        The weight of all rows, and of those with a label.
+        The weight of all rows, and of those with a label, whatever their pane.
     """
 
     every: tuple[Window, ...]
+    n_earlier: int
     rows: int | float
     labelled: int | float
 
     @classmethod
-    def of(cls, accumulator: Windowed) -> Self:
-        """Compute the results of the panes."""
-        found = [
-            window_of(start, end, accumulator.n_rows(start, end), part)
-            for start, end, part in accumulator.panes()
-        ]
-        rows = accumulator.n_rows()
-        before = rows - sum(window.rows for window in found)
-        if before:
-            found.insert(0, window_of(None, None, before, accumulator.before))
-        return cls(tuple(found), rows, heaviest(accumulator.n))
+    def of(cls, accumulator: Windowed, total: Any, newest: int | None = None) -> Self:
+        """Compute the results of all panes, or of a number of the newest.
+
+        Parameters
+        ----------
+        accumulator : Windowed
+            What holds the panes.
+        total : accumulator
+            Its total. Where it has slices, the windows have the same ones.
+        newest : int, optional
+            How many; by default all.
+        """
+        counted = deque(enumerate(accumulator._counted()), newest)
+        n_earlier = counted[0][0] if counted else 0
+        found = tuple(window_of(*one, total) for _, one in counted)
+        return cls(found, n_earlier, accumulator.n_rows(), heaviest(accumulator.n))
 
 
-def window_of(start: Any, end: Any, rows: int | float, part: Any) -> Window:
-    """Compute the results of a window."""
-    return Window(start, end, rows, heaviest(part.n), *results_of(part))
+def window_of(start: Any, end: Any, rows: int | float, part: Any, total: Any) -> Window:
+    """Compute the results of a window, with the slices that the total of all windows has."""
+    return Window(start, end, rows, heaviest(part.n), *results_of(part, total))
 
 
-def results_of(accumulator: Any) -> tuple[Any, Slices | None]:
-    """Compute the result of all rows, and the results of slices if there are any."""
+def results_of(accumulator: Any, total: Any = None) -> tuple[Any, Slices | None]:
+    """Compute the result of all rows, and the results of slices if there are any.
+
+    The slice of a value that the total lacks is merged into the slice of other values.
+    """
     if not isinstance(accumulator, Sliced):
         return accumulator.compute(), None
+    kept = set(accumulator if total is None else total)
     computed = accumulator.compute()
-    columns = accumulator.options["column"]
-    other = computed.other if computed.n_turned_away else None
-    by_value = {value: computed[value] for value in computed}
-    slices = Slices(column=columns, by_value=by_value, other=other)
+    by_value = {value: computed[value] for value in computed if value in kept}
+    left = [accumulator[value] for value in accumulator if value not in kept]
+    rest = merge([accumulator.other, *left])
+    other = rest.compute() if heaviest(rest.n) else None
+    slices = Slices(column=accumulator.options["column"], by_value=by_value, other=other)
     return accumulator.total().compute(), slices
 
 
-def split_up(accumulator: Any) -> tuple[Any, Slices | None, Windows | None]:
+def split_up(accumulator: Any, reporting: Reporting) -> tuple[Any, Slices | None, Windows | None]:
     """Compute the result of all rows of any accumulator, and of its slices and windows."""
     if not isinstance(accumulator, Windowed):
         return (*results_of(accumulator), None)
-    return (*results_of(accumulator.total()), Windows.of(accumulator))
+    total = accumulator.total()
+    windows = Windows.of(accumulator, total, None if reporting.json else _MAX_LINES)
+    return (*results_of(total), windows)
 
 
 def time_texts(times: Sequence[Any]) -> list[str]:
@@ -132,26 +149,26 @@ def window_sheet(
 
     Where there are slices, each metric has a table, with a column for each value.
     """
-    shown = windows.every[-_MAX_LINES:]
-    hidden = len(windows.every) - len(shown)
+    shown, hidden = windows.every, windows.n_earlier
     starts = [window.start for window in shown if window.start is not None]
     names = ["(all)", *["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
     results = [result, *(window.result for window in shown)]
     note = f"and {plural(hidden, 'earlier window')}, which --json has" if hidden else ""
+    rows = [windows.rows, *(window.rows for window in shown)]
+    column = Column(["rows", *numbers(rows, _DECIMALS)])
+    more = [column] if windows.rows != windows.labelled else []
     if slices is None:
-        rows = [windows.rows, *(window.rows for window in shown)]
-        column = Column(["rows", *numbers(rows, _DECIMALS)])
-        more = [column] if windows.rows != windows.labelled else []
         return [*line_sheet("start", names, results, reporting, more), note]
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     every = [slices, *(window.slices for window in shown)]
-    grids = [_pivot(metric, names, results, every, reporting.level) for metric in chosen]
+    first = [Column.of_names("start", names), *more]
+    grids = [_pivot(metric, first, results, every, reporting.level) for metric in chosen]
     return [*grids, result.scope_of(chosen), note]
 
 
 def window_entries(windows: Windows, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the entries of the JSON object: the panes in order of time."""
-    counts = {"rows": windows.rows, "labelled": windows.labelled}
+    counts = {"n_rows": windows.rows, "labelled": windows.labelled}
     return {**counts, "windows": [_entry(window, describe) for window in windows.every]}
 
 
@@ -168,14 +185,14 @@ def _json_time(time: Any) -> int | str | None:
 
 def _pivot(
     metric: MetricName,
-    names: Sequence[str],
+    first: Sequence[Column],
     results: Sequence[Result],
     every: Sequence[Any],
     level: float,
 ) -> Section:
     """Lay out one metric: a line for each window, a column for each value."""
     whole = [slice_reading(result, metric, level) for result in results]
-    columns = [Column.of_names("start", names), _cells("(all)", whole)]
+    columns = [*first, _cells("(all)", whole)]
     groups = [
         [_cells(value_name(value), [_held(one, value, metric, level) for one in every])]
         for value in every[0].by_value

@@ -15,7 +15,7 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_array, as_labels, first_index, is_missing, to_host
 
-__all__ = ["UNITS", "as_steps", "as_times", "read_step", "read_time"]
+__all__ = ["UNITS", "as_steps", "as_times", "is_naive", "read_step", "read_time"]
 
 Int64Array = npt.NDArray[np.int64]
 
@@ -39,7 +39,7 @@ class _Naive:
     is_said = False
 
 
-def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
+def as_times(value: Any, *, unit: str | None, name: str, warns: bool = True) -> Int64Array:
     """Read the time of each row as microseconds since 1970 in UTC.
 
     Parameters
@@ -52,6 +52,8 @@ def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
         The unit of numbers; it is never guessed.
     name : str
         The argument that errors name.
+    warns : bool
+        Whether to warn of text without an offset.
 
     Returns
     -------
@@ -73,7 +75,7 @@ def as_times(value: Any, *, unit: str | None, name: str) -> Int64Array:
     if array.dtype.kind in "UTO":
         items = array.tolist()
         if not all(isinstance(item, (int, float)) for item in items):
-            return _of_items(items, name)
+            return _of_items(items, name, warns=warns)
     return _of_numbers(as_array(value, name=name), unit, name)
 
 
@@ -90,10 +92,10 @@ def as_steps(value: Any, *, name: str) -> Int64Array:
     return steps
 
 
-def read_time(value: Any, *, unit: str | None, name: str) -> int:
+def read_time(value: Any, *, unit: str | None, name: str, warns: bool = True) -> int:
     """Read one time, in any form that a column may have."""
     items = value if isinstance(value, np.ndarray) else _alone(value)
-    return int(as_times(_single(items, name), unit=unit, name=name)[0])
+    return int(as_times(_single(items, name), unit=unit, name=name, warns=warns)[0])
 
 
 def read_step(value: Any, *, name: str) -> int:
@@ -168,16 +170,28 @@ def _of_python(counts: Iterable[int | Fraction], finer: int, name: str) -> Int64
     return np.array(times, dtype=np.int64)
 
 
-def _of_items(items: list[Any], name: str) -> Int64Array:
+def is_naive(value: Any) -> bool:
+    """Tell whether a value is a time as text without an offset.
+
+    >>> is_naive("2026-01-01T12:00"), is_naive("2026-01-01T12:00Z"), is_naive("soon")
+    (True, False, False)
+    """
+    try:
+        return isinstance(value, str) and _moment_of(value)[0].tzinfo is None
+    except ValueError:
+        return False
+
+
+def _of_items(items: list[Any], name: str, *, warns: bool) -> Int64Array:
     times = np.empty(len(items), dtype=np.int64)
     for position, item in enumerate(items):
-        times[position] = _of_item(item, name, position)
+        times[position] = _of_item(item, name, position, warns=warns)
     return times
 
 
-def _of_item(item: Any, name: str, position: int) -> int:
+def _of_item(item: Any, name: str, position: int, *, warns: bool) -> int:
     if isinstance(item, str):
-        return _of_text(item, name, position)
+        return _of_text(item, name, position, warns=warns)
     if isinstance(item, datetime):
         if is_missing(item):  # NaT of pandas
             raise InvalidInputError("must not hold missing times", argument=name, position=position)
@@ -191,16 +205,21 @@ def _of_item(item: Any, name: str, position: int) -> int:
     raise InvalidInputError(rule, argument=name, position=position)
 
 
-def _of_text(text: str, name: str, position: int) -> int:
+def _moment_of(text: str) -> tuple[datetime, re.Match[str] | None]:
+    """Parse ISO 8601, and find the digits of a fraction that is finer than microseconds."""
     extra = _LONG_FRACTION.search(text)
     cut = text if extra is None else text[: extra.start(2)] + text[extra.end(2) :]
+    return datetime.fromisoformat(cut.strip()), extra
+
+
+def _of_text(text: str, name: str, position: int, *, warns: bool) -> int:
     try:
-        moment = datetime.fromisoformat(cut.strip())
+        moment, extra = _moment_of(text)
     except ValueError:
         raise InvalidInputError(
             f"must hold ISO 8601 times, got {text!r}", argument=name, position=position
         ) from None
-    if moment.tzinfo is None:
+    if warns and moment.tzinfo is None:
         _say_naive()
     time = _of_moment(moment)
     if extra is None:

@@ -40,7 +40,7 @@ class Times:
         """Make a datetime64[us] array if every value is a time."""
         items = list(values) if self.unit is None else list(map(_number, values))
         try:
-            return as_times(items, unit=self.unit, name=_NAME).view("M8[us]")
+            return as_times(items, unit=self.unit, name=_NAME, warns=False).view("M8[us]")
         except InvalidInputError:
             return self._one_by_one(items)
 
@@ -56,7 +56,7 @@ class Times:
         if value is None or not isinstance(value, bool):
             try:
                 item = value if self.unit is None else _number(value)
-                as_times([item], unit=self.unit, name=_NAME)
+                as_times([item], unit=self.unit, name=_NAME, warns=False)
             except InvalidInputError:
                 pass
             else:

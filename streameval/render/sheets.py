@@ -44,6 +44,11 @@ _MARKS = re.compile(r"[\\`*\[\]<>|~#]|(?<!\w)_|_(?!\w)")
 """Characters that Markdown would interpret."""
 
 
+def _with_printable_heading(cells: Sequence[str]) -> Sequence[str]:
+    """Escape the heading, which may be a value or the name of a column of a file."""
+    return [*map(printable, cells[:1]), *cells[1:]]
+
+
 @attrs.frozen
 class Column:
     """A heading and a cell for each line.
@@ -60,7 +65,7 @@ class Column:
         Where cells are shortened if the line is too long; "" never.
     """
 
-    cells: Sequence[str]
+    cells: Sequence[str] = attrs.field(converter=_with_printable_heading)
     width: int = 0
     is_left: bool = False
     cut: Literal["", "end", "middle"] = ""
@@ -222,7 +227,10 @@ def _part_markdown(part: Part) -> str:
         return "\n".join(f"{line}  " for line in map(_escaped, part.split("\n"))).rstrip()
     if isinstance(part, Section):
         return f"**{_escaped(part.title)}**\n\n{markdown(part.parts)}"
-    shown = [map(_escaped, one.cells) if one.is_left else one.cells for one in part.held]
+    shown = [
+        map(_escaped, one.cells) if one.is_left else [_escaped(one.cells[0]), *one.cells[1:]]
+        for one in part.held
+    ]
     head, *rows = zip(*shown, strict=True)
     rule = [":--" if column.is_left else "--:" for column in part.held]
     lines = (f"| {' | '.join(cells)} |" for cells in (head, rule, *rows))

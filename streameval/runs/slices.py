@@ -94,6 +94,11 @@ class Sliced:
         value has its own.
     max_values : int, optional
         How many values there may be where they are not listed; by default any number.
+
+    Raises
+    ------
+    InvalidInputError
+        If a value is listed twice.
     """
 
     def __init__(
@@ -106,6 +111,8 @@ class Sliced:
         self._make = make
         self._column = column
         self._max_values = max_values
+        if values is not None and len(set(values)) < len(values):
+            raise InvalidInputError("must be distinct", argument="values")
         self._codes = None if values is None else {value: code for code, value in enumerate(values)}
         self._parts: dict[Value | type[_Other], Any] = {}
         self._n_rows: Counter[Value | type[_Other]] = Counter()

@@ -65,6 +65,15 @@ def test_top_values_are_the_most_frequent_and_the_rest_is_other(name, call):
     assert done["other"]["metrics"] == expected(rest).as_dict()
 
 
+@pytest.mark.parametrize("split", [["--by", "country"], ["--time", "at", "--pane", "50"]])
+def test_size_of_slices_has_one_column_when_it_is_asked_for(split, write, call):
+    rows = [row | {"at": n} for n, row in enumerate(log())]
+    done = call("eval", write("log.jsonl", rows), *split, "--metrics", "n,accuracy")
+    assert done.out.splitlines()[2].split()[1:] == ["n", "accuracy", "95%", "interval"]
+    done = call("eval", "log.jsonl", *split, "--metrics", "n")
+    assert done.out.splitlines()[2].split()[1:] == ["n"]
+
+
 def test_values_can_be_named(name, call):
     done = call("eval", name, "--by", "country=IT,PT,DE", "--json").json
     assert [(part["value"], part["n"]) for part in done["slices"]] == [
@@ -257,7 +266,13 @@ def test_folder_may_be_there_already(call, write, folder):
     [
         (["--by", "contry"], 2, "no column 'contry' in the first rows: did you mean 'country'?"),
         (["--by", "country="], 2, "must be a column, or COLUMN=A,B,C, got 'country='"),
-        (["--by", "country=A,A"], 2, "must be a column, or COLUMN=A,B,C"),
+        (["--by", "country=A,A"], 2, "must name each value once, got 'country=A,A'"),
+        (["--by", "country=1,1.0"], 2, "must name each value once, got 'country=1,1.0'"),
+        (
+            ["--by", "country=true,True", "--by", "y_true=1"],
+            2,
+            "must name each value once, got 'country=true,True'",
+        ),
         (["--top", "3"], 2, "--top needs --by"),
         (["--by", "country=DE", "--top", "3"], 2, "--top does not go with --by COLUMN=A,B,C"),
         (["--by", "country", "--by", "country"], 2, "--by was given twice for one column."),
@@ -378,6 +393,11 @@ class Measured:
         return self.size
 
 
+def test_values_of_slices_must_be_distinct():
+    with pytest.raises(se.InvalidInputError, match="`values` must be distinct"):
+        Sliced(se.ConfusionAccumulator, "c", values=("1", "1"))
+
+
 def test_memory_of_slices_is_that_of_their_states_and_buffers():
     slices = Sliced(lambda: se.PRCurveSketch(None), "v")
     assert slices.measured() == 0
@@ -487,10 +507,10 @@ def test_memory_does_not_grow_with_the_file_or_the_number_of_values(folder):
 def test_counts_are_shown_as_counts(call, write):
     done = call("eval", write("log.jsonl", log()), "--by", "country=DE", "--metrics", "n")
     assert [line.split() for line in done.out.splitlines()[2:]] == [
-        ["country", "n", "n"],
-        ["(all)", "100", "100"],
-        ["DE", "60", "60"],
-        ["(other)", "40", "40"],
+        ["country", "n"],
+        ["(all)", "100"],
+        ["DE", "60"],
+        ["(other)", "40"],
     ]
 
 

@@ -9,6 +9,10 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
+from streameval.accumulators.windowed import _TwoStacks
+from streameval.cli import window_text
+from streameval.cli.window_text import window_of
+from streameval.states.panes import Panes
 
 START = 1_700_000_000  # 2023-11-14T22:13:20Z
 STEP = 60
@@ -107,7 +111,7 @@ def test_a_text_that_is_no_time_is_a_bad_row_beside_numbers(form, call, write):
 
 def test_each_window_has_the_numbers_of_its_rows(name, call):
     done = call("eval", name, *HOURS, "--json").json
-    assert done["rows"] == 600
+    assert (done["rows"], done["n_rows"], done["labelled"]) == (600, 600, 540)
     assert [entry["start"] for entry in done["windows"][:2]] == [
         "2023-11-14T22:00:00.000000Z",
         "2023-11-14T23:00:00.000000Z",
@@ -156,6 +160,43 @@ def test_only_the_newest_windows_are_in_the_table(call, write):
     assert len(done.out.splitlines()) == 2 + 1 + 1 + 60 + 2
 
 
+def test_earlier_windows_are_not_computed_for_the_table(write, call, monkeypatch):
+    name = write("log.jsonl", log(80, 80))
+    computed = []
+
+    def noted(*counted):
+        computed.append(counted)
+        return window_of(*counted)
+
+    monkeypatch.setattr(window_text, "window_of", noted)
+    assert call("eval", name, *HOURS, "--pane", "1m").code == 0
+    assert len(computed) == 60
+    assert len(call("eval", name, *HOURS, "--pane", "1m", "--json").json["windows"]) == 80
+
+
+@pytest.mark.parametrize(
+    "command",
+    [("show", "a.state"), ("show", "a.state", "--json"), ("report", "a.state", "-o", "a.html")]
+    + [("plot", "a.state", "-o", "a.svg", *window) for window in ((), ("--window", "4h"))],
+    ids=" ".join,
+)
+def test_panes_are_sorted_equally_often_however_many_there_are(command, call, monkeypatch):
+    sorted_at, spans = [], Panes.spans
+
+    def noted(self, config):
+        sorted_at.append(len(self.panes))
+        return spans(self, config)
+
+    monkeypatch.setattr(Panes, "spans", noted)
+    times = []
+    for n in (240, 1200):
+        se.save(windowed(log(n, n)), "a.state")
+        sorted_at.clear()
+        assert call(*command).code == 0
+        times.append(len(sorted_at))
+    assert times[0] == times[1] > 0
+
+
 def test_old_panes_are_rolled_up_and_then_counted_together(name, call):
     options = [*HOURS, "--keep", "2h", "--rollup", "4h:4h", "-o", "a.state"]
     done = call("eval", name, *options, "--json").json
@@ -166,6 +207,22 @@ def test_old_panes_are_rolled_up_and_then_counted_together(name, call):
     assert first["n"] == expected.before.n
     assert first["rows"] + sum(entry["rows"] for entry in others) == 600
     assert call("show", "a.state").out.splitlines()[4].startswith("(before)")
+
+
+def test_fractional_weights_make_no_window_before_all_panes(call):
+    held = se.Windowed(se.ConfusionAccumulator(), pane=1, time="t")
+    batch = {"y_true": [1] * 3, "y_pred": [1] * 3, "t": [0, 1, 2]}
+    se.save(held.update(batch, sample_weight=[0.1, 0.2, 0.3]), "a.state")
+    done = call("show", "a.state", "--json").json
+    assert [entry["start"] for entry in done["windows"]] == [0, 1, 2]
+
+
+def test_rollup_without_a_time_is_kept_for_ever(name, call):
+    expected = windowed(log(), keep="2h", rollups=[("4h", None)])
+    for option in ("4h", "4h:"):
+        done = call("eval", name, *HOURS, "--keep", "2h", "--rollup", option, "-o", "a.state")
+        assert done.code == 0
+        assert se.load("a.state").to_bytes() == expected.to_bytes()
 
 
 def test_each_window_has_its_slices(name, call):
@@ -179,9 +236,43 @@ def test_each_window_has_its_slices(name, call):
         assert entry["n"] == held.total().n
 
 
+@pytest.fixture
+def elsewhere():
+    """Panes whose values are not those of the total, which keeps one of them."""
+    inner = se.Sliced(se.ConfusionAccumulator(), "c", max_values=1)
+    held = se.Windowed(inner, pane=10, time="t")
+    batch = {"y_true": [1] * 30, "y_pred": [1, 0, 1] * 10, "t": range(30)}
+    held.update(batch | {"c": ["a"] * 10 + ["b"] * 10 + ["a", "b"] * 5})
+    assert len(held.total()) == 1
+    return held
+
+
+def test_values_that_the_total_lacks_are_other_values_in_every_window(call, elsewhere):
+    se.save(elsewhere, "a.state")
+    (value,) = elsewhere.total()
+    done = call("show", "a.state", "--json").json
+    sizes = []
+    for entry in done["windows"]:
+        assert {part["value"] for part in entry["slices"]} <= {value}
+        sizes.append([part["n"] for part in entry["slices"]] + [entry.get("other", {"n": 0})["n"]])
+    alone = [[10, 0], [10]] if value == "a" else [[10], [10, 0]]
+    assert sizes == [*alone, [5, 5]]
+    assert sum(own[-1] for own in sizes) == done["other"]["n"]
+    lines = call("show", "a.state", "--metrics", "accuracy").out.splitlines()
+    assert lines[3].split() == ["start", "(all)", value, "(other)"]
+
+
+@pytest.mark.parametrize("width", [None, 20])
+def test_picture_has_a_line_for_each_value_of_the_total(elsewhere, width):
+    from streameval.cli.states.plot_windows import TimePicture
+
+    picture = TimePicture.of(elsewhere, None, width, 0.9)
+    assert [line.name for line in picture.lines] == ["(all)", *elsewhere.total()]
+
+
 def test_slices_of_windows_have_no_column_for_others_that_there_are_not(name, call):
     done = call("eval", name, *HOURS, "--by", "country=DE,FR,IT", "--metrics", "accuracy")
-    assert done.out.splitlines()[3].split() == ["start", "(all)", "DE", "FR", "IT"]
+    assert done.out.splitlines()[3].split() == ["start", "rows", "(all)", "DE", "FR", "IT"]
 
 
 def test_slices_of_windows_have_a_table_for_each_metric(name, call):
@@ -191,20 +282,20 @@ def test_slices_of_windows_have_a_table_for_each_metric(name, call):
         "f_score",
     ]
     head, whole, first = (line.split() for line in done.out.splitlines()[3:6])
-    assert head == ["start", "(all)", "DE", "PT", "(other)"]
-    assert whole[0] == "(all)"
+    assert head == ["start", "rows", "(all)", "DE", "PT", "(other)"]
+    assert whole[:2] == ["(all)", "600"]
     result = windowed(log()).compute()
-    assert whole[1] == f"{result.accuracy:.4f}"
-    assert whole[3] == "nan"
-    assert first[0] == "2023-11-14T22:00"
+    assert whole[2] == f"{result.accuracy:.4f}"
+    assert whole[4] == "nan"
+    assert first[:2] == ["2023-11-14T22:00", "47"]
 
 
 def test_several_columns_of_slices_go_with_windows(name, call):
     options = [*HOURS, "--by", "country=DE", "--by", "device=1"]
     done = call("eval", name, *options, "--json").json
     assert [part["value"] for part in done["slices"]] == [["DE", "1"]]
-    assert call("eval", name, *options).out.splitlines()[3].split()[:4] == [
-        *("start", "(all)", "DE,", "1"),
+    assert call("eval", name, *options).out.splitlines()[3].split()[:5] == [
+        *("start", "rows", "(all)", "DE,", "1"),
     ]
 
 
@@ -299,7 +390,7 @@ def test_options_of_windows_that_do_not_fit_are_told(arguments, message, name, c
     [
         ("--pane", "1 hour", "must be a duration such as 30s, 5m, 1h or 7d, or a number of steps"),
         ("--pane", "0", "must be an integer of at least 1, got '0'"),
-        ("--rollup", "1h", "must be a width and how long it is kept, as in 1h:7d, got '1h'"),
+        ("--rollup", "x", "must be a duration such as 30s"),
         ("--rollup", "1h:x", "must be a duration such as 30s"),
     ],
 )
@@ -320,10 +411,21 @@ def test_time_that_is_none_makes_a_bad_row(call, write):
         "\"s\", got 'soon'.\n"
     )
     done = call("eval", name, *HOURS, "--max-bad", 3, "--json")
-    assert (done.code, done.json["rows"], done.json["bad"]) == (0, 3, 3)
+    assert (done.code, done.json["rows"], done.json["bad"]) == (0, 6, 3)
+    assert done.json["n_rows"] == 3
     assert "line 4: `ts` is missing" in done.err
     steps = call("eval", name, "--time", "ts", "--pane", 60)
     assert "line 3: `ts` must be an integer" in steps.err
+
+
+@pytest.mark.parametrize("quiet", [[], ["--quiet"]])
+def test_times_without_an_offset_are_noted(quiet, call, write):
+    rows = [{"ts": f"2026-01-01T0{n}:00", "y_true": 1, "y_pred": 1} for n in range(3)]
+    name = write("log.csv", rows)
+    for _ in range(2):
+        done = call("eval", name, "--time", "ts", "--pane", "1h", *quiet)
+        note = "streameval: note: `ts` has times without an offset, which are read as UTC.\n"
+        assert (done.code, done.err) == (0, "" if quiet else note)
 
 
 def test_first_time_that_is_missing_makes_a_bad_row(call, write):
@@ -341,13 +443,14 @@ def test_label_of_the_wrong_type_is_a_bad_row_in_windows_too(call, write):
     done = call(
         "eval", write("log.jsonl", rows), *HOURS, "--classes", "2", "--max-bad", 1, "--json"
     )
-    assert (done.json["rows"], done.json["n"], done.json["bad"]) == (4, 3, 1)
+    assert (done.json["rows"], done.json["bad"]) == (5, 1)
+    assert (done.json["n_rows"], done.json["n"]) == (4, 3)
 
 
 def test_truth_of_a_regression_may_be_missing(call, write):
     rows = [{"ts": START, "y_true": k or None, "y_pred": 2.5} for k in range(4)]
     done = call("eval", write("log.csv", rows), *HOURS, "--task", "regression", "--json").json
-    assert (done["rows"], done["n"], done["metrics"]["mae"]) == (4, 3, (1.5 + 0.5 + 0.5) / 3)
+    assert (done["n_rows"], done["n"], done["metrics"]["mae"]) == (4, 3, (1.5 + 0.5 + 0.5) / 3)
 
 
 def test_windows_of_labels_for_each_class_need_every_label(call, write):
@@ -371,6 +474,24 @@ def test_diff_compares_windows_that_follow_each_other(name, call):
     assert done["states"] == ["a.state to 2023-11-15T05:00", "a.state to 2023-11-15T09:00"]
     assert done["metrics"]["accuracy"]["a"] == a.compute().accuracy
     assert done["metrics"]["accuracy"]["b"] == b.compute().accuracy
+
+
+@pytest.mark.parametrize("window", [["--window", "4h", "--ends", "2023-11-15T05:00Z"], []])
+def test_diff_of_slices_compares_all_rows_and_single_slices(window, name, call):
+    call("eval", name, *HOURS, "--by", "country=DE", "-o", "a.state")
+    window = [*window[:3], *(f"{end},{end}" for end in window[3:])]
+    metrics = ("accuracy", "country=DE/accuracy", "other/accuracy")
+    options = ["--metrics", ",".join(metrics), "--fail-on", "accuracy drops 0.01"]
+    done = call("diff", "a.state", "a.state", *window, *options, "--json")
+    assert done.code == 0
+    held = se.load("a.state")
+    part = held.window("4h", "2023-11-15T05:00Z") if window else held.total()
+    whole = part.total().compute()
+    expected = [whole.accuracy, part["DE"].compute().accuracy, part.other.compute().accuracy]
+    assert [done.json["metrics"][metric]["a"] for metric in metrics] == expected
+    done = call("diff", "a.state", "a.state", *window, "--metrics", "acuracy")
+    assert done.code == 2
+    assert ": no metric 'acuracy': did you mean " in done.err
 
 
 def test_diff_compares_windows_by_their_ends(name, call):
@@ -442,6 +563,21 @@ def test_metric_is_drawn_over_time(arguments, told, name, call, folder):
     picture = (folder / "a.svg").read_text()
     assert call("plot", "a.state", *arguments, "-o", "b.svg").code == 0
     assert (folder / "b.svg").read_text() == picture
+
+
+def test_sliding_windows_without_rows_are_not_merged(call, monkeypatch):
+    merged, sums = [], _TwoStacks.merged
+
+    def noted(self):
+        merged.append(self)
+        return sums(self)
+
+    held = se.Windowed(se.RegressionAccumulator(), pane=1)
+    held.update({"y_true": [1, 2], "y_pred": [1, 1], "time": [0, 5000]})
+    se.save(held, "a.state")
+    monkeypatch.setattr(_TwoStacks, "merged", noted)
+    assert call("plot", "a.state", "--window", 2, "-o", "a.svg").code == 0
+    assert len(merged) == 3
 
 
 def test_sliding_windows_without_rows_are_not_drawn(call):

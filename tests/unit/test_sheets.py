@@ -153,3 +153,11 @@ def test_readings_have_the_intervals_that_there_are():
         "metric          90% interval",
         "auc     [0.100000, 0.900000]",
     ]
+
+
+def test_headings_of_numbers_are_escaped():
+    grid = Grid([NAMES], [[Column(["a|b\nc", "[0, 1]", "0.25"])]])
+    assert sheet_text([grid]).split("\n")[0].endswith("a|b\\nc")
+    head, _, first, _ = markdown([grid]).split("\n")
+    assert head == r"| class | a\|b\\nc |"
+    assert first == "| owl | [0, 1] |"

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, UsageError
 from streameval.cli.json_text import json_line
 from streameval.cli.outcome import Outcome, laid_out
@@ -27,6 +30,8 @@ from streameval.results.names import MetricName
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
+    from streameval.results.result import Result
+
 __all__ = ["diff"]
 
 _MAX_SIDES = 26
@@ -45,19 +50,24 @@ class _Side:
         What the file holds, and what that computes.
     every : dict of str to Reading
         All metrics, unless some were chosen.
+    total : Result, optional
+        The result of all rows, where the file holds slices.
     """
 
     path: str
     accumulator: Any
     result: Any
     every: dict[str, Reading]
+    total: Result | None
 
     @classmethod
     def of(cls, path: str, accumulator: Any, level: float, *, some: bool) -> _Side:
         """Compute what a state holds."""
         result = computed(accumulator)
         every = {} if some else result.readings(level)
-        return cls(path, accumulator, result, every)
+        whole = accumulator.total() if isinstance(accumulator, Windowed) else accumulator
+        total = computed(whole.total()) if isinstance(whole, Sliced) else None
+        return cls(path, accumulator, result, every, total)
 
     @property
     def leaves(self) -> dict[str, Any]:
@@ -70,15 +80,24 @@ class _Side:
         if str(metric) in self.every:
             return
         try:
-            self.result.check(metric)
+            self._holder(metric).check(metric)
         except UnknownMetricError as error:
             raise UnknownMetricError(f"{self.path}: {error}") from None
 
     def reading(self, metric: MetricName, level: float) -> Reading:
         """Read a metric; at the level 0 there are no sampling intervals."""
         known = self.every.get(str(metric))
-        reading = known or self.result.read(metric, level=level)
+        reading = known or self._holder(metric).read(metric, level=level)
         return reading if level else attrs.evolve(reading, sampling=None)
+
+    def _holder(self, metric: MetricName) -> Result:
+        """Find the result that a metric is read from: that of all rows, unless it names a slice."""
+        if self.total is not None:
+            with suppress(UnknownMetricError):
+                self.total.check(metric)
+                return self.total
+        of_slices: Result = self.result
+        return of_slices
 
 
 def diff(

@@ -9,7 +9,6 @@ import numpy as np
 
 from streameval.cli.errors import UsageError
 from streameval.cli.slice_text import slice_reading, value_name
-from streameval.cli.states.selection import before
 from streameval.cli.window_text import Window, Windows, results_of, window_of
 from streameval.metrics.table import Reading
 from streameval.render.text import plural
@@ -62,16 +61,16 @@ class TimePicture:
         UnknownMetricError
             If there is no such metric.
         """
-        windows = Windows.of(held).every if width is None else _sliding(held, width)
+        total = held.total()
+        windows = Windows.of(held, total).every if width is None else _sliding(held, total, width)
         shown = [window for window in windows if window.start is not None]
         if not shown:
             raise UsageError("there is nothing to draw: the state has no window with rows.")
-        whole, _ = results_of(held.total())
+        whole, slices = results_of(total)
         chosen = parse_metric(whole.headline()[0]) if metric is None else metric
         whole.check(chosen)
-        values = shown[0].slices.by_value if shown[0].slices is not None else {}
         lines = [_line("(all)", shown, [window.result for window in shown], chosen, level)]
-        for value in values:
+        for value in () if slices is None else slices.by_value:
             results = [_slice(window, value) for window in shown]
             lines.append(_line(value_name(value), shown, results, chosen, level))
         coverage = np.array([window.labelled / window.rows for window in shown])
@@ -86,15 +85,9 @@ class TimePicture:
         return f"{self.metric} over {plural(len(self.coverage), 'window')}"
 
 
-def _sliding(held: Windowed, width: str | int) -> list[Window]:
+def _sliding(held: Windowed, total: Any, width: str | int) -> list[Window]:
     """Compute windows that slide by a pane; those without rows are left out."""
-    found = []
-    for end, part in held.windows(width):
-        start = before(end, width)
-        rows = held.n_rows(start, end)
-        if rows:
-            found.append(window_of(start, end, rows, part))
-    return found
+    return [window_of(*counted, total) for counted in held._counted_windows(width)]
 
 
 def _slice(window: Window, value: Any) -> Any:

@@ -26,7 +26,7 @@ __all__ = ["show", "size_text"]
 
 def show(states: Sequence[str], reporting: Reporting) -> Outcome:
     """Report what a state holds, or several: those of one type have a line each."""
-    found = {path: _findings(path) for path in dict.fromkeys(states)}
+    found = {path: _findings(path, reporting) for path in dict.fromkeys(states)}
     outcomes = {path: reported(one, reporting) for path, one in found.items()}
     first = next(iter(outcomes.values()))
     if len(found) == 1:
@@ -52,9 +52,9 @@ def size_text(accumulator: Any) -> str:
     return f"n = {heaviest(accumulator.n):,}"
 
 
-def _findings(path: str) -> Findings:
+def _findings(path: str, reporting: Reporting) -> Findings:
     accumulator = load_state(path)
-    result, slices, windows = split_up(accumulator)
+    result, slices, windows = split_up(accumulator, reporting)
     return Findings(
         result=checked(result),
         slices=slices,

@@ -12,7 +12,7 @@ from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.columns import check_columns
 from streameval.errors import InvalidInputError
-from streameval.inputs.times import read_time
+from streameval.inputs.times import is_naive, read_time
 from streameval.io import Column, FieldType, Texts
 from streameval.runs.columns import time_type, with_gaps
 from streameval.runs.counting import Plan
@@ -58,7 +58,8 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     check_columns([time], rows)
     arguments = {column.argument for column in plan.columns}
     columns = [with_gaps(column) for column in plan.columns]
-    columns.append(Column(time, (time,), _time_type(options, rows)))
+    first = typical_row(rows, [time])[time]
+    columns.append(Column(time, (time,), _time_type(options, first)))
     if options.by is not None:
         check_columns(options.by.columns, rows)
         columns += [Column(name, (name,), Texts()) for name in options.by.columns]
@@ -75,7 +76,10 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     }
     make = partial(_make, plan.make, options.by, made)
     make()  # mistakes in the options are reported before any row is read
-    return attrs.evolve(plan, make=make, columns=tuple(columns))
+    notes = plan.notes
+    if not isinstance(options.pane, int) and is_naive(first):
+        notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
+    return attrs.evolve(plan, make=make, columns=tuple(columns), notes=notes)
 
 
 def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:
@@ -87,17 +91,16 @@ def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) ->
     return Windowed(inner, **options)
 
 
-def _time_type(options: Options, rows: Sequence[Row]) -> FieldType:
+def _time_type(options: Options, first: Any) -> FieldType:
     """Choose how times are read, from the pane and the first time."""
     if isinstance(options.pane, int):
         if options.time_unit is not None:
             raise UsageError("--time-unit does not go with a --pane that is a number of steps.")
         return time_type(None, is_step=True)
     field_type = time_type(options.time_unit, is_step=False)
-    first = typical_row(rows, [str(options.time)])[str(options.time)]
     (value,) = field_type.from_text([first]) if isinstance(first, str) else [first]
     try:
-        read_time(value, unit=options.time_unit, name="time")
+        read_time(value, unit=options.time_unit, name="time", warns=False)
     except InvalidInputError as error:
         if value is not None and field_type.fault(value) and not isinstance(value, str):
             raise UsageError(_time_fault(options, value, error)) from None
