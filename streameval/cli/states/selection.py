@@ -17,7 +17,7 @@ from streameval.io import integer_or_text
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-__all__ = ["before", "chosen_windows"]
+__all__ = ["chosen_windows"]
 
 
 def chosen_windows(
@@ -74,10 +74,10 @@ def _back(held: Windowed, width: str | int, number: int) -> Any:
     ends = [end for _, end, _ in held.panes()]
     if not ends:
         return None
-    return before(ends[-1], width, number)
+    return _before(ends[-1], width, number)
 
 
-def before(time: Any, width: str | int, number: int = 1) -> Any:
+def _before(time: Any, width: str | int, number: int = 1) -> Any:
     """Go back from an edge of panes by some windows, whose width fits the panes."""
     if isinstance(width, int):
         return time - number * width
