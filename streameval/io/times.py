@@ -48,7 +48,7 @@ class Times:
         """Read numbers beside text or dates, which no array of one type holds."""
         if any(map(self.fault, items)):
             return None
-        times = [read_time(item, unit=self.unit, name=_NAME) for item in items]
+        times = [read_time(item, unit=self.unit, name=_NAME, warns=False) for item in items]
         return np.array(times, dtype="M8[us]")
 
     def fault(self, value: Any) -> str | None:
