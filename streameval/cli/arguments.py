@@ -43,7 +43,7 @@ examples:
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
   zcat log.gz | streameval eval - --score probability --threshold 0.8
-  streameval eval prices.csv --task regression --require 'rmse<=60'
+  streameval eval prices.csv --task regression --pred estimate --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --score p_click -o clicks.state
@@ -77,7 +77,7 @@ examples:
   streameval diff monday.state tuesday.state --metrics 'accuracy,recall[macro]'
   streameval diff week.state all.state --fail-on 'accuracy drops 0.01'
   streameval diff week.state all.state --fail-on 'recall[macro] drops 1%' --json
-  streameval diff week.state week.state --window 1d
+  streameval diff days.state days.state --window 1d --ends 2026-11-20,2026-11-21
   streameval diff old.state new.state newer.state --markdown
 
 A condition is METRIC drops X or METRIC rises X. It is about the numbers of the
@@ -103,7 +103,7 @@ _PLOT_EPILOG = """\
 examples:
   streameval plot all.state -o all.png
   streameval plot all.state --curve matrix -o matrix.svg
-  streameval plot week.state --metric accuracy --window 1d -o accuracy.png
+  streameval plot days.state --metric accuracy --window 1d -o accuracy.png
 """
 _COMPLETION_EPILOG = """\
 examples:

@@ -45,6 +45,14 @@ def _state(rows: list[dict]) -> bytes:
     return se.ConfusionAccumulator("auto").update(true, predicted).to_bytes()
 
 
+def _panes(rows: list[dict]) -> bytes:
+    """Count a row an hour, the last one in the first hour of 2026-11-22."""
+    columns = {name: [row[name] for row in rows] for name in ("y_true", "y_pred")}
+    times = np.datetime64("2026-11-22T00") - np.arange(len(rows))[::-1].astype("m8[h]")
+    windowed = se.Windowed(se.ConfusionAccumulator("auto"), pane="1h")
+    return windowed.update({**columns, "time": times}).to_bytes()
+
+
 # What an example may name: the file, and what is in it. A star stands for "1" and "2".
 FILES: dict[str, Callable[[], bytes]] = {
     "predictions.jsonl.gz": lambda: gzip.compress(_jsonl(_LABELS)),
@@ -62,6 +70,10 @@ FILES: dict[str, Callable[[], bytes]] = {
     "monday.state": lambda: _state(_LABELS),
     "tuesday.state": lambda: _state(_LABELS[:120]),
     "week.state": lambda: _state(_LABELS),
+    "old.state": lambda: _state(_LABELS[:150]),
+    "new.state": lambda: _state(_LABELS[:160]),
+    "newer.state": lambda: _state(_LABELS[:170]),
+    "days.state": lambda: _panes(_LABELS),
     "all.state": lambda: _state(_LABELS),
     "part-*.state": lambda: _state(_LABELS),
 }
