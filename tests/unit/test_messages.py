@@ -641,6 +641,12 @@ OPTIONS = [
     make("option-word", "`threshold` must be a finite number, got '0.5'.", threshold="0.5"),
     make("option-flag", "`threshold` must be a number, got True.", threshold=True),
     make("option-nan", "`threshold` must be a finite number, got nan.", threshold=np.nan),
+    make(
+        "option-range",
+        '`threshold` must lie in [0, 1] with scores="probability", got 2.0.',
+        threshold=2,
+        scores="probability",
+    ),
     make("integer", "`top_k` must be an integer, got 1.5.", top_k=1.5),
     make("integer-least", "`top_k` must be an integer of at least 1, got 0.", top_k=0),
     make("integer-bool", "`top_k` must be an integer of at least 1, got True.", top_k=True),
