@@ -234,11 +234,10 @@ class Batch:
     inner : Inner
     """
 
-    __slots__ = ("_arrays", "columns", "inner", "size", "table")
+    __slots__ = ("columns", "inner", "size", "table")
 
     def __init__(self, table: Table, columns: dict[str, Any], inner: Inner) -> None:
         self.table, self.columns, self.inner = table, columns, inner
-        self._arrays: dict[str, Array] = {}
         self.size = self._length(inner.required[0])
 
     @classmethod
@@ -268,16 +267,10 @@ class Batch:
             shape = _listed(column, name).shape
         return int(shape[0]) if shape else 0
 
-    def _array(self, name: str) -> Array:
-        found = self._arrays.get(name)
-        if found is None:
-            found = as_array(self.columns[name], name=name, allow_missing=True)
-            self._arrays[name] = found
-        return found
-
     def arrays(self) -> dict[Key, Array]:
         """Return the columns as arrays; counting the batch has already checked them."""
-        return {name: self._array(name) for name in self.columns}
+        columns = self.columns.items()
+        return {name: as_array(part, name=name, allow_missing=True) for name, part in columns}
 
     def without_truth(self) -> Array | None:
         """Tell which rows have no label; None if all have."""

@@ -82,6 +82,16 @@ def test_scores_of_two_classes_by_name_need_a_positive_one(write, call):
     assert (done.code, done.err) == (2, f"streameval: error: {message}")
 
 
+@pytest.mark.parametrize("task", ["binary", "calibration"])
+def test_classes_are_the_names_of_scores_when_there_are_more_than_two(task, write, call):
+    names = ["cat", "dog", "owl"]
+    rows = [{"y_true": names[n % 3], "y_score": dict(zip(names, (0.5, 0.25, 0.25), strict=True))}
+            for n in range(9)]  # fmt: skip
+    done = call("eval", write("log.jsonl", rows), "--task", task, "--score", "y_score", "--json")
+    assert done.code == 0, done.err
+    assert done.json["n"] == 9
+
+
 def test_scores_by_the_numbers_of_classes(write, call):
     rows = [{"y_true": n % 3, "y_score": {str(k): (k == n % 3) * 0.5 for k in range(3)}}
             for n in range(9)]  # fmt: skip
