@@ -117,13 +117,16 @@ def widened(data: bytes) -> bytes:
 def narrowed(data: bytes) -> bytes:
     """Write bytes of version 1 as version 2 does, if they are whole."""
     parsed = parse(data)
+    assert data == seal(parsed.header, parsed.payload, kind=parsed.kind, version=1)
     header, payload, rest = parsed.settings, b"", parsed.payload
     last: list[int] = []
     for name in payload_fields(header["state"]):
         described = header["state"][name]
         if "shape" in described:
             size, described["widths"] = math.prod(described["shape"]), []
-            for _ in range(1 + described.pop("fraction")):
+            fraction = described.pop("fraction")
+            assert type(fraction) is bool
+            for _ in range(1 + fraction):
                 numbers, rest = _integers(rest, size, 8, "u")
                 width, narrow = _narrow(numbers, "u")
                 described["widths"].append(width)
@@ -139,7 +142,9 @@ def narrowed(data: bytes) -> bytes:
         pieces = b""
         if column in ("text", "bytes"):
             size = sum(numbers)
-            pieces, rest = rest[:size], rest[size + -size % 8 :]
+            padding = -size % 8
+            pieces, end, rest = rest[:size], rest[size : size + padding], rest[size + padding :]
+            assert len(pieces) == size and end == bytes(padding)
             if column == "bytes":
                 ends = list(itertools.accumulate(numbers, initial=0))
                 inner = [narrowed(pieces[a:b]) for a, b in itertools.pairwise(ends)]

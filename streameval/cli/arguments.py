@@ -43,7 +43,7 @@ examples:
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
   zcat log.gz | streameval eval - --score probability --threshold 0.8
-  streameval eval prices.csv --task regression --pred estimate --require 'rmse<=60'
+  streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
   streameval eval clicks.csv --task binary --group user --json
   streameval eval clicks.csv --task calibration --score p_click -o clicks.state

@@ -28,7 +28,7 @@ _ANIMALS = [
     {"y_true": name, "p_cat": 0.5, "p_dog": 0.25, "p_owl": 0.25}
     for name in ("cat", "cat", "dog", "owl")
 ]
-_PRICES = [{"y_true": n, "estimate": n + 0.5} for n in range(9)]
+_PRICES = [{"y_true": n, "guess": n + 0.5} for n in range(9)]
 
 
 def _jsonl(rows: list) -> bytes:

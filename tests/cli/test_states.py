@@ -39,7 +39,7 @@ def test_merge_of_many_files_takes_the_memory_of_a_few(folder):
     random = np.random.default_rng(0)
     for name in range(10):
         se.save(
-            se.ConfusionAccumulator(36).update(*random.integers(0, 36, (2, 9))), f"{name}.state"
+            se.ConfusionAccumulator(120).update(*random.integers(0, 120, (2, 9))), f"{name}.state"
         )
     for name in range(10, 1000):
         os.link(f"{name % 10}.state", f"{name}.state")

@@ -211,7 +211,7 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
         width = model.pane * random.randint(1, 12)
         end = model.end - model.pane * random.randint(-5, 30)
         if model.cuts(end - width, end):
-            with pytest.raises(se.InvalidInputError, match=r"`(start|end)` must"):
+            with pytest.raises(se.InvalidInputError, match=r"`(width|end)` must"):
                 windowed.window(width, end)
         else:
             expected = of(make, model.between(end - width, end)).to_bytes()
