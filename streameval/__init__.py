@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.sliced import Sliced
     from streameval.accumulators.windowed import Windowed
     from streameval.metrics.bounded import Bounded
+    from streameval.monitoring.monitor import Monitor
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
@@ -81,6 +82,7 @@ __all__ = [
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
+    "Monitor",
     "PRCurveSketch",
     "Paired",
     "PairedResult",
@@ -153,6 +155,8 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Monitor":
+                import streameval.monitoring.monitor as home
             case "Paired":
                 import streameval.accumulators.paired as home
             case "RankingAccumulator":

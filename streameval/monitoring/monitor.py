@@ -1,0 +1,713 @@
+"""`Monitor`: sources in, panes and alerts out, and one commit for all of it."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time as clocks
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Protocol, Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.windowed import Windowed
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.durations import read_offset
+from streameval.io import BadRow
+from streameval.io.columns import as_text, objects
+from streameval.io.paths import Fields
+from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
+from streameval.monitoring.planning import (
+    KEY,
+    Planner,
+    Split,
+    planner_of,
+    read_one,
+    rows_together,
+    split,
+)
+from streameval.monitoring.rows import Dictionary, Records
+from streameval.monitoring.sources import Chunk, Source, as_source
+from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
+from streameval.monitoring.watermarks import Partitions
+from streameval.runs.counting import Plan, bad_rows, update_good
+from streameval.runs.totals import BadRows
+
+if TYPE_CHECKING:
+    from streameval.io import Block, Column
+    from streameval.runs.counting import Share
+    from streameval.runs.sources import Row
+
+__all__ = ["Monitor", "Output"]
+
+Array = npt.NDArray[Any]
+
+_FIRST_ROWS = 100
+_MAX_HELD = 64
+_SHARE_FROM = 1000
+_NOTES = 5
+_MICROSECONDS = 1_000_000
+
+
+class Output(Protocol):
+    """What is written for each pane, and cut back to the last commit after a crash."""
+
+    def restore(self, state: Any) -> None:
+        """Go back to what was committed; None if nothing was."""
+
+    def write(self, closed: Sequence[Closed]) -> Any:
+        """Write panes durably, and return the state to commit, as JSON."""
+
+
+@attrs.frozen
+class _Lengths:
+    """Spans of time: microseconds, or steps."""
+
+    is_step: bool
+
+    def read(self, value: Any, *, name: str) -> int:
+        """Read a duration that may be zero."""
+        if self.is_step:
+            fits = isinstance(value, int) and not isinstance(value, bool)
+            size = value if fits else 0 if value == "0s" else -1
+        else:
+            size = read_offset(value, name=name)
+        if size < 0:
+            rule = "an integer, as the pane is, of at least 0" if self.is_step else "at least 0s"
+            raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
+        return size
+
+
+class _Reader:
+    """One of the two sources: what has been read of it, and how it is read."""
+
+    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
+        self.role = role
+        self.source = source
+        self.partitions = partitions
+        self.plan: Plan | None = None
+        self.position: Any = None
+        self.held: list[Chunk] = []
+        self.rows: list[Row] = []
+
+    def look(self, limit: int, keeps: Callable[[Row], bool], bad: BadRows) -> bool:
+        """Hold chunks until there are rows to look at; tell whether there are."""
+        while not self.rows and len(self.held) < _MAX_HELD:
+            chunk = self.source.read(limit)
+            if chunk is None:
+                return False
+            self.held.append(chunk)
+            read = map(Fields, chunk.block.rows())
+            self.rows = list(islice(filter(keeps, read), _FIRST_ROWS))
+            if not self.rows:
+                bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
+        if not self.rows:
+            raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
+        return True
+
+    def next(self, limit: int) -> Chunk | None:
+        """Return the next chunk."""
+        return self.held.pop(0) if self.held else self.source.read(limit)
+
+
+@final
+class Monitor:
+    """Follow predictions, join labels that come later, and commit every step.
+
+    A step reads what is there, counts it, and writes panes, positions, pending rows and alert
+    states in one transaction. However the process dies, the next one goes on with the last
+    commit: nothing is lost, nothing is counted twice, and the state is the same bytes as if all
+    rows had been counted at once.
+
+    Parameters
+    ----------
+    checkpoint : path
+        An SQLite file, made if it does not exist. One monitor holds it; others may read it.
+    accumulator : Windowed
+        What is counted, for each pane of event time. It must have counted nothing.
+    predictions : path, glob, sequence of them, or source
+        Where predictions are read; without `labels`, with their labels.
+    labels : path, glob, sequence of them, or source, optional
+        Where labels are read that come later. The first of both are needed to begin.
+    key : str, optional
+        The column that joins a prediction and its label.
+    time : str
+        The column of the event time.
+    label_time : str, optional
+        That of labels, by default `time`.
+    wait : duration, optional
+        How long a prediction waits for its label, by the event time of both sources.
+    unlabelled : label or "drop"
+        What a prediction counts as whose label has not come. "drop" counts it as a row without
+        a label.
+    settle : duration, optional
+        How long a label must have stood before it counts; the last one of that time counts.
+    out_of_order : duration
+        How much older than the row before it a row may be.
+    allowed_lateness : duration
+        How long a pane stays open after the watermark has passed its end.
+    max_ahead : duration
+        How far event time may be ahead of the clock; rows further in the future are bad.
+    max_pending : int
+        How many predictions may wait; while there are more, no more are read.
+    max_bad : int or share
+        How many bad rows are tolerated.
+    idle_after, label_idle_after : duration, optional
+        When a partition without new rows holds the others back no longer; None for never.
+    alerts : sequence of str or rule
+        When to raise an alarm.
+    false_alarms : str
+        How often all alerts without a clause may raise a false alarm together.
+    on_alert : sequence of str, or str, optional
+        A command, which gets the event as JSON on standard input, or the address of a webhook.
+    columns : mapping from argument to column, optional
+        The columns of arguments that are called otherwise.
+    read_bytes, commit_bytes : int
+        How much is read at a time, and counted in one commit.
+    clock : callable
+        Returns seconds since 1970.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument breaks a rule.
+    BadDataError
+        If another monitor holds the checkpoint, or it is no checkpoint.
+    IncompatibleStateError
+        If the checkpoint was begun with other options; the message names one.
+    CorruptStateError
+        If the checkpoint is damaged.
+
+    Notes
+    -----
+    A pane is closed once the watermark has passed its end, and mature once no label is expected
+    any more. The watermark is the newest event time less `out_of_order`, of the slowest
+    partition; with labels, the lesser of both sources. It moves by rows alone: where labels
+    stall, waits do not end.
+
+    Rows that come later than that still count, and their pane is reported once more.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile, streameval as se
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> log = pathlib.Path(folder.name, "log.jsonl")
+    >>> rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]
+    >>> _ = log.write_text("".join(json.dumps(row) + "\\n" for row in rows))
+    >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    >>> with se.Monitor(log.with_suffix(".db"), w, predictions=str(log), time="ts") as m:
+    ...     step = m.step()
+    ...     print([(pane.n_rows, pane.accumulator.compute().accuracy) for pane in step.closed])
+    ...     print(m.status().n_rows, m.windowed.n)
+    [(60, 0.5), (60, 0.5)]
+    150 150
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        checkpoint: Any,
+        accumulator: Any,
+        *,
+        predictions: Any,
+        labels: Any = None,
+        key: str | None = None,
+        time: str,
+        label_time: str | None = None,
+        wait: Any = None,
+        unlabelled: Any = "drop",
+        settle: Any = None,
+        out_of_order: Any = "0s",
+        allowed_lateness: Any = "0s",
+        max_ahead: Any = "1h",
+        max_pending: int = 10_000_000,
+        max_bad: int | Share = 0,
+        idle_after: Any = "5m",
+        label_idle_after: Any = None,
+        alerts: Sequence[Any] = (),
+        false_alarms: str = "1 per 30d",
+        on_alert: Any = None,
+        columns: Mapping[str, str] | None = None,
+        read_bytes: int = 2**20,
+        commit_bytes: int = 2**23,
+        clock: Callable[[], float] = clocks.time,
+        output: Output | None = None,
+    ) -> None:
+        self._planner = planner_of(accumulator, time, columns, max_bad)
+        lengths = _Lengths(self._planner.is_step)
+        self._has_labels = labels is not None
+        _check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        self._key = key or ""
+        self._label_time = label_time or time
+        self._unlabelled = unlabelled
+        self._wait = 0 if wait is None else lengths.read(wait, name="wait")
+        self._settle = None if settle is None else lengths.read(settle, name="settle")
+        self._out_of_order = lengths.read(out_of_order, name="out_of_order")
+        self._lateness = lengths.read(allowed_lateness, name="allowed_lateness")
+        self._max_ahead = read_offset(max_ahead, name="max_ahead")
+        self._idle_after = {
+            "predictions": _seconds(idle_after, "idle_after"),
+            "labels": _seconds(label_idle_after, "label_idle_after"),
+        }
+        self._max_pending = max_pending
+        self._max_bad = max_bad
+        self._limit, self._commit_bytes = read_bytes, commit_bytes
+        self._clock = clock
+        self._stopping = threading.Event()
+        self._output = output
+        self._name = checkpoint
+        self._is_open = True
+        sources = {"predictions": as_source(predictions, argument="predictions")}
+        if labels is not None:
+            sources["labels"] = as_source(labels, argument="labels")
+        self._sources = sources
+        self._config: dict[str, Any] = {
+            **{role: source.name for role, source in sources.items()},
+            "key": key,
+            "time": time,
+            "label_time": label_time,
+            "wait": self._wait,
+            "unlabelled": unlabelled,
+            "settle": self._settle,
+            "out_of_order": self._out_of_order,
+            "allowed_lateness": self._lateness,
+            **self._planner.config,
+        }
+        self._checkpoint = Checkpoint(checkpoint)
+        try:
+            self._start()
+        except BaseException:
+            self._release()
+            raise
+
+    def __enter__(self) -> Self:
+        """Return the monitor."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    def step(self) -> Step:
+        """Read what is there, count it and commit; a part of it if it is much.
+
+        Raises
+        ------
+        BadDataError
+            If there are more bad rows than are tolerated, or a source cannot be read. Nothing of
+            the step is committed then, and the monitor is closed.
+        """
+        if not self._is_open:
+            raise InvalidInputError("is closed", argument="monitor")
+        try:
+            return self._stepped()
+        except BaseException:
+            self._release()
+            raise
+
+    def run(self, *, poll: float = 1.0) -> Iterator[Step]:
+        """Yield step after step until `stop` is called, or no source can have more.
+
+        Parameters
+        ----------
+        poll : float
+            The seconds between looks at sources that have nothing new.
+        """
+        while not self._stopping.is_set():
+            step = self.step()
+            yield step
+            if step.is_idle:
+                if all(source.is_at_end for source in self._sources.values()):
+                    return
+                self._stopping.wait(poll)
+
+    def stop(self) -> None:
+        """Let `run` end after its step; a signal handler or another thread may call it."""
+        self._stopping.set()
+
+    @property
+    def windowed(self) -> Windowed:
+        """What has been committed: a copy."""
+        if self._total is None:
+            return read_checkpoint(self._name).windowed
+        return self._total.copy()
+
+    def status(self) -> Status:
+        """Return the numbers of the last commit."""
+        return self._status
+
+    def snapshot(self) -> Snapshot:
+        """Return the last commit."""
+        return Snapshot(windowed=self.windowed, status=self._status, alerts=self._alert_states())
+
+    def close(self) -> None:
+        """Close the sources and the checkpoint; what has been committed stays."""
+        if self._is_open:
+            self._release()
+
+    def _start(self) -> None:
+        """Go back to the last commit, or wait for first rows."""
+        config = self._checkpoint.config
+        self._readers = {
+            role: _Reader(role, source, self._partitions(role, {}))
+            for role, source in self._sources.items()
+        }
+        self._number = self._n_rows = self._n_counted = self._n_labelled = 0
+        self._reported: int | None = None
+        self._committed_at: float | None = None
+        self._counters: Counter[str] = Counter()
+        self._bad = BadRows(self._max_bad)
+        self._revised: set[int] = set()
+        self._notes: list[str] = []
+        self._join: Any = None
+        self._total: Any = None
+        self._counting: Plan | None = None
+        saved = None
+        if config is not None:
+            saved = self._begin(
+                {role: list(map(Fields, rows)) for role, rows in config["rows"].items()}
+            )
+            self._restore(saved)
+        for reader in self._readers.values():
+            reader.source.seek(reader.position)
+        if self._output is not None:
+            self._output.restore(None if saved is None else saved.state.get("output"))
+        self._status = self._new_status(self._clock())
+
+    def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
+        return Partitions(self._out_of_order, self._idle_after[role], state)
+
+    def _restore(self, saved: Saved) -> None:
+        """Go back to the numbers of the last commit."""
+        if not saved.number:
+            return
+        state = saved.state["monitor"]
+        self._number = saved.number
+        self._n_rows = state["rows"]
+        self._n_counted, self._n_labelled = state["counted"], state["labelled"]
+        self._reported = state["reported"]
+        self._committed_at = state["committed_at"]
+        self._counters.update(state["counters"])
+        self._bad.n = sum(self._counters[reason] for reason in BAD)
+        for role, reader in self._readers.items():
+            reader.partitions = self._partitions(role, state["partitions"][role])
+            reader.position = saved.positions.get(role)
+
+    def _begin(self, samples: Mapping[str, Sequence[Row]]) -> Saved:
+        """Make the plan, and compare the options with those of the checkpoint."""
+        predictions, labels = samples["predictions"], samples.get("labels", ())
+        plan = self._planner.plan(rows_together(predictions, labels))
+        where = self._planner.where
+        config = self._config | {
+            "rows": {role: [_plain(row.row) for row in rows] for role, rows in samples.items()},
+            "where": None if where is None else str(where.conditions),
+        }
+        empty = plan.make()
+        saved = self._checkpoint.begin(config, empty)
+        self._windows = empty._config
+        self._counting = plan
+        self._notes += plan.notes
+        self._readers["predictions"].plan = attrs.evolve(plan, where=where)
+        self._total, self._fresh = saved.windowed, plan.make()
+        if self._has_labels:
+            self._begin_join(split(plan, self._key, self._label_time, predictions, labels), saved)
+        return saved
+
+    def _begin_join(self, parts: Split, saved: Saved) -> None:
+        raise NotImplementedError
+
+    def _stepped(self) -> Step:
+        now = self._clock()
+        if self._counting is None and not self._look():
+            return Step(notes=self._new_notes())
+        before = self._n_rows, self._counters["labels"]
+        taken, is_idle = 0, False
+        while taken < self._commit_bytes:
+            found = self._next()
+            if found is None:
+                is_idle = True
+                break
+            reader, chunk = found
+            self._take(reader, chunk, now)
+            reader.position = chunk.position
+            taken += max(chunk.block.taken, 1)
+        self._check_share()
+        closed = self._closed(now)
+        if taken or closed:
+            self._commit(now, closed)
+        return Step(
+            n_rows=self._n_rows - before[0],
+            n_labels=self._counters["labels"] - before[1],
+            closed=closed,
+            is_idle=is_idle,
+            notes=self._new_notes(),
+        )
+
+    def _look(self) -> bool:
+        """Begin once there are rows of every source."""
+        where = self._planner.where
+        bad = BadRows(self._max_bad)
+        keeps = [where.keeps if where is not None else _anything, _anything]
+        readers = self._readers.values()
+        found = [
+            reader.look(self._limit, keep, bad)
+            for reader, keep in zip(readers, keeps, strict=False)
+        ]
+        if not all(found):
+            return False
+        self._begin({role: reader.rows for role, reader in self._readers.items()})
+        return True
+
+    def _next(self) -> tuple[_Reader, Chunk] | None:
+        """Read from the source that is behind in event time, or from the other."""
+        for reader in self._order():
+            chunk = reader.next(self._limit)
+            if chunk is not None:
+                return reader, chunk
+        return None
+
+    def _order(self) -> list[_Reader]:
+        if self._join is None:
+            return [*self._readers.values()]
+        predictions, labels = self._readers.values()
+        if self._join.is_full:
+            return [labels]
+        ahead, behind = predictions.partitions.newest, labels.partitions.newest
+        if behind is None or (ahead is not None and behind <= ahead):
+            return [labels, predictions]
+        return [predictions, labels]
+
+    def _take(self, reader: _Reader, chunk: Chunk, now: float) -> None:
+        """Check the rows of a chunk, and count them or let them wait."""
+        block: Block = chunk.block
+        plan: Any = reader.plan
+        parsed = block.parse(plan.columns, plan.where)
+        batch, row_ids, future = self._not_ahead(parsed.batch, parsed.row_ids, now)
+        accumulator = self._fresh if self._join is None else plan.make()
+        batch, _, refused = update_good(accumulator, batch, row_ids, block, plan)
+        faults = {"unreadable": parsed.faults, "refused": refused, "future": future}
+        for reason, found in faults.items():
+            self._counters[reason] += len(found)
+        self._counters["left_out"] += parsed.n_left_out
+        self._add_bad(bad_rows(block, sorted(fault for found in faults.values() for fault in found)))
+        times = self._times(batch)
+        if not len(times):
+            return
+        marks = reader.partitions.observe(chunk.partition, times, now)
+        if reader.role == "predictions":
+            self._n_rows += len(times)
+            self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
+        if self._join is None:
+            self._total.update(batch)
+            self._note_counted(times)
+
+    def _not_ahead(
+        self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float
+    ) -> tuple[Mapping[str, Array], Sequence[Any], list[tuple[Any, str]]]:
+        """Refuse rows whose event time lies in the future."""
+        if self._windows.is_step:
+            return batch, row_ids, []
+        limit = int(now * _MICROSECONDS) + self._max_ahead
+        ahead = self._times(batch) > limit
+        if not ahead.any():
+            return batch, row_ids, []
+        shown = self._windows.shown
+        times = self._times(batch)
+        faults = [
+            (row_ids[at], f"lies in the future: {shown(int(times[at]))}")
+            for at in np.flatnonzero(ahead).tolist()
+        ]
+        kept = np.flatnonzero(~ahead)
+        return (
+            {name: array[kept] for name, array in batch.items()},
+            [row_ids[at] for at in kept.tolist()],
+            faults,
+        )
+
+    def _times(self, batch: Mapping[str, Array]) -> npt.NDArray[np.int64]:
+        times: npt.NDArray[np.int64] = batch[self._windows.time].view(np.int64)
+        return times
+
+    def _ends(self, times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the end of the finest pane of each time."""
+        width, shift = self._windows.width, self._windows.offset_size
+        ends: npt.NDArray[np.int64] = ((times - shift) // width + 1) * width + shift
+        return ends
+
+    def _add_bad(self, rows: Sequence[BadRow]) -> None:
+        """Count bad rows, and name the first few."""
+        left = max(_NOTES - self._bad.n, 0)
+        self._bad.add(rows)
+        self._notes += map(str, rows[:left])
+
+    def _check_share(self) -> None:
+        """Compare bad rows with all rows, once a share of them means something."""
+        n_rows = self._n_rows + self._counters["labels"] + self._bad.n
+        if n_rows >= _SHARE_FROM and self._bad.first:
+            self._bad.check(n_rows)
+
+    def _note_counted(self, times: npt.NDArray[np.int64]) -> None:
+        """Note panes that have been reported and have more rows now."""
+        if self._reported is not None and int(times.min()) < self._reported:
+            late = self._ends(times[times < self._reported])
+            self._revised.update(np.unique(late).tolist())
+
+    def _mature_until(self, now: float) -> int | None:
+        """Return the end of the newest pane for which nothing more is expected."""
+        marks = [reader.partitions.watermark(now) for reader in self._readers.values()]
+        if self._counting is None or None in marks:
+            return None
+        known: list[int] = [mark for mark in marks if mark is not None]
+        edge = min(known) - self._lateness - self._wait - (self._settle or 0)
+        width, shift = self._windows.width, self._windows.offset_size
+        return (edge - shift) // width * width + shift
+
+    def _closed(self, now: float) -> tuple[Closed, ...]:
+        """Return the panes that have matured, after those that have more rows now."""
+        until = self._mature_until(now)
+        reported = self._reported
+        moves = until is not None and (reported is None or until > reported)
+        if not moves and not self._revised:
+            return ()
+        spans = self._total._everything(self._total._held).spans(self._windows)
+        new = [
+            span
+            for span in spans
+            if until is not None
+            and span.end <= until
+            and (reported is None or span.start >= reported)
+        ]
+        again = [span for span in spans if not span.tier and span.end in self._revised]
+        self._revised = set()
+        if new:
+            self._reported = new[-1].end
+        return (
+            *(self._closed_pane(span, is_revised=True) for span in again),
+            *(self._closed_pane(span, is_revised=False) for span in new),
+        )
+
+    def _closed_pane(self, span: Any, *, is_revised: bool) -> Closed:
+        part = self._total._part(span.pane)
+        shown = self._windows.shown
+        return Closed(
+            start=shown(span.start),
+            end=shown(span.end),
+            n_rows=span.pane.rows.to_numbers().item(),
+            n_labelled=heaviest(part.n),
+            accumulator=part,
+            is_revised=is_revised,
+        )
+
+    def _commit(self, now: float, closed: Sequence[Closed]) -> None:
+        """Write everything that has changed in one transaction."""
+        self._n_counted += self._fresh.n_rows()
+        self._n_labelled += heaviest(self._fresh.n)
+        self._committed_at = now
+        state = {
+            "monitor": {
+                "rows": self._n_rows,
+                "counted": self._n_counted,
+                "labelled": self._n_labelled,
+                "reported": self._reported,
+                "committed_at": now,
+                "counters": dict(self._counters),
+                "partitions": {
+                    role: reader.partitions.to_json() for role, reader in self._readers.items()
+                },
+            }
+        }
+        if self._output is not None:
+            state["output"] = self._output.write(closed)
+        changes = Changes(
+            rows=self._fresh,
+            whole=lambda: self._total,
+            state=state,
+            positions={role: reader.position for role, reader in self._readers.items()},
+        )
+        self._checkpoint.commit(self._number + 1, changes)
+        self._number += 1
+        self._fresh = self._counting.make()  # type: ignore[union-attr]
+        self._status = self._new_status(now)
+
+    def _new_status(self, now: float) -> Status:
+        marks = {role: one.partitions.watermark(now) for role, one in self._readers.items()}
+        return Status(
+            number=self._number,
+            n_rows=self._n_rows,
+            n_counted=self._n_counted,
+            n_labelled=self._n_labelled,
+            n_pending=0 if self._join is None else self._join.n_pending,
+            watermark=self._shown(marks["predictions"]),
+            label_watermark=self._shown(marks.get("labels")),
+            mature_until=self._shown(self._mature_until(now)),
+            last_event_time=self._shown(self._readers["predictions"].partitions.newest),
+            counters={name: number for name, number in self._all_counters().items() if number},
+            positions={role: reader.position for role, reader in self._readers.items()},
+            is_full=self._join is not None and self._join.is_full,
+            committed_at=self._committed_at,
+        )
+
+    def _all_counters(self) -> Mapping[str, int]:
+        return self._counters
+
+    def _alert_states(self) -> tuple[Any, ...]:
+        return ()
+
+    def _shown(self, time: int | None) -> Any:
+        return None if time is None else self._windows.shown(time)
+
+    def _new_notes(self) -> tuple[str, ...]:
+        for source in self._sources.values():
+            self._notes += source.warnings()
+        notes, self._notes = tuple(self._notes), []
+        return notes
+
+    def _release(self) -> None:
+        """Close everything; what has not been committed is forgotten."""
+        self._is_open = False
+        self._total = None
+        for source in self._sources.values():
+            source.close()
+        self._checkpoint.close()
+
+
+def _check_join(
+    has_labels: bool, key: Any, wait: Any, settle: Any, unlabelled: Any, label_time: Any
+) -> None:
+    """Refuse options of a join without labels, and labels without what joins them."""
+    needed = {"key": key, "wait": wait}
+    if has_labels:
+        for name, value in needed.items():
+            if value is None:
+                raise InvalidInputError("is needed to join labels", argument=name)
+        return
+    chosen = None if unlabelled == "drop" else unlabelled
+    others = needed | {"settle": settle, "unlabelled": chosen, "label_time": label_time}
+    for name, value in others.items():
+        if value is not None:
+            raise InvalidInputError("has no meaning without labels", argument=name)
+
+
+def _seconds(value: Any, name: str) -> float | None:
+    return None if value is None else read_offset(value, name=name) / _MICROSECONDS
+
+
+def _anything(row: Row) -> bool:  # noqa: ARG001 - every row will do
+    return True
+
+
+def _plain(row: Any) -> Any:
+    """Write a row as JSON that reads as the same types."""
+    if isinstance(row, Mapping):
+        return {str(name): _plain(value) for name, value in row.items()}
+    if isinstance(row, list):
+        return list(map(_plain, row))
+    if isinstance(row, Decimal):
+        return float(row)
+    return row.isoformat() if isinstance(row, datetime.date | datetime.time) else row

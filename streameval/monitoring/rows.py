@@ -1,0 +1,148 @@
+"""Rows of monitored sources: checked at the door, and made into records that can wait."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.io import as_text
+from streameval.io.columns import objects
+from streameval.io.rows import assemble, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streameval.io import Column
+
+__all__ = ["Dictionary", "Ids", "Records"]
+
+Array = npt.NDArray[Any]
+
+_LONGEST = 256
+
+
+@attrs.frozen
+class Ids:
+    """What joins a prediction and its label: text or a number in every row, read as text."""
+
+    def from_text(self, cells: Sequence[str]) -> list[Any]:
+        """Leave the cells; an empty one is missing."""
+        return [cell or None for cell in cells]
+
+    def whole(self, values: Sequence[Any]) -> Array | None:
+        """Make an object array of text if every value is an id."""
+        usual = set(map(type, values)) <= {str}
+        if usual and "".join(values).isascii() and max(map(len, values), default=1) <= _LONGEST:
+            return objects(values) if all(values) else None
+        return None if any(map(self.fault, values)) else objects(list(map(as_text, values)))
+
+    def fault(self, value: Any) -> str | None:
+        """Accept text and integers."""
+        if type(value) is int:
+            return None
+        fits = type(value) is str and 0 < len(value) <= _LONGEST
+        if fits and not any("\ud800" <= character <= "\udfff" for character in value):
+            return None
+        return f"an id: an integer, or text of at most {_LONGEST} characters"
+
+
+class Dictionary:
+    """Codes for values that no record of numbers can hold.
+
+    Parameters
+    ----------
+    values : iterable
+        The values of the codes 0, 1, ...
+    """
+
+    def __init__(self, values: Sequence[Any] = ()) -> None:
+        self._values = [_hashable(value) for value in values]
+        self._codes = {value: code for code, value in enumerate(self._values)}
+        self._n_stored = len(self._values)
+
+    def encode(self, items: Sequence[Any]) -> Array:
+        """Find the code of each item, a new one for one that has none."""
+        codes, known = self._codes, self._codes.get
+        found = [known(item) for item in items]
+        if None in found:
+            for at, item in enumerate(items):
+                if found[at] is None:
+                    found[at] = codes.setdefault(item, len(codes))
+            self._values += list(codes)[len(self._values) :]
+        return np.array(found, dtype=np.int64)
+
+    def decode(self, codes: Array) -> list[Any]:
+        """Return the value of each code."""
+        values = self._values
+        return [values[code] for code in codes.tolist()]
+
+    @property
+    def added(self) -> list[Any]:
+        """The values that have not been stored."""
+        return self._values[self._n_stored :]
+
+    def stored(self) -> None:
+        """Note that all values have been stored."""
+        self._n_stored = len(self._values)
+
+
+class Records:
+    """Arrays of a batch as one array of records, and back; objects become codes.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        What a batch holds.
+    values : mapping from argument to list
+        The dictionaries that have been stored.
+    """
+
+    def __init__(self, columns: Sequence[Column], values: Mapping[str, Sequence[Any]]) -> None:
+        fields: dict[Any, Any] = {field: [] for field in fields_of(columns)}
+        empty = assemble(columns, fields, []).batch
+        self._fields = {name: (array.dtype, array.shape[1:]) for name, array in empty.items()}
+        self.dictionaries = {
+            name: Dictionary(values.get(name, ()))
+            for name, (dtype, _) in self._fields.items()
+            if dtype.kind == "O"
+        }
+        self.dtype = np.dtype(
+            [
+                (name, np.dtype(np.int64) if dtype.kind == "O" else dtype, shape)
+                for name, (dtype, shape) in self._fields.items()
+            ]
+        )
+
+    def encode(self, batch: Mapping[str, Array], size: int) -> Array:
+        """Make one record of each row."""
+        records = np.empty(size, dtype=self.dtype)
+        for name in self._fields:
+            coder = self.dictionaries.get(name)
+            records[name] = batch[name] if coder is None else _codes(coder, batch[name])
+        return records
+
+    def decode(self, records: Array) -> dict[str, Array]:
+        """Make the arrays of a batch again."""
+        batch: dict[str, Array] = {}
+        for name in self._fields:
+            coder = self.dictionaries.get(name)
+            column = np.ascontiguousarray(records[name])
+            batch[name] = column if coder is None else _items(coder, column)
+        return batch
+
+
+def _codes(coder: Dictionary, array: Array) -> Array:
+    """Encode values of any shape; a row of several is one list in JSON, and a tuple here."""
+    return coder.encode(array.ravel().tolist()).reshape(array.shape)
+
+
+def _items(coder: Dictionary, codes: Array) -> Array:
+    return objects(coder.decode(codes.ravel())).reshape(codes.shape)
+
+
+def _hashable(value: Any) -> Any:
+    return tuple(value) if isinstance(value, list) else value
