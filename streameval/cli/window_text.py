@@ -32,6 +32,7 @@ __all__ = [
     "split_up",
     "time_texts",
     "window_entries",
+    "window_entry",
     "window_of",
     "window_sheet",
 ]
@@ -169,10 +170,11 @@ def window_sheet(
 def window_entries(windows: Windows, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the entries of the JSON object: the panes in order of time."""
     counts = {"n_rows": windows.rows, "labelled": windows.labelled}
-    return {**counts, "windows": [_entry(window, describe) for window in windows.every]}
+    return {**counts, "windows": [window_entry(window, describe) for window in windows.every]}
 
 
-def _entry(window: Window, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def window_entry(window: Window, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return the JSON object of a pane."""
     edges = {name: _json_time(getattr(window, name)) for name in ("start", "end")}
     counts = {"rows": window.rows, "labelled": window.labelled}
     entry = {**edges, **counts, **describe(window.result)}

@@ -277,7 +277,6 @@ class Monitor:
             "settle": self._settle,
             "out_of_order": self._out_of_order,
             "allowed_lateness": self._lateness,
-            **self._planner.config,
         }
         self._checkpoint = Checkpoint(checkpoint)
         try:
@@ -405,6 +404,7 @@ class Monitor:
         plan = self._planner.plan(rows_together(predictions, labels))
         where = self._planner.where
         config = self._config | {
+            "columns": {column.argument: list(column.names) for column in plan.columns},
             "rows": {role: [_plain(row.row) for row in rows] for role, rows in samples.items()},
             "where": None if where is None else str(where.conditions),
         }

@@ -49,14 +49,11 @@ class Planner:
         Whether times are integers of any meaning.
     where : RowFilter, optional
         Which rows are counted.
-    config : mapping from str to JSON
-        More options that must not change.
     """
 
     plan: Callable[[Sequence[Row]], Plan]
     is_step: bool
     where: RowFilter | None = None
-    config: Mapping[str, Any] = attrs.field(factory=dict)
 
 
 @attrs.frozen(kw_only=True)
@@ -125,7 +122,7 @@ def planner_of(
         empty = accumulator.copy()
         return Plan(empty.copy, group_columns(accumulator, found, read_as), max_bad)
 
-    return Planner(plan=plan, is_step=config.is_step, config={"columns": names})
+    return Planner(plan=plan, is_step=config.is_step)
 
 
 def rows_together(predictions: Sequence[Row], labels: Sequence[Row]) -> list[Row]:
