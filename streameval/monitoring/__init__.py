@@ -1,0 +1,1 @@
+"""Monitoring: sources that grow, labels that come later, checkpoints, and alerts."""
