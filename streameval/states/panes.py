@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from typing import Any, Self
 
@@ -131,12 +132,20 @@ class Panes:
 
     def spans(self, config: Any) -> list[Span]:
         """Return the panes in order of time, without the rows before them."""
+        return self.spans_within(config, None, None)
+
+    def spans_within(self, config: Any, low: int | None, high: int | None) -> list[Span]:
+        """Return the panes that lie within two times, in order."""
         shift = config.offset_size
-        found = [
-            Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
-            for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True))
-            for index, pane in tier.items()
-        ]
+        found = []
+        for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True)):
+            first = -math.inf if low is None else -((shift - low) // rule.width)
+            after = math.inf if high is None else (high - shift) // rule.width
+            found += [
+                Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
+                for index, pane in tier.items()
+                if first <= index < after
+            ]
         return sorted(found, key=lambda span: span.start)
 
     def mapped(self, change: Callable[[Any], Any]) -> Self:
