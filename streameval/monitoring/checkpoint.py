@@ -222,6 +222,11 @@ class Checkpoint:
             self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", [*state, ("number", number)])
         self._pieces = pieces
 
+    def note(self, name: str, state: Any) -> None:
+        """Write one part of the state by itself."""
+        with self._transaction():
+            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state.{name}", _json(state)))
+
     def delivered(self, names: Iterable[str]) -> None:
         """Forget events that have been delivered."""
         with self._transaction():

@@ -22,6 +22,7 @@ from streameval.inputs.durations import read_offset
 from streameval.io import BadRow
 from streameval.io.columns import as_text, objects
 from streameval.io.paths import Fields
+from streameval.monitoring.alerts import Alerts, AlertState, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
 from streameval.monitoring.planning import (
     KEY,
@@ -58,8 +59,8 @@ _MICROSECONDS = 1_000_000
 class Output(Protocol):
     """What is written for each pane, and cut back to the last commit after a crash."""
 
-    def restore(self, state: Any) -> None:
-        """Go back to what was committed; None if nothing was."""
+    def restore(self, state: Any) -> Any:
+        """Go back to what was committed, None if nothing was; return the state to commit."""
 
     def write(self, closed: Sequence[Closed]) -> Any:
         """Write panes durably, and return the state to commit, as JSON."""
@@ -259,6 +260,7 @@ class Monitor:
         self._max_bad = max_bad
         self._limit, self._commit_bytes = read_bytes, commit_bytes
         self._clock = clock
+        self._rules, self._false_alarms, self._on_alert = tuple(alerts), false_alarms, on_alert
         self._stopping = threading.Event()
         self._output = output
         self._name = checkpoint
@@ -343,7 +345,7 @@ class Monitor:
 
     def snapshot(self) -> Snapshot:
         """Return the last commit."""
-        return Snapshot(windowed=self.windowed, status=self._status, alerts=self._alert_states())
+        return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
 
     def close(self) -> None:
         """Close the sources and the checkpoint; what has been committed stays."""
@@ -367,17 +369,14 @@ class Monitor:
         self._join: Any = None
         self._total: Any = None
         self._counting: Plan | None = None
-        saved = None
+        self._alerts: Alerts | None = None
+        self._stored_alerts: Any = None
         if config is not None:
-            saved = self._begin(
-                {role: list(map(Fields, rows)) for role, rows in config["rows"].items()}
-            )
-            self._restore(saved)
+            samples = {role: list(map(Fields, rows)) for role, rows in config["rows"].items()}
+            self._restore(self._begin(samples))
         for reader in self._readers.values():
             reader.source.seek(reader.position)
-        if self._output is not None:
-            self._output.restore(None if saved is None else saved.state.get("output"))
-        self._status = self._new_status(self._clock())
+        self._note_commit(self._clock())
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
         return Partitions(self._out_of_order, self._idle_after[role], state)
@@ -415,6 +414,13 @@ class Monitor:
         self._notes += plan.notes
         self._readers["predictions"].plan = attrs.evolve(plan, where=where)
         self._total, self._fresh = saved.windowed, plan.make()
+        self._stored_alerts = saved.state.get("alerts", {})
+        self._alerts = Alerts.restore(
+            self._rules, empty, self._stored_alerts, false_alarms=self._false_alarms
+        )
+        if self._output is not None:
+            state = self._output.restore(saved.state.get("output"))
+            self._checkpoint.note("output", state)  # before a line is written
         if self._has_labels:
             self._begin_join(split(plan, self._key, self._label_time, predictions, labels), saved)
         return saved
@@ -438,13 +444,17 @@ class Monitor:
             reader.position = chunk.position
             taken += max(chunk.block.taken, 1)
         self._check_share()
+        self._n_counted += self._fresh.n_rows()
+        self._n_labelled += heaviest(self._fresh.n)
         closed = self._closed(now)
-        if taken or closed:
-            self._commit(now, closed)
+        events, alerts = self._judged(now)
+        if taken or closed or alerts != self._stored_alerts:
+            self._commit(now, closed, events, alerts)
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
             closed=closed,
+            events=events,
             is_idle=is_idle,
             notes=self._new_notes(),
         )
@@ -575,15 +585,13 @@ class Monitor:
         moves = until is not None and (reported is None or until > reported)
         if not moves and not self._revised:
             return ()
-        spans = self._total._everything(self._total._held).spans(self._windows)
-        new = [
+        state = self._total._everything(self._total._held)
+        new = state.spans_within(self._windows, reported, until) if moves else []
+        again = [
             span
-            for span in spans
-            if until is not None
-            and span.end <= until
-            and (reported is None or span.start >= reported)
+            for end in sorted(self._revised)
+            for span in state.spans_within(self._windows, end - self._windows.width, end)
         ]
-        again = [span for span in spans if not span.tier and span.end in self._revised]
         self._revised = set()
         if new:
             self._reported = new[-1].end
@@ -604,12 +612,22 @@ class Monitor:
             is_revised=is_revised,
         )
 
-    def _commit(self, now: float, closed: Sequence[Closed]) -> None:
+    def _judged(self, now: float) -> tuple[tuple[Event, ...], Any]:
+        """Let alerts look at what has been counted; return their events and their states."""
+        if not self._rules and not self._stored_alerts:
+            return (), self._stored_alerts
+        alerts: Any = self._alerts
+        mature = self._shown(self._mature_until(now))
+        events = alerts.step(self._total, mature, self._new_status(now), now)
+        return events, alerts.to_json()
+
+    def _commit(
+        self, now: float, closed: Sequence[Closed], events: Sequence[Event], alerts: Any
+    ) -> None:
         """Write everything that has changed in one transaction."""
-        self._n_counted += self._fresh.n_rows()
-        self._n_labelled += heaviest(self._fresh.n)
         self._committed_at = now
         state = {
+            "alerts": alerts,
             "monitor": {
                 "rows": self._n_rows,
                 "counted": self._n_counted,
@@ -629,11 +647,18 @@ class Monitor:
             whole=lambda: self._total,
             state=state,
             positions={role: reader.position for role, reader in self._readers.items()},
+            events=[(event.id, event.to_json()) for event in events],
         )
         self._checkpoint.commit(self._number + 1, changes)
         self._number += 1
+        self._stored_alerts = alerts
         self._fresh = self._counting.make()  # type: ignore[union-attr]
+        self._note_commit(now)
+
+    def _note_commit(self, now: float) -> None:
+        """Keep what others may see."""
         self._status = self._new_status(now)
+        self._shown_alerts = () if self._alerts is None else self._alerts.states()
 
     def _new_status(self, now: float) -> Status:
         marks = {role: one.partitions.watermark(now) for role, one in self._readers.items()}
@@ -655,9 +680,6 @@ class Monitor:
 
     def _all_counters(self) -> Mapping[str, int]:
         return self._counters
-
-    def _alert_states(self) -> tuple[Any, ...]:
-        return ()
 
     def _shown(self, time: int | None) -> Any:
         return None if time is None else self._windows.shown(time)
