@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["CsvBlock", "Dialect", "csv_blocks"]
+__all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks"]
 
 # What may stand between cells, and how a file with it is read.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -136,6 +136,53 @@ class CsvBlock:
         return f"the {self.top} has {cells}, and this row has {len(row)}"
 
 
+@attrs.frozen
+class CsvLayout:
+    """How the rows of a table of text are cut, and what its columns are called.
+
+    Parameters
+    ----------
+    header : tuple of str
+        The names of the columns.
+    delimiter : str
+        What stands between two cells.
+    top : str
+        What tells the number of cells, for messages.
+    """
+
+    ends: ClassVar[type[RowEnds]] = RowEnds
+    header: tuple[str, ...]
+    delimiter: str
+    top: str
+
+    @classmethod
+    def of(
+        cls, piece: Piece, source: str, delimiter: str, header: tuple[str, ...] | None
+    ) -> tuple[CsvLayout | None, Piece]:
+        """Read the layout from the first rows, None if they are blank, and the rows after it.
+
+        Raises
+        ------
+        BadDataError
+            If the first row cannot be read, or looks like one with another delimiter.
+        """
+        names, n_lines = _first_row(piece, source, delimiter)
+        if not names:
+            return None, piece
+        if header is None:
+            data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
+            rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
+            return cls(names, delimiter, "header"), rows
+        numbers = tuple(str(number) for number in range(1, len(names) + 1))
+        top = "header" if header else "first row"
+        return cls(header or numbers, delimiter, top), piece
+
+    def block(self, source: str, piece: Piece) -> CsvBlock:
+        """Make a block of whole rows."""
+        line, data, taken, unended = piece.first_line, piece.data, piece.taken, piece.unended
+        return CsvBlock(source, line, data, taken, self.header, self.delimiter, self.top, unended)
+
+
 def csv_blocks(
     stream: ByteStream, delimiter: str = ",", header: tuple[str, ...] | None = None
 ) -> Iterator[CsvBlock]:
@@ -151,20 +198,13 @@ def csv_blocks(
         The names of the columns; empty if they are called 1, 2, and so on. By default the first
         row is the header.
     """
-    names: tuple[str, ...] = ()
-    top = "header" if header is None or header else "first row"
-    for piece in pieces(stream, RowEnds()):
-        line, data = piece.first_line, piece.data
-        if not names:
-            names, n_lines = _first_row(piece, stream.name, delimiter)
-            if header is None:
-                line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
-            elif names:
-                names = header or tuple(str(number) for number in range(1, len(names) + 1))
-        if names:
-            yield CsvBlock(
-                stream.name, line, data, piece.taken, names, delimiter, top, piece.unended
-            )
+    layout = None
+    for piece in pieces(stream, CsvLayout.ends()):
+        rows = piece
+        if layout is None:
+            layout, rows = CsvLayout.of(piece, stream.name, delimiter, header)
+        if layout is not None:
+            yield layout.block(stream.name, rows)
 
 
 def _first_row(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:

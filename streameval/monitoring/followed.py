@@ -1,0 +1,302 @@
+"""Logs that rotate: which of their files are which, after these were renamed or replaced."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.monitoring.contents import (
+    FINGERPRINT_BYTES,
+    Mark,
+    PackedContent,
+    opened_content,
+    shown_path,
+)
+from streameval.monitoring.rotation import NEWEST_AGE
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator
+
+    from streameval.monitoring.contents import Content, RowReader
+    from streameval.monitoring.listing import Entry
+
+Logs = Mapping[str, Sequence["FollowedFile"]]
+
+__all__ = ["FollowedFile", "Logs", "Matches", "in_order", "match"]
+
+
+@attrs.define(eq=False)
+class FollowedFile:
+    """A file that is followed, under whatever name.
+
+    Parameters
+    ----------
+    path : str
+        Its name when it was last seen.
+    mark : Mark
+        How far it was read.
+    inode : tuple of int
+        A hint which of several files that begin alike it is, never a proof.
+    stored : str
+        Once a packed file was read to its end, the digest that knows it without unpacking it.
+    entry : Entry, optional
+        What the last look found; None if the file was not there.
+    reader : RowReader, optional
+        The open file, also one that was deleted since.
+    fruitless : tuple, optional
+        Size, time of change and finality of the file when it had nothing new.
+    said : set of str
+        The warnings that are given once.
+    """
+
+    path: str
+    mark: Mark = Mark()
+    inode: tuple[int, int] = (0, 0)
+    stored: str = ""
+    entry: Entry | None = None
+    reader: RowReader | None = None
+    fruitless: tuple[int, int, bool] | None = None
+    said: set[str] = attrs.Factory(set)
+
+    @property
+    def name(self) -> str:
+        """Its name as messages have it."""
+        return shown_path(self.path)
+
+    @property
+    def is_there(self) -> bool:
+        """Whether it can be read: by its name, or since it is still open."""
+        return self.entry is not None or self.reader is not None
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether something was written to it."""
+        return self.mark.offset > 0 or (self.entry is not None and self.entry.size > 0)
+
+    def has_nothing_new(self, size: int, changed: int, *, is_final: bool) -> bool:
+        """Tell whether all rows were read when the file was in this state."""
+        return self.fruitless in ((size, changed, is_final), (size, changed, True))
+
+    def found(self, entry: Entry | None) -> None:
+        """Take note of the name that it has now, if any."""
+        self.entry = entry
+        if entry is not None:
+            self.path, self.inode = entry.path, entry.inode
+            if self.reader is not None and self.reader.content.inode != entry.inode:
+                self.close()
+            elif self.reader is not None:
+                self.reader.content.name = self.name
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.reader is not None:
+            self.reader.content.close()
+            self.reader = None
+
+    def to_json(self) -> list[Any]:
+        """Write what is known about the part that was read."""
+        return [self.path, *self.inode, self.stored, *attrs.astuple(self.mark)]
+
+    @classmethod
+    def from_json(cls, value: Any) -> FollowedFile:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is something else.
+        """
+        path, device, inode, stored, offset, line, head, tail = value
+        texts, numbers = (path, stored, head, tail), (device, inode, offset, line)
+        if not all(type(text) is str for text in texts):
+            raise TypeError
+        if not all(type(number) is int and number >= 0 for number in numbers):
+            raise TypeError
+        return cls(path, Mark(offset, line, head, tail), (device, inode), stored)
+
+
+@attrs.frozen
+class Matches:
+    """Which files are which, as one look at the folders says.
+
+    Parameters
+    ----------
+    found : mapping from FollowedFile to Entry
+        The files that are known, under the names that they have now.
+    new : mapping from log to list of Entry
+        The others.
+    copies : mapping from log to list of (Entry, FollowedFile)
+        Copies of files of which more was read.
+    waiting : mapping from path to str
+        What cannot be told yet: copies that are being made, and packed files that are cut short,
+        with their names.
+    """
+
+    found: dict[FollowedFile, Entry] = attrs.Factory(dict)
+    new: dict[str, list[Entry]] = attrs.Factory(lambda: defaultdict(list))
+    copies: dict[str, list[tuple[Entry, FollowedFile]]] = attrs.Factory(lambda: defaultdict(list))
+    waiting: dict[str, str] = attrs.Factory(dict)
+
+
+def match(logs: Logs, entries: Iterable[Entry]) -> Matches:
+    """Find every file that is known among the files that are there.
+
+    A file is known by the fingerprint of what was read of it. Where several begin with that, the
+    inode, then the name, then the age decide; they hold the same rows as far as it goes.
+    """
+    matches = Matches()
+    homes = {file.path: log for log, files in logs.items() for file in files}
+    groups: dict[str, list[Entry]] = defaultdict(list)
+    for entry in entries:
+        groups[homes.get(entry.path, entry.log)].append(entry)
+    for log, group in groups.items():
+        files = logs.get(log, ())
+        free = _match_log(files, sorted(group, key=lambda entry: entry.age), matches.found)
+        for entry in free:
+            _judge(log, entry, files, matches)
+    _match_over_logs(logs, matches)
+    return matches
+
+
+def _match_log(
+    files: Sequence[FollowedFile], free: list[Entry], found: dict[FollowedFile, Entry]
+) -> list[Entry]:
+    """Match the files of one log, and return the entries that are left over."""
+    # The more was read, the surer is the match; the older, the older.
+    longest_first = sorted(files, key=lambda file: -file.mark.offset)
+    for file in longest_first:
+        entry = next((e for e in free if e.inode == file.inode and _is_file(file, e)), None)
+        if entry is not None:
+            found[file] = entry
+            free.remove(entry)
+    for file in longest_first:
+        if file not in found:
+            tried = sorted(free, key=lambda entry: entry.path != file.path)
+            entry = next((entry for entry in tried if _is_file(file, entry)), None)
+            if entry is not None:
+                found[file] = entry
+                free.remove(entry)
+    return free
+
+
+def _is_file(file: FollowedFile, entry: Entry) -> bool:
+    """Tell whether an entry begins with what was read of a file."""
+    if not file.mark.offset or entry == file.entry:
+        return entry.path == file.path or entry.inode == file.inode
+    with _content(entry, file) as content:
+        if content is None:
+            return False
+        if file.stored and isinstance(content, PackedContent):
+            return content.stored_digest() == file.stored or file.mark.is_of(content)
+        return file.mark.is_of(content)
+
+
+@contextmanager
+def _content(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content | None]:
+    """Open the file of an entry, None if it has another one by now."""
+    if file is not None and file.reader is not None and file.reader.content.inode == entry.inode:
+        yield file.reader.content
+        return
+    content = opened_content(entry.path)
+    try:
+        yield None if content is None or content.inode != entry.inode else content
+    finally:
+        if content is not None:
+            content.close()
+
+
+def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
+    """Tell what an entry is that no file of its log was found to be."""
+    with _content(entry) as content:
+        for file in files if content is not None and entry.size else ():
+            assert content is not None
+            if not file.mark.may_be_of(content):
+                continue
+            now = matches.found.get(file)
+            if now is not None:
+                if now.path == file.path and _is_being_copied(entry, content, now, file):
+                    matches.waiting[entry.path] = ""
+                    return
+            elif content.size_up_to(file.mark.offset) < file.mark.offset:
+                if content.is_cut:
+                    matches.waiting[entry.path] = content.name
+                    return
+                if file.reader is not None and _is_old_copy(content, file):
+                    matches.copies[log].append((entry, file))
+                    return
+    matches.new[log].append(entry)
+
+
+def _is_being_copied(entry: Entry, content: Content, now: Entry, file: FollowedFile) -> bool:
+    """Tell whether a file is a copy of a newer one, as copytruncate makes one before it truncates.
+
+    The copy is the one to read on once the file is truncated, and until then the file is.
+    """
+    if content.is_packed or entry.age >= now.age or entry.size > now.size:
+        return False
+    with _content(now, file) as original:
+        return original is not None and Mark.at(content, entry.size).is_of(original)
+
+
+def _is_old_copy(content: Content, file: FollowedFile) -> bool:
+    """Tell whether a file holds less than was read of another that is no longer there.
+
+    It was copied or compressed, and the other grew and was read before it was removed. What was
+    truncated since can only be compared by its beginning.
+    """
+    assert file.reader is not None
+    original = file.reader.content
+    if not file.mark.is_of(original):
+        return True
+    return Mark.at(content, content.size_up_to(file.mark.offset)).is_of(original)
+
+
+def _match_over_logs(logs: Logs, matches: Matches) -> None:
+    """Find files that were renamed to what looks like a part of another log."""
+    missing = [
+        (log, file)
+        for log, files in logs.items()
+        for file in files
+        if file.mark.offset and file not in matches.found
+    ]
+    by_inode: dict[Any, list[tuple[str, FollowedFile]]] = defaultdict(list)
+    for log, file in missing:
+        by_inode[file.inode].append((log, file))
+        if file.mark.offset >= FINGERPRINT_BYTES:
+            by_inode[file.mark.head].append((log, file))
+    for other, entries in matches.new.items() if missing else ():
+        for entry in entries[:]:
+            tried = [*by_inode[entry.inode], *by_inode[_head(entry)]]
+            found = (file for log, file in tried if log != other and file not in matches.found)
+            file = next((file for file in found if _is_file(file, entry)), None)
+            if file is not None:
+                matches.found[file] = entry
+                entries.remove(entry)
+
+
+def _head(entry: Entry) -> str:
+    with _content(entry) as content:
+        return "" if content is None else Mark.at(content, FINGERPRINT_BYTES).head
+
+
+def in_order(
+    log: str, files: Sequence[FollowedFile], new: Sequence[FollowedFile]
+) -> list[FollowedFile]:
+    """Sort the files of a log, the oldest first.
+
+    A file that is gone, or is called like a part of another log, comes before what follows it
+    so far, and before all that is new.
+    """
+    ages = {file: file.entry.age for file in new if file.entry is not None}
+    known = {
+        file: file.entry.age for file in files if file.entry is not None and file.entry.log == log
+    }
+    newest = max(known.values(), default=())
+    after = min((age for age in ages.values() if age > newest), default=(NEWEST_AGE,))
+    for file in reversed(files):
+        after = ages[file] = known.get(file, after)
+    return sorted([*files, *new], key=ages.__getitem__)
