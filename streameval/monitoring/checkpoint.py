@@ -62,8 +62,8 @@ class Changes:
 
     Parameters
     ----------
-    rows : Windowed
-        The rows counted since the last commit, and no others.
+    rows : bytes
+        The accumulator of the rows counted since the last commit; empty if there are none.
     whole : callable
         Returns the accumulator of all rows; called when that is cheaper to store.
     state : mapping from name to JSON
@@ -80,7 +80,7 @@ class Changes:
         What is to be delivered, by id.
     """
 
-    rows: Windowed
+    rows: bytes
     whole: Callable[[], Windowed]
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
@@ -239,9 +239,9 @@ class Checkpoint:
 
     def _append(self, pieces: list[tuple[int, int, int]], changes: Changes) -> None:
         """Store the rows of a commit, and merge pieces where that is due."""
-        if changes.rows.newest is None:
+        data = changes.rows
+        if not data:
             return
-        data = changes.rows.to_bytes()
         whole = sum(size for _, level, size in pieces if level == _WHOLE)
         parts = sum(size for _, level, size in pieces if level < _WHOLE)
         if parts + len(data) > whole:

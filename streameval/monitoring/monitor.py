@@ -433,7 +433,7 @@ class Monitor:
         if self._counting is None and not self._look():
             return Step(notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
-        taken, is_idle = 0, False
+        taken, is_idle, data = 0, False, b""
         while taken < self._commit_bytes:
             found = self._next()
             if found is None:
@@ -444,12 +444,14 @@ class Monitor:
             reader.position = chunk.position
             taken += max(chunk.block.taken, 1)
         self._check_share()
-        self._n_counted += self._fresh.n_rows()
-        self._n_labelled += heaviest(self._fresh.n)
+        if taken:
+            self._n_counted += self._fresh.n_rows()
+            self._n_labelled += heaviest(self._fresh.n)
+            data = self._total._take_in(self._fresh)
         closed = self._closed(now)
         events, alerts = self._judged(now)
         if taken or closed or alerts != self._stored_alerts:
-            self._commit(now, closed, events, alerts)
+            self._commit(now, data, closed, events, alerts)
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
@@ -514,7 +516,6 @@ class Monitor:
             self._n_rows += len(times)
             self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
         if self._join is None:
-            self._total.update(batch)
             self._note_counted(times)
 
     def _not_ahead(
@@ -601,14 +602,12 @@ class Monitor:
         )
 
     def _closed_pane(self, span: Any, *, is_revised: bool) -> Closed:
-        part = self._total._part(span.pane)
-        shown = self._windows.shown
+        shown, part = self._windows.shown, span.pane.part
         return Closed(
             start=shown(span.start),
             end=shown(span.end),
             n_rows=span.pane.rows.to_numbers().item(),
-            n_labelled=heaviest(part.n),
-            accumulator=part,
+            part=self._total._inner.empty() if part is None else part,
             is_revised=is_revised,
         )
 
@@ -622,7 +621,12 @@ class Monitor:
         return events, alerts.to_json()
 
     def _commit(
-        self, now: float, closed: Sequence[Closed], events: Sequence[Event], alerts: Any
+        self,
+        now: float,
+        data: bytes,
+        closed: Sequence[Closed],
+        events: Sequence[Event],
+        alerts: Any,
     ) -> None:
         """Write everything that has changed in one transaction."""
         self._committed_at = now
@@ -643,7 +647,7 @@ class Monitor:
         if self._output is not None:
             state["output"] = self._output.write(closed)
         changes = Changes(
-            rows=self._fresh,
+            rows=data,
             whole=lambda: self._total,
             state=state,
             positions={role: reader.position for role, reader in self._readers.items()},

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import attrs
+
+from streameval.accumulators.collection import heaviest
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -93,7 +96,7 @@ class Snapshot:
     alerts: tuple[Any, ...]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Closed:
     """A pane that is mature: every row and label that is expected has come.
 
@@ -101,10 +104,10 @@ class Closed:
     ----------
     start, end : datetime64[us] or int
         The rows with ``start <= t < end``.
-    n_rows, n_labelled : int or float
-        The weight of all rows, and of those with a label.
-    accumulator : accumulator
-        What was counted: a copy.
+    n_rows : int or float
+        The weight of all rows.
+    part : object
+        Holds what was counted, and makes a copy.
     is_revised : bool
         Whether the pane has been closed before: these are the numbers with late rows.
     """
@@ -112,9 +115,18 @@ class Closed:
     start: Any
     end: Any
     n_rows: int | float
-    n_labelled: int | float
-    accumulator: Any
+    part: Any = attrs.field(repr=False)
     is_revised: bool = False
+
+    @cached_property
+    def accumulator(self) -> Any:
+        """What was counted, in an accumulator of its own."""
+        return self.part.copy()
+
+    @cached_property
+    def n_labelled(self) -> int | float:
+        """The weight of the rows with a label."""
+        return heaviest(self.accumulator.n)
 
     @property
     def coverage(self) -> float:
