@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, ClassVar, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.csv_rows import CsvLayout, Dialect, csv_blocks
@@ -15,7 +15,7 @@ from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.streams import is_read_once, name_of, opened
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Iterator
 
     from streameval.io.blocks import Block
     from streameval.io.lines import Ends
@@ -113,7 +113,9 @@ def checked_format(source: str, form: str | None, dialect: Dialect | None) -> st
 class Layout(Protocol):
     """How the rows of a file of text are cut into blocks."""
 
-    ends: ClassVar[Callable[[], Ends]]
+    def ends(self) -> Ends:
+        """Return where a file may be cut."""
+        ...
 
     def block(self, source: str, piece: Piece) -> Block:
         """Make a block of whole rows."""
@@ -157,7 +159,7 @@ def layout_of(
     """
     check_is_text(head, source)
     form = form or _sniffed(head)
-    ends = JsonLayout.ends() if form == "jsonl" else CsvLayout.ends()
+    ends: Ends = JsonLayout.ends() if form == "jsonl" else CsvLayout.ends()
     cut = len(head) if is_whole else ends.last(head)
     piece = Piece(1, unmarked(head[:cut], 1), cut, unended(head, ends) if is_whole else "")
     if form == "jsonl":

@@ -105,7 +105,10 @@ class JsonBlock:
 class JsonLayout:
     """How JSON lines are cut."""
 
-    ends: ClassVar[type[LineEnds]] = LineEnds
+    @staticmethod
+    def ends() -> LineEnds:
+        """Return where a file may be cut."""
+        return LineEnds()
 
     def block(self, source: str, piece: Piece) -> JsonBlock:
         """Make a block of whole lines."""

@@ -163,7 +163,7 @@ def opened_content(path: str) -> Content | None:
     name = shown_path(path)
     with reading(name):
         try:
-            file = Path(path).open("rb", buffering=0)
+            file = Path(path).open("rb", buffering=0)  # noqa: SIM115 (kept open by its content)
         except FileNotFoundError:
             return None
         packing = packing_of(file.read(HEAD_BYTES))

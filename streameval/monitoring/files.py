@@ -7,12 +7,12 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InvalidInputError
-from streameval.io import FORMATS, Dialect
 from streameval.io.formats import checked_format
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
 from streameval.monitoring.followed import FollowedFile, in_order, match
 from streameval.monitoring.listing import listing
+from streameval.monitoring.options import checked_options
 from streameval.monitoring.sources import Chunk, patterns_of
 
 if TYPE_CHECKING:
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from streameval.monitoring.listing import Entry
     from streameval.monitoring.sources import Position
 
-__all__ = ["Tail", "checked_options"]
+__all__ = ["Tail"]
 
 _VERSION = 1
 _MAX_OPEN = 256
@@ -349,28 +349,3 @@ def _read_file(entry: Entry, original: FollowedFile) -> FollowedFile:
         file.mark = Mark.at(content, offset, original.mark.line)
         content.close()
     return file
-
-
-def checked_options(
-    form: str | None, delimiter: str | None, header: Sequence[str] | None
-) -> tuple[str | None, Dialect]:
-    """Check the options of a source of files.
-
-    Raises
-    ------
-    InvalidInputError
-        If one does not fit.
-    """
-    if form is not None and form not in FORMATS:
-        names = ", ".join(map(repr, FORMATS))
-        raise InvalidInputError(f"must be one of {names}, got {form!r}", argument="format")
-    if delimiter is not None and (len(delimiter) != 1 or delimiter in '"\r\n'):
-        raise InvalidInputError(
-            f"must be one character other than a quote, got {delimiter!r}", argument="delimiter"
-        )
-    if isinstance(header, str):
-        raise InvalidInputError(f"must be a list of names, got {header!r}", argument="header")
-    dialect = Dialect(delimiter, None if header is None else tuple(header))
-    if form is not None:
-        checked_format("files", form, dialect)
-    return form, dialect

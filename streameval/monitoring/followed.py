@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from streameval.monitoring.contents import Content, RowReader
     from streameval.monitoring.listing import Entry
 
+_NOTHING = Mark()
+
 Logs = Mapping[str, Sequence["FollowedFile"]]
 
 __all__ = ["FollowedFile", "Logs", "Matches", "in_order", "match"]
@@ -54,7 +56,7 @@ class FollowedFile:
     """
 
     path: str
-    mark: Mark = Mark()
+    mark: Mark = _NOTHING
     inode: tuple[int, int] = (0, 0)
     stored: str = ""
     entry: Entry | None = None
@@ -212,43 +214,49 @@ def _content(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content
 def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
     """Tell what an entry is that no file of its log was found to be."""
     with _content(entry) as content:
-        for file in files if content is not None and entry.size else ():
-            assert content is not None
-            if not file.mark.may_be_of(content):
-                continue
+        related = [file for file in files if content is not None and file.mark.may_be_of(content)]
+        for file in related:
             now = matches.found.get(file)
-            if now is not None:
-                if now.path == file.path and _is_being_copied(entry, content, now, file):
-                    matches.waiting[entry.path] = ""
-                    return
-            elif content.size_up_to(file.mark.offset) < file.mark.offset:
+            if now is not None and now.path == file.path and _is_being_copied(entry, now, file):
+                matches.waiting[entry.path] = ""
+                return
+            if now is None and content is not None and _is_shorter(content, file):
                 if content.is_cut:
                     matches.waiting[entry.path] = content.name
                     return
-                if file.reader is not None and _is_old_copy(content, file):
+                if _was_read(content, file):
                     matches.copies[log].append((entry, file))
                     return
     matches.new[log].append(entry)
 
 
-def _is_being_copied(entry: Entry, content: Content, now: Entry, file: FollowedFile) -> bool:
-    """Tell whether a file is a copy of a newer one, as copytruncate makes one before it truncates.
+def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile) -> bool:
+    """Tell whether an entry is a copy of a newer file, as copytruncate makes before it truncates.
 
     The copy is the one to read on once the file is truncated, and until then the file is.
     """
-    if content.is_packed or entry.age >= now.age or entry.size > now.size:
+    if entry.age >= now.age:
         return False
-    with _content(now, file) as original:
-        return original is not None and Mark.at(content, entry.size).is_of(original)
+    with _content(entry) as copy, _content(now, file) as original:
+        if copy is None or original is None:
+            return False
+        size = copy.size_up_to(now.size + 1)
+        return size <= now.size and Mark.at(copy, size).is_of(original)
 
 
-def _is_old_copy(content: Content, file: FollowedFile) -> bool:
-    """Tell whether a file holds less than was read of another that is no longer there.
+def _is_shorter(content: Content, file: FollowedFile) -> bool:
+    """Tell whether a file holds less than was read of another."""
+    return content.size_up_to(file.mark.offset) < file.mark.offset
+
+
+def _was_read(content: Content, file: FollowedFile) -> bool:
+    """Tell whether all of a shorter file was read in another that is no longer there.
 
     It was copied or compressed, and the other grew and was read before it was removed. What was
     truncated since can only be compared by its beginning.
     """
-    assert file.reader is not None
+    if file.reader is None:
+        return False
     original = file.reader.content
     if not file.mark.is_of(original):
         return True
@@ -271,10 +279,10 @@ def _match_over_logs(logs: Logs, matches: Matches) -> None:
     for other, entries in matches.new.items() if missing else ():
         for entry in entries[:]:
             tried = [*by_inode[entry.inode], *by_inode[_head(entry)]]
-            found = (file for log, file in tried if log != other and file not in matches.found)
-            file = next((file for file in found if _is_file(file, entry)), None)
-            if file is not None:
-                matches.found[file] = entry
+            others = (file for log, file in tried if log != other and file not in matches.found)
+            known = next((file for file in others if _is_file(file, entry)), None)
+            if known is not None:
+                matches.found[known] = entry
                 entries.remove(entry)
 
 

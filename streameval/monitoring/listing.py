@@ -82,8 +82,9 @@ def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
 def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
     """Yield the paths that match a pattern, each with whether it is a link."""
     folder, wanted = os.path.split(pattern)
-    is_one = os.path.isdir(folder or ".") or not glob.has_magic(folder)
-    for found in [folder] if is_one else sorted(glob.glob(folder, recursive=True)):
+    is_one = Path(folder).is_dir() or not glob.has_magic(folder)
+    # Path.glob would want a root to begin at.
+    for found in [folder] if is_one else glob.glob(folder, recursive=True):  # noqa: PTH207
         with reading(shown_path(found)):
             try:
                 scanned = os.scandir(found or ".")
@@ -92,7 +93,7 @@ def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
             with scanned:
                 for item in scanned:
                     if _is_wanted(item.name, wanted):
-                        yield os.path.join(found, item.name), item.is_symlink()
+                        yield item.path if found else item.name, item.is_symlink()
 
 
 def _is_wanted(name: str, wanted: str) -> bool:
@@ -109,7 +110,7 @@ def _entry(path: str, *, is_given: bool) -> Entry | None:
     """Look at a file; None if it is gone, or something else that a glob matched."""
     with reading(shown_path(path)):
         try:
-            status = os.stat(path)
+            status = Path(path).stat()
         except FileNotFoundError:  # renamed since, or a link that leads nowhere
             return None
     if stat.S_ISREG(status.st_mode):
