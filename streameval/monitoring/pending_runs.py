@@ -1,0 +1,326 @@
+"""Sorted runs of rows found by the hash of their id: a log-structured merge tree of arrays."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import require
+from streameval.monitoring.arrivals import MAX_TIME, Ids
+from streameval.monitoring.columns import (
+    Columns,
+    Layout,
+    concatenate,
+    decode,
+    decode_bits,
+    encode,
+    encode_bits,
+)
+from streameval.monitoring.ids import Words
+
+__all__ = ["KEY_LAYOUT", "Found", "PendingRuns", "key_order", "key_starts"]
+
+Bits = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+KEY_LAYOUT: Layout = {
+    "high": np.dtype(np.uint64),
+    "low": np.dtype(np.uint64),
+    "time": np.dtype(np.int64),
+}
+"""The columns of every row: the hash of its id, and its arrival time."""
+
+MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
+_RUN_SHIFT = np.int64(40)
+_POSITION = np.int64(2**40 - 1)
+_FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
+
+
+def key_order(rows: Columns) -> Integers:
+    """Return the order by hash, rows of equal hash as they are."""
+    order: Integers = np.argsort(rows["high"], kind="stable")
+    high, low = rows["high"][order], rows["low"][order]
+    same = high[1:] == high[:-1]
+    if (same & (low[1:] < low[:-1])).any():
+        order = np.lexsort((rows["low"], rows["high"]))
+    return order
+
+
+def key_starts(rows: Columns) -> Bits:
+    """Return which of sorted rows are the first of their id."""
+    starts = np.ones(len(rows["high"]), dtype=np.bool_)
+    starts[1:] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
+    return starts
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """Pairs of a key that was looked for and a row of its id.
+
+    Parameters
+    ----------
+    keys : array of int64, shape (n,)
+        Positions among the keys that were looked for.
+    rows : array of int64, shape (n,)
+        The rows, valid until the next row is added or dropped.
+    """
+
+    keys: Integers
+    rows: Integers
+
+
+class _Filter:
+    """Bits that tell for most ids that are not in a run that they are not."""
+
+    __slots__ = ("_bytes", "_shift")
+
+    def __init__(self, high: Words) -> None:
+        log = max((_FILTER_BITS * len(high) - 1).bit_length(), 3)
+        self._shift = np.uint64(64 - log)
+        bits = np.zeros(1 << log, dtype=np.bool_)
+        bits[high >> self._shift] = True
+        self._bytes = np.packbits(bits, bitorder="little")
+
+    def may_hold(self, high: Words) -> Bits:
+        bit = high >> self._shift
+        held = self._bytes[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
+        return (held & np.uint8(1)).view(np.bool_)
+
+
+class _Run:
+    """Rows sorted by the hash of their id, and which of them were taken."""
+
+    __slots__ = (
+        "columns", "filter", "first", "id", "is_marked", "last", "n_past", "n_taken", "next_past", "taken",
+    )  # fmt: skip
+
+    def __init__(self, columns: Columns, taken: Bits, number: int | None = None) -> None:
+        self.columns = columns
+        self.taken = taken
+        self.id = number
+        self.is_marked = False
+        self.filter = _Filter(columns["high"])
+        times = columns["time"]
+        self.first, self.last = int(times.min()), int(times.max())
+        self.n_taken = int(taken.sum())
+        self.n_past = 0
+        self.next_past = self.first
+
+    def __len__(self) -> int:
+        return len(self.taken)
+
+    def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
+        """Return positions of keys, and of a row that has that id."""
+        likely = np.flatnonzero(self.filter.may_hold(high))
+        own_high, own_low = self.columns["high"], self.columns["low"]
+        at = np.searchsorted(own_high, high[likely])
+        keys, rows = [], []
+        while len(likely):
+            is_inside = at < len(self)
+            likely, at = likely[is_inside], at[is_inside]
+            is_near = own_high[at] == high[likely]
+            likely, at = likely[is_near], at[is_near]
+            is_same = own_low[at] == low[likely]
+            keys.append(likely[is_same])
+            rows.append(at[is_same])
+            at = at + 1
+        return np.concatenate(keys or [likely]), np.concatenate(rows or [at])
+
+
+class PendingRuns:
+    """Rows found by id, in runs that are never changed but for bits of what was taken.
+
+    A run is added in one piece. The last two runs become one if they are of like size and have
+    together at most `MAX_RUN` rows, so n rows are copied log(n) times and searched for in
+    n / MAX_RUN + log(MAX_RUN) runs, of which a filter rules out most.
+
+    Parameters
+    ----------
+    layout : mapping from str to dtype
+        The columns besides those of `KEY_LAYOUT`.
+    ids : Ids
+        Where the numbers of runs come from.
+    keeps_taken : bool
+        Whether rows that were taken are still found.
+    """
+
+    def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
+        self._layout = {**KEY_LAYOUT, **layout}
+        self._ids = ids
+        self._keeps_taken = keeps_taken
+        self._runs: list[_Run] = []
+        self._stored: set[int] = set()
+        self._horizon = -MAX_TIME
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    @property
+    def n_untaken(self) -> int:
+        """The number of rows that were not taken."""
+        return sum(len(run) - run.n_taken for run in self._runs)
+
+    @property
+    def n_current(self) -> int:
+        """The number of rows, taken or not, that no call of `take_past` has passed."""
+        return sum(len(run) - run.n_past for run in self._runs)
+
+    def add(self, rows: Columns) -> None:
+        """Add rows that are sorted by `key_order`."""
+        for start in range(0, len(rows["high"]), MAX_RUN):
+            piece = {name: rows[name][start : start + MAX_RUN] for name in self._layout}
+            taken = np.zeros(len(piece["high"]), dtype=np.bool_)
+            self._runs.append(_Run(piece, taken))
+            self._merge()
+
+    def find(self, keys: Columns) -> Found:
+        """Find all rows of some ids."""
+        found_keys, found_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            of_keys, at = run.find(keys["high"], keys["low"])
+            if not self._keeps_taken and len(at):
+                free = ~run.taken[at]
+                of_keys, at = of_keys[free], at[free]
+            found_keys.append(of_keys)
+            found_rows.append(at + (np.int64(number) << _RUN_SHIFT))
+        return Found(np.concatenate(found_keys), np.concatenate(found_rows))
+
+    def between(self, start: int, end: int) -> Integers:
+        """Find the rows that were not taken, of arrival times from start up to end."""
+        found = [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            if run.first < end and run.last >= start:
+                times = run.columns["time"]
+                at = np.flatnonzero((times >= start) & (times < end) & ~run.taken)
+                found.append(at + (np.int64(number) << _RUN_SHIFT))
+        return np.concatenate(found)
+
+    def taken_since(self, start: int) -> Integers:
+        """Find the rows that were taken, of arrival times from start on."""
+        found = [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            at = np.flatnonzero((run.columns["time"] >= start) & run.taken)
+            found.append(at + (np.int64(number) << _RUN_SHIFT))
+        return np.concatenate(found)
+
+    def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
+        """Return one column of some rows."""
+        values = np.empty(len(rows), dtype=self._layout[name])
+        for run, chosen, at in self._by_run(rows):
+            values[chosen] = run.columns[name][at]
+        return values
+
+    def columns(self, rows: Integers) -> Columns:
+        """Return all columns of some rows."""
+        return {name: self.column(name, rows) for name in self._layout}
+
+    def is_taken(self, rows: Integers) -> Bits:
+        """Return which rows were taken."""
+        values = np.empty(len(rows), dtype=np.bool_)
+        for run, chosen, at in self._by_run(rows):
+            values[chosen] = run.taken[at]
+        return values
+
+    def take(self, rows: Integers) -> None:
+        """Take rows, each of them once."""
+        for run, _, at in self._by_run(rows):
+            run.taken[at] = True
+            run.n_taken += len(at)
+            run.is_marked = True
+
+    def take_past(self, horizon: int) -> Integers:
+        """Take and return the rows that arrived before a time and were not taken yet."""
+        found = [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            if run.next_past < horizon:
+                times = run.columns["time"]
+                is_past = times < horizon
+                run.n_past = int(is_past.sum())
+                run.next_past = int(times[~is_past].min(initial=MAX_TIME))
+                at = np.flatnonzero(is_past & ~run.taken)
+                found.append(at + (np.int64(number) << _RUN_SHIFT))
+        rows = np.concatenate(found)
+        self.take(rows)
+        return rows
+
+    def drop(self, horizon: int) -> None:
+        """Forget rows that arrived before a time, and taken ones that are not kept."""
+        self._horizon = horizon
+        self._runs = [
+            run
+            for run in self._runs
+            if run.last >= horizon and (self._keeps_taken or run.n_taken < len(run))
+        ]
+
+    def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
+        """Return runs to add, bitmaps to write, and ids to remove since the last call."""
+        added, marked = {}, {}
+        for run in self._runs:
+            if run.id is None:
+                run.id = self._ids.new()
+                added[run.id] = encode(run.columns, self._layout)
+                run.is_marked = run.n_taken > 0
+            if run.is_marked:
+                marked[run.id] = encode_bits(run.taken)
+                run.is_marked = False
+        kept = {run.id for run in self._runs if run.id is not None}
+        removed = self._stored - kept
+        self._stored = kept
+        return added, marked, removed
+
+    def to_json(self) -> list[int | None]:
+        """Return the ids of the runs in order."""
+        return [run.id for run in self._runs]
+
+    def restore(
+        self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
+    ) -> Iterator[int]:
+        """Take over what `changes` and `to_json` returned; yield the ids of blobs in use."""
+        require(isinstance(state, list), "the runs are no list")
+        for number in state:
+            require(type(number) is int and number in blobs, "a run is missing")
+            columns = decode(blobs[number], self._layout)
+            high, low, times = columns["high"], columns["low"], columns["time"]
+            ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
+            require(ordered.all(), "a run is not sorted")
+            require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
+            n_rows = len(high)
+            taken = (
+                decode_bits(bitmaps[number], n_rows)
+                if number in bitmaps
+                else np.zeros(n_rows, dtype=np.bool_)
+            )
+            self._runs.append(_Run(columns, taken, number))
+            self._stored.add(number)
+            yield number
+
+    def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
+        """Yield each run, which of the rows are in it, and where."""
+        numbers = rows >> _RUN_SHIFT
+        for number in np.unique(numbers).tolist():
+            chosen = numbers == number
+            yield self._runs[number], chosen, rows[chosen] & _POSITION
+
+    def _merge(self) -> None:
+        """Join the last runs while they are of like size."""
+        runs = self._runs
+        while (
+            len(runs) > 1
+            and len(runs[-2]) < 2 * len(runs[-1])
+            and len(runs[-2]) + len(runs[-1]) <= MAX_RUN
+        ):
+            second, first = runs.pop(), runs.pop()
+            both = concatenate([first.columns, second.columns])
+            taken = np.concatenate([first.taken, second.taken])
+            keep = both["time"] >= self._horizon
+            if not self._keeps_taken:
+                keep &= ~taken
+            order = key_order(both)
+            order = order[keep[order]]
+            if len(order):
+                columns = {name: column[order] for name, column in both.items()}
+                runs.append(_Run(columns, taken[order]))
