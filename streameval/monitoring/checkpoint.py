@@ -72,7 +72,7 @@ class Changes:
         How far sources have been read.
     values : mapping from name to sequence
         What has been appended to dictionaries.
-    runs, dead : sequence of (id, bytes)
+    runs, dead : mapping from id to bytes
         The runs of pending rows that are new, and the bitmaps that have changed.
     removed : iterable of id
         The runs that are gone.
@@ -85,8 +85,8 @@ class Changes:
     state: Mapping[str, Any]
     positions: Mapping[str, Any]
     values: Mapping[str, Sequence[Any]] = attrs.field(factory=dict)
-    runs: Sequence[tuple[Any, bytes]] = ()
-    dead: Sequence[tuple[Any, bytes]] = ()
+    runs: Mapping[Any, bytes] = attrs.field(factory=dict)
+    dead: Mapping[Any, bytes] = attrs.field(factory=dict)
     removed: Iterable[Any] = ()
     events: Sequence[tuple[str, Any]] = ()
 
@@ -210,7 +210,7 @@ class Checkpoint:
             self._many("DELETE FROM run WHERE id = ?", [(name,) for name in changes.removed])
             self._many("DELETE FROM dead WHERE id = ?", [(name,) for name in changes.removed])
             for table, blobs in (("run", changes.runs), ("dead", changes.dead)):
-                rows = [(name, data, zlib.crc32(data)) for name, data in blobs]
+                rows = [(name, data, zlib.crc32(data)) for name, data in blobs.items()]
                 self._many(f"INSERT OR REPLACE INTO {table} VALUES (?, ?, ?)", rows)  # noqa: S608
             for name, values in changes.values.items():
                 self._extend(name, values)

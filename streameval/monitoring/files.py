@@ -109,6 +109,11 @@ class Tail:
         """Always False: a file may grow at any time."""
         return False
 
+    @property
+    def partitions(self) -> list[str]:
+        """The logs of which a file is not empty, as far as they have been looked for."""
+        return [log for log, files in self._logs.items() if any(map(_has_rows, files))]
+
     def seek(self, position: Position | None) -> None:
         """Continue at a position, None for the beginning of all files.
 
@@ -332,6 +337,10 @@ class Tail:
         self._warn_once(
             f"{name}: the packed data is cut short; the log is read on once it is whole"
         )
+
+
+def _has_rows(file: FollowedFile) -> bool:
+    return bool(file.mark.offset or (file.entry is not None and file.entry.size))
 
 
 def _new_file(entry: Entry) -> FollowedFile:

@@ -17,15 +17,16 @@ import numpy.typing as npt
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.windowed import Windowed
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
 from streameval.inputs.durations import read_offset
 from streameval.io import BadRow
 from streameval.io.columns import as_text, objects
 from streameval.io.paths import Fields
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
+from streameval.monitoring.join import Join
 from streameval.monitoring.planning import (
-    KEY,
+    ID,
     Planner,
     Split,
     planner_of,
@@ -33,7 +34,7 @@ from streameval.monitoring.planning import (
     rows_together,
     split,
 )
-from streameval.monitoring.rows import Dictionary, Records
+from streameval.monitoring.rows import Dictionary, Records, Truths
 from streameval.monitoring.sources import Chunk, Source, as_source
 from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
 from streameval.monitoring.watermarks import Partitions
@@ -248,6 +249,8 @@ class Monitor:
         self._label_time = label_time or time
         self._unlabelled = unlabelled
         self._wait = 0 if wait is None else lengths.read(wait, name="wait")
+        if self._has_labels and not self._wait:
+            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
         self._settle = None if settle is None else lengths.read(settle, name="settle")
         self._out_of_order = lengths.read(out_of_order, name="out_of_order")
         self._lateness = lengths.read(allowed_lateness, name="allowed_lateness")
@@ -369,6 +372,7 @@ class Monitor:
         self._join: Any = None
         self._total: Any = None
         self._counting: Plan | None = None
+        self._dictionaries: dict[str, Dictionary] = {}
         self._alerts: Alerts | None = None
         self._stored_alerts: Any = None
         if config is not None:
@@ -376,7 +380,7 @@ class Monitor:
             self._restore(self._begin(samples))
         for reader in self._readers.values():
             reader.source.seek(reader.position)
-        self._note_commit(self._clock())
+        self._note_commit()
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
         return Partitions(self._out_of_order, self._idle_after[role], state)
@@ -426,15 +430,34 @@ class Monitor:
         return saved
 
     def _begin_join(self, parts: Split, saved: Saved) -> None:
-        raise NotImplementedError
+        """Make the join, or go back to its last commit."""
+        where = self._planner.where
+        self._readers["predictions"].plan = attrs.evolve(parts.predictions, where=where)
+        self._readers["labels"].plan = parts.labels
+        self._records = Records(parts.records, saved.values)
+        self._truths = Truths(parts.truths, saved.values)
+        self._dictionaries = self._records.dictionaries | self._truths.dictionaries
+        self._label = _label_of(self._unlabelled, parts.truths)
+        options = {
+            "wait": self._wait,
+            "out_of_order": self._out_of_order,
+            "settle": self._settle,
+            "max_pending": self._max_pending,
+            "label_dtype": self._truths.dtype,
+        }
+        dtype, state = self._records.dtype, saved.state.get("join")
+        if state is None:
+            self._join = Join(dtype, **options)
+        else:
+            self._join = Join.restore(dtype, options, state, saved.runs, saved.dead)
 
     def _stepped(self) -> Step:
         now = self._clock()
         if self._counting is None and not self._look():
             return Step(notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
-        taken, is_idle, data = 0, False, b""
-        while taken < self._commit_bytes:
+        n_bytes, is_idle = 0, False
+        while n_bytes < self._commit_bytes:
             found = self._next()
             if found is None:
                 is_idle = True
@@ -442,15 +465,19 @@ class Monitor:
             reader, chunk = found
             self._take(reader, chunk, now)
             reader.position = chunk.position
-            taken += max(chunk.block.taken, 1)
+            n_bytes += max(chunk.block.taken, 1)
         self._check_share()
-        if taken:
+        is_released = self._release_idle(now, is_idle=is_idle)
+        if self._join is not None:
+            self._count_joined()
+        data = b""
+        if self._fresh.newest is not None:
             self._n_counted += self._fresh.n_rows()
             self._n_labelled += heaviest(self._fresh.n)
             data = self._total._take_in(self._fresh)
-        closed = self._closed(now)
+        closed = self._closed()
         events, alerts = self._judged(now)
-        if taken or closed or alerts != self._stored_alerts:
+        if n_bytes or data or closed or is_released or alerts != self._stored_alerts:
             self._commit(now, data, closed, events, alerts)
         return Step(
             n_rows=self._n_rows - before[0],
@@ -488,8 +515,16 @@ class Monitor:
         if self._join is None:
             return [*self._readers.values()]
         predictions, labels = self._readers.values()
+        if self._join.is_stuck:
+            raise BadDataError(
+                f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
+                Named("max_pending"),
+                " must be larger.",
+            )
         if self._join.is_full:
             return [labels]
+        if self._join.is_full_of_labels:
+            return [predictions]
         ahead, behind = predictions.partitions.newest, labels.partitions.newest
         if behind is None or (ahead is not None and behind <= ahead):
             return [labels, predictions]
@@ -516,6 +551,50 @@ class Monitor:
             self._n_rows += len(times)
             self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
         if self._join is None:
+            self._note_counted(times)
+            return
+        ids = batch[ID].tolist()
+        if reader.role == "labels":
+            self._counters["labels"] += len(times)
+            self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
+        else:
+            rows = self._records.encode(batch, len(times))
+            self._join.predict(chunk.partition, ids, times, rows)
+
+    def _release_idle(self, now: float, *, is_idle: bool) -> bool:
+        """Await partitions that have been found, and let go of those that are silent."""
+        gone = []
+        for role, reader in self._readers.items():
+            names = reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
+            if self._join is not None:
+                for name in names:
+                    self._join.declare(role, name)
+            if is_idle:
+                gone += [(role, name) for name in reader.partitions.release(now)]
+        for role, name in gone if self._join is not None else ():
+            self._join.finish(role, name)
+        return bool(gone)
+
+    def _count_joined(self) -> None:
+        """Count the rows that have a label now, or whose wait is over."""
+        joined = self._join.ready()
+        for is_labelled in (True, False):
+            chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
+            times = joined.times[chosen]
+            if not len(times):
+                continue
+            batch = self._records.decode(joined.rows[chosen])
+            batch[self._windows.time] = times if self._windows.is_step else times.view("M8[us]")
+            if is_labelled:
+                batch |= self._truths.decode(joined.labels[chosen])
+            elif self._label is None:
+                batch |= self._truths.missing(len(times))
+            else:
+                batch |= {name: np.repeat(one, len(times)) for name, one in self._label.items()}
+            try:
+                self._fresh.update(batch)
+            except (InvalidInputError, CountOverflowError) as error:
+                raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._note_counted(times)
 
     def _not_ahead(
@@ -569,19 +648,26 @@ class Monitor:
             late = self._ends(times[times < self._reported])
             self._revised.update(np.unique(late).tolist())
 
-    def _mature_until(self, now: float) -> int | None:
+    def _mature_until(self) -> int | None:
         """Return the end of the newest pane for which nothing more is expected."""
-        marks = [reader.partitions.watermark(now) for reader in self._readers.values()]
-        if self._counting is None or None in marks:
+        marks = self._watermarks()
+        known = [mark for mark in marks if mark is not None]
+        if len(known) < len(self._readers):
             return None
-        known: list[int] = [mark for mark in marks if mark is not None]
-        edge = min(known) - self._lateness - self._wait - (self._settle or 0)
+        edge = min(known) - self._lateness - self._wait
         width, shift = self._windows.width, self._windows.offset_size
         return (edge - shift) // width * width + shift
 
-    def _closed(self, now: float) -> tuple[Closed, ...]:
+    def _watermarks(self) -> tuple[int | None, int | None]:
+        """Return the watermark of predictions, and that of labels if there are any."""
+        if self._join is not None:
+            watermarks: tuple[int | None, int | None] = self._join.watermarks
+            return watermarks
+        return self._readers["predictions"].partitions.watermark, None
+
+    def _closed(self) -> tuple[Closed, ...]:
         """Return the panes that have matured, after those that have more rows now."""
-        until = self._mature_until(now)
+        until = self._mature_until()
         reported = self._reported
         moves = until is not None and (reported is None or until > reported)
         if not moves and not self._revised:
@@ -616,8 +702,8 @@ class Monitor:
         if not self._rules and not self._stored_alerts:
             return (), self._stored_alerts
         alerts: Any = self._alerts
-        mature = self._shown(self._mature_until(now))
-        events = alerts.step(self._total, mature, self._new_status(now), now)
+        mature = self._shown(self._mature_until())
+        events = alerts.step(self._total, mature, self._new_status(), now)
         return events, alerts.to_json()
 
     def _commit(
@@ -653,28 +739,40 @@ class Monitor:
             positions={role: reader.position for role, reader in self._readers.items()},
             events=[(event.id, event.to_json()) for event in events],
         )
+        if self._join is not None:
+            runs = self._join.changes()
+            changes = attrs.evolve(
+                changes,
+                state=state | {"join": runs.state},
+                values={name: one.added for name, one in self._dictionaries.items()},
+                runs=runs.added,
+                dead=runs.dead,
+                removed=runs.removed,
+            )
         self._checkpoint.commit(self._number + 1, changes)
+        for one in self._dictionaries.values():
+            one.stored()
         self._number += 1
         self._stored_alerts = alerts
         self._fresh = self._counting.make()  # type: ignore[union-attr]
-        self._note_commit(now)
+        self._note_commit()
 
-    def _note_commit(self, now: float) -> None:
+    def _note_commit(self) -> None:
         """Keep what others may see."""
-        self._status = self._new_status(now)
+        self._status = self._new_status()
         self._shown_alerts = () if self._alerts is None else self._alerts.states()
 
-    def _new_status(self, now: float) -> Status:
-        marks = {role: one.partitions.watermark(now) for role, one in self._readers.items()}
+    def _new_status(self) -> Status:
+        watermark, label_watermark = self._watermarks()
         return Status(
             number=self._number,
             n_rows=self._n_rows,
             n_counted=self._n_counted,
             n_labelled=self._n_labelled,
             n_pending=0 if self._join is None else self._join.n_pending,
-            watermark=self._shown(marks["predictions"]),
-            label_watermark=self._shown(marks.get("labels")),
-            mature_until=self._shown(self._mature_until(now)),
+            watermark=self._shown(watermark),
+            label_watermark=self._shown(label_watermark),
+            mature_until=self._shown(self._mature_until()),
             last_event_time=self._shown(self._readers["predictions"].partitions.newest),
             counters={name: number for name, number in self._all_counters().items() if number},
             positions={role: reader.position for role, reader in self._readers.items()},
@@ -683,7 +781,7 @@ class Monitor:
         )
 
     def _all_counters(self) -> Mapping[str, int]:
-        return self._counters
+        return {**self._counters, **({} if self._join is None else self._join.counters)}
 
     def _shown(self, time: int | None) -> Any:
         return None if time is None else self._windows.shown(time)
@@ -718,6 +816,20 @@ def _check_join(
     for name, value in others.items():
         if value is not None:
             raise InvalidInputError("has no meaning without labels", argument=name)
+
+
+def _label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, Array] | None:
+    """Read the label of predictions that get none; None leaves them without."""
+    if unlabelled == "drop":
+        return None
+    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
+    if len(truths) > 1 or len(truths[0].names) > 1:
+        raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
+    ((name, label),) = found.items()
+    if label is None:
+        wanted = truths[0].field_type.fault(unlabelled)
+        raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
+    return {name: label}
 
 
 def _seconds(value: Any, name: str) -> float | None:

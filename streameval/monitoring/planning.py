@@ -26,15 +26,12 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Share
     from streameval.runs.sources import Row
 
-__all__ = ["KEY", "Planner", "Split", "planner_of", "rows_together", "split"]
+__all__ = ["ID", "Planner", "Split", "planner_of", "read_one", "rows_together", "split"]
 
 Array = npt.NDArray[Any]
 
-KEY = "key"
-"""What the column of ids is called in a batch."""
-
-_OWN = "`"
-"""Arguments of accumulators hold no such character, so that names in a batch never clash."""
+ID = "id`"
+"""What the column of ids is called in a batch; no argument has such a name."""
 
 
 @attrs.frozen(kw_only=True)
@@ -159,15 +156,15 @@ def split(
     others = tuple(one for one in plan.columns if one.argument not in arguments)
     time = next(column for column in others if column.argument == config.time)
     moment = attrs.evolve(time, names=(label_time,))
-    an_id = Column(_OWN + KEY, (key,), Ids())
+    an_id = Column(ID, (key,), Ids())
     example_label = _example(truths, labels, "labels")
     example_prediction = _example(others, predictions, "predictions")
     return Split(
         predictions=attrs.evolve(
-            plan, columns=(*others, an_id), update=_Trial(example_label, len(truths[0].names))
+            plan, columns=(*others, an_id), update=_Trial(example_label)
         ),
         labels=attrs.evolve(
-            plan, columns=(*truths, moment, an_id), update=_Trial(example_prediction, 1)
+            plan, columns=(*truths, moment, an_id), update=_Trial(example_prediction)
         ),
         records=tuple(column for column in others if column is not time),
         truths=truths,
@@ -179,10 +176,9 @@ class _Trial:
     """Update an accumulator with rows that lack columns: each has the example's."""
 
     example: Mapping[str, Array]
-    width: int
 
     def __call__(self, accumulator: Any, batch: Mapping[str, Any]) -> str:
-        held = {name: array for name, array in batch.items() if not name.startswith(_OWN)}
+        held = {name: array for name, array in batch.items() if name != ID}
         size = len(next(iter(held.values())))
         for name, array in self.example.items():
             if name not in held:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from streameval.io import Column
 
-__all__ = ["Dictionary", "Ids", "Records"]
+__all__ = ["Dictionary", "Ids", "Records", "Truths"]
 
 Array = npt.NDArray[Any]
 
@@ -102,8 +102,7 @@ class Records:
     """
 
     def __init__(self, columns: Sequence[Column], values: Mapping[str, Sequence[Any]]) -> None:
-        fields: dict[Any, Any] = {field: [] for field in fields_of(columns)}
-        empty = assemble(columns, fields, []).batch
+        empty = empty_batch(columns)
         self._fields = {name: (array.dtype, array.shape[1:]) for name, array in empty.items()}
         self.dictionaries = {
             name: Dictionary(values.get(name, ()))
@@ -135,6 +134,62 @@ class Records:
         return batch
 
 
+class Truths:
+    """What a label holds as one number, and back: a code unless it is one already.
+
+    Parameters
+    ----------
+    columns : sequence of Column
+        The truths of a row.
+    values : mapping from name to list
+        The dictionaries that have been stored.
+    """
+
+    NAME = "label`"
+    """What the dictionary is called; no argument has such a name."""
+
+    def __init__(self, columns: Sequence[Column], values: Mapping[str, Sequence[Any]]) -> None:
+        self._fields = empty_batch(columns)
+        array = next(iter(self._fields.values()))
+        is_number = len(self._fields) == 1 and array.ndim == 1 and array.dtype.kind in "biuf"
+        self.dictionaries = {} if is_number else {self.NAME: Dictionary(values.get(self.NAME, ()))}
+        is_real = is_number and array.dtype.kind == "f"
+        self.dtype = np.dtype(np.float64 if is_real else np.int64)
+
+    def encode(self, batch: Mapping[str, Array]) -> Array:
+        """Make one number of the truths of each row."""
+        coder = self.dictionaries.get(self.NAME)
+        arrays = [batch[name] for name in self._fields]
+        if coder is None:
+            return arrays[0].astype(self.dtype)
+        rows = zip(*(array.tolist() for array in arrays), strict=True)
+        return coder.encode(list(map(_hashable, rows)))
+
+    def decode(self, labels: Array) -> dict[str, Array]:
+        """Make the arrays of truths again."""
+        coder = self.dictionaries.get(self.NAME)
+        if coder is None:
+            ((name, array),) = self._fields.items()
+            return {name: labels.astype(array.dtype)}
+        columns = zip(*coder.decode(labels), strict=True)
+        return {
+            name: np.array(column, dtype=array.dtype)
+            if array.dtype.kind != "O"
+            else objects(column)
+            for (name, array), column in zip(self._fields.items(), columns, strict=True)
+        }
+
+    def missing(self, size: int) -> dict[str, Array]:
+        """Make truths that nothing is known of."""
+        return {name: objects([None] * size) for name in self._fields}
+
+
+def empty_batch(columns: Sequence[Column]) -> dict[str, Array]:
+    """Make the arrays of no rows, for their types and shapes."""
+    fields: dict[Any, Any] = {field: [] for field in fields_of(columns)}
+    return dict(assemble(columns, fields, []).batch)
+
+
 def _codes(coder: Dictionary, array: Array) -> Array:
     """Encode values of any shape; a row of several is one list in JSON, and a tuple here."""
     return coder.encode(array.ravel().tolist()).reshape(array.shape)
@@ -145,4 +200,4 @@ def _items(coder: Dictionary, codes: Array) -> Array:
 
 
 def _hashable(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+    return tuple(map(_hashable, value)) if isinstance(value, list | tuple) else value
