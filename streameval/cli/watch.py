@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import shlex
 import shutil
 import signal
 import sys
@@ -113,7 +112,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
         time=options.time,
         max_bad=options.max_bad,
         alerts=watching.alert,
-        on_alert=_receiver(watching.on_alert),
+        on_alert=watching.on_alert,
         output=None if watching.out is None else JsonLines(watching.out, options.reporting),
         **chosen,
     )
@@ -140,13 +139,6 @@ def _check_labels(watching: Watching) -> None:
     for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
         if getattr(watching, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
-
-
-def _receiver(text: str | None) -> Any:
-    """Read a command, or the address of a webhook."""
-    if text is None or text.startswith(("http://", "https://")):
-        return text
-    return shlex.split(text)
 
 
 @contextmanager

@@ -25,6 +25,7 @@ from streameval.io.paths import Fields
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
 from streameval.monitoring.join import Join
+from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
     Planner,
@@ -54,6 +55,7 @@ _FIRST_ROWS = 100
 _MAX_HELD = 64
 _SHARE_FROM = 1000
 _NOTES = 5
+_PATIENCE = 10.0
 _MICROSECONDS = 1_000_000
 
 
@@ -166,8 +168,9 @@ class Monitor:
         When to raise an alarm.
     false_alarms : str
         How often all alerts without a clause may raise a false alarm together.
-    on_alert : sequence of str, or str, optional
-        A command, which gets the event as JSON on standard input, or the address of a webhook.
+    on_alert : str or callable, optional
+        A command line, started without a shell, that gets each event as JSON on standard input;
+        the URL of a webhook; or a function. Events come at least once, after their commit.
     columns : mapping from argument to column, optional
         The columns of arguments that are called otherwise.
     read_bytes, commit_bytes : int
@@ -263,7 +266,9 @@ class Monitor:
         self._max_bad = max_bad
         self._limit, self._commit_bytes = read_bytes, commit_bytes
         self._clock = clock
-        self._rules, self._false_alarms, self._on_alert = tuple(alerts), false_alarms, on_alert
+        self._rules, self._false_alarms = tuple(alerts), false_alarms
+        self._outbox = None if on_alert is None else Outbox(on_alert)
+        self._undelivered: dict[str, Any] = {}
         self._stopping = threading.Event()
         self._output = output
         self._name = checkpoint
@@ -351,8 +356,14 @@ class Monitor:
         return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
 
     def close(self) -> None:
-        """Close the sources and the checkpoint; what has been committed stays."""
+        """Close the sources and the checkpoint; what has been committed stays.
+
+        Events of alerts that have not been tried yet are given ten seconds.
+        """
         if self._is_open:
+            if self._outbox is not None:
+                self._deliver()
+                self._forget(self._outbox.flush(_PATIENCE))
             self._release()
 
     def _start(self) -> None:
@@ -391,6 +402,7 @@ class Monitor:
             return
         state = saved.state["monitor"]
         self._number = saved.number
+        self._undelivered = dict(saved.outbox)
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._reported = state["reported"]
@@ -479,6 +491,7 @@ class Monitor:
         events, alerts = self._judged(now)
         if n_bytes or data or closed or is_released or alerts != self._stored_alerts:
             self._commit(now, data, closed, events, alerts)
+        self._deliver()
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
@@ -706,6 +719,22 @@ class Monitor:
         events = alerts.step(self._total, mature, self._new_status(), now)
         return events, alerts.to_json()
 
+    def _to_deliver(self, events: Sequence[Event]) -> list[tuple[str, Any]]:
+        """Return what the outbox of the checkpoint gets: nothing where nobody takes it."""
+        if self._outbox is None:
+            return []
+        return [(event.id, event.to_json()) for event in events]
+
+    def _deliver(self) -> None:
+        """Hand events over that have been committed, and forget those that have arrived."""
+        if self._outbox is not None and self._undelivered:
+            self._forget(self._outbox.deliver(self._undelivered.items()))
+
+    def _forget(self, names: Sequence[str]) -> None:
+        arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
+        if arrived:
+            self._checkpoint.delivered(arrived)
+
     def _commit(
         self,
         now: float,
@@ -737,7 +766,7 @@ class Monitor:
             whole=lambda: self._total,
             state=state,
             positions={role: reader.position for role, reader in self._readers.items()},
-            events=[(event.id, event.to_json()) for event in events],
+            events=self._to_deliver(events),
         )
         if self._join is not None:
             runs = self._join.changes()
@@ -754,6 +783,7 @@ class Monitor:
             one.stored()
         self._number += 1
         self._stored_alerts = alerts
+        self._undelivered.update(changes.events)
         self._fresh = self._counting.make()  # type: ignore[union-attr]
         self._note_commit()
 
@@ -796,6 +826,8 @@ class Monitor:
         """Close everything; what has not been committed is forgotten."""
         self._is_open = False
         self._total = None
+        if self._outbox is not None:
+            self._outbox.close()
         for source in self._sources.values():
             source.close()
         self._checkpoint.close()
