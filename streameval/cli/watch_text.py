@@ -33,7 +33,7 @@ def board(
 ) -> Sheet:
     """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
     held, status = snapshot.windowed, snapshot.status
-    if held.newest is None:
+    if held is None or held.newest is None:
         return ["no rows yet"]
     total = held.total()
     names, found, notes = [], [], []

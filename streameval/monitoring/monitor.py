@@ -343,9 +343,12 @@ class Monitor:
     @property
     def windowed(self) -> Windowed:
         """What has been committed: a copy."""
-        if self._total is None:
+        held = self._total
+        if self._counting is None:
+            held = self._planner.empty
+        elif held is None:
             return read_checkpoint(self._name).windowed
-        return self._total.copy()
+        return held if held is None else held.copy()
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""
@@ -470,7 +473,7 @@ class Monitor:
         before = self._n_rows, self._counters["labels"]
         n_bytes, is_idle = 0, False
         while n_bytes < self._commit_bytes:
-            found = self._next()
+            found = self._next(now)
             if found is None:
                 is_idle = True
                 break
@@ -479,9 +482,10 @@ class Monitor:
             reader.position = chunk.position
             n_bytes += max(chunk.block.taken, 1)
         self._check_share()
-        is_released = self._release_idle(now, is_idle=is_idle)
+        self._declare(now)
+        is_released = is_idle and self._release_idle(now)
         if self._join is not None:
-            self._count_joined()
+            self._count_joined(now)
         data = b""
         if self._fresh.newest is not None:
             self._n_counted += self._fresh.n_rows()
@@ -516,18 +520,20 @@ class Monitor:
         self._begin({role: reader.rows for role, reader in self._readers.items()})
         return True
 
-    def _next(self) -> tuple[_Reader, Chunk] | None:
+    def _next(self, now: float) -> tuple[_Reader, Chunk] | None:
         """Read from the source that is behind in event time, or from the other."""
-        for reader in self._order():
+        for reader in self._order(now):
             chunk = reader.next(self._limit)
             if chunk is not None:
                 return reader, chunk
         return None
 
-    def _order(self) -> list[_Reader]:
+    def _order(self, now: float) -> list[_Reader]:
         if self._join is None:
             return [*self._readers.values()]
         predictions, labels = self._readers.values()
+        if self._join.is_full or self._join.is_full_of_labels:
+            self._count_joined(now)
         if self._join.is_stuck:
             raise BadDataError(
                 f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
@@ -574,22 +580,29 @@ class Monitor:
             rows = self._records.encode(batch, len(times))
             self._join.predict(chunk.partition, ids, times, rows)
 
-    def _release_idle(self, now: float, *, is_idle: bool) -> bool:
-        """Await partitions that have been found, and let go of those that are silent."""
-        gone = []
+    def _declare(self, now: float) -> None:
+        """Await partitions that have been found, before anything is decided without them."""
         for role, reader in self._readers.items():
             names = reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
             if self._join is not None:
                 for name in names:
                     self._join.declare(role, name)
-            if is_idle:
-                gone += [(role, name) for name in reader.partitions.release(now)]
-        for role, name in gone if self._join is not None else ():
-            self._join.finish(role, name)
+
+    def _release_idle(self, now: float) -> bool:
+        """Let go of partitions that are silent; tell whether there are any."""
+        gone = [
+            (role, name)
+            for role, reader in self._readers.items()
+            for name in reader.partitions.release(now)
+        ]
+        if self._join is not None:
+            for role, name in gone:
+                self._join.finish(role, name)
         return bool(gone)
 
-    def _count_joined(self) -> None:
+    def _count_joined(self, now: float) -> None:
         """Count the rows that have a label now, or whose wait is over."""
+        self._declare(now)
         joined = self._join.ready()
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled

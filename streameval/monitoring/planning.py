@@ -46,11 +46,14 @@ class Planner:
         Whether times are integers of any meaning.
     where : RowFilter, optional
         Which rows are counted.
+    empty : Windowed, optional
+        What has been counted before there is a plan, where that is known.
     """
 
     plan: Callable[[Sequence[Row]], Plan]
     is_step: bool
     where: RowFilter | None = None
+    empty: Windowed | None = None
 
 
 @attrs.frozen(kw_only=True)
@@ -119,7 +122,7 @@ def planner_of(
         empty = accumulator.copy()
         return Plan(empty.copy, group_columns(accumulator, found, read_as), max_bad)
 
-    return Planner(plan=plan, is_step=config.is_step)
+    return Planner(plan=plan, is_step=config.is_step, empty=accumulator.copy())
 
 
 def rows_together(predictions: Sequence[Row], labels: Sequence[Row]) -> list[Row]:

@@ -30,23 +30,24 @@ class Rows:
 
     is_replayable = True
 
-    def __init__(self, name="rows", **partitions):
+    def __init__(self, name="rows", **logs):
         self.name = name
-        self.partitions = {key: lines(rows) for key, rows in partitions.items()}
+        self.logs = {key: lines(rows) for key, rows in logs.items()}
+        self.partitions = ()
         self.at = None
         self.said = []
         self.is_at_end = False
         self.is_closed = False
 
     def add(self, partition, *rows):
-        self.partitions.setdefault(partition, []).extend(lines(rows))
+        self.logs.setdefault(partition, []).extend(lines(rows))
 
     def seek(self, position):
         self.at = dict(position or {})
 
     def read(self, limit):
-        for partition in sorted(self.partitions, key=lambda key: self.at.get(key, 0)):
-            rows, start = self.partitions[partition], self.at.get(partition, 0)
+        for partition in sorted(self.logs, key=lambda key: self.at.get(key, 0)):
+            rows, start = self.logs[partition], self.at.get(partition, 0)
             end, size = start, 0
             while end < len(rows) and size < limit:
                 size += len(rows[end]) + 1
