@@ -159,6 +159,11 @@ class _Value:
     start: int
     end: int
 
+    @property
+    def is_empty(self) -> bool:
+        """Whether the metric is undefined there."""
+        return math.isnan(self.reading.value)
+
 
 class _Panes:
     """The panes of a `Windowed`, each read once for all rules."""
@@ -303,11 +308,9 @@ class _OfPanes(_Series, ABC):
     def look(self, span: Span, panes: _Panes, now: int) -> Event | None:
         """Look at the next pane."""
 
-    def found(self, state: State, value: _Value | None, now: int, end: int) -> Event:
-        """Make the event of a value; of silence there is none."""
+    def found(self, state: State, value: _Value, now: int, end: int) -> Event:
+        """Make the event of a value."""
         self.turn(state, end)
-        if value is None:
-            return self.event(state, end, now, end=self.time(end))
         reading = value.read()
         low, high = (float(bound) for bound in reading.certified)
         return self.event(
@@ -337,7 +340,7 @@ class _Plain(_OfPanes):
     def look(self, span: Span, panes: _Panes, now: int) -> Event | None:
         """Compare; a pane that says nothing changes nothing."""
         value = self._read(span, panes)
-        if value is None or value.n < (self.rule.min_n or 0):
+        if value.is_empty or value.n < (self.rule.min_n or 0):
             return None
         if not self.rule.claim.holds_certainly(value.reading):
             self.run = 0
@@ -353,7 +356,7 @@ class _Plain(_OfPanes):
         self.turn("pending", span.end)
         return None
 
-    def _read(self, span: Span, panes: _Panes) -> _Value | None:
+    def _read(self, span: Span, panes: _Panes) -> _Value:
         if self.rule.is_coverage:
             return panes.coverage(span)
         if not self.width:
@@ -390,8 +393,9 @@ class _OfEvidence(_OfPanes):
 
     @sums.setter
     def sums(self, text: str) -> None:
-        sums = np.frombuffer(base64.b64decode(text), dtype="<f8").astype(np.float64)
-        require(sums.size == 2 * len(TILTS), "the sums of an alert")
+        data = base64.b64decode(text)
+        require(len(data) == 16 * len(TILTS), "the sums of an alert")
+        sums = np.frombuffer(data, dtype="<f8").astype(np.float64)
         self.detector = Detector(*np.split(sums, 2))
 
     def look(self, span: Span, panes: _Panes, now: int) -> Event | None:
@@ -408,9 +412,9 @@ class _OfEvidence(_OfPanes):
             self.detector = Detector.zero()
             if self.state == "firing":
                 return None
-            return self.found("firing", self._recent(span.end, panes), now, span.end)
+            return self.found("firing", self._recent(span, panes), now, span.end)
         if self.state == "firing":
-            return self._resolved(span.end, panes, now)
+            return self._resolved(span, panes, now)
         if log_evidence >= self.log_threshold - _NEAR:
             self.turn("pending", span.end)
         else:
@@ -425,19 +429,19 @@ class _OfEvidence(_OfPanes):
             log_threshold=self.log_threshold,
         )
 
-    def _resolved(self, end: int, panes: _Panes, now: int) -> Event | None:
-        if end - self.crossed < self.rests_on * self.config.width:
+    def _resolved(self, span: Span, panes: _Panes, now: int) -> Event | None:
+        if span.end - self.crossed < self.rests_on * self.config.width:
             return None
-        value = self._recent(end, panes)
-        if value is None or self.rule.claim.holds_certainly(value.reading):
+        value = self._recent(span, panes)
+        if value.is_empty or self.rule.claim.holds_certainly(value.reading):
             return None
-        return self.found("resolved", value, now, end)
+        return self.found("resolved", value, now, span.end)
 
-    def _recent(self, end: int, panes: _Panes) -> _Value | None:
+    def _recent(self, span: Span, panes: _Panes) -> _Value:
         """Read the panes that the last alarm rests on, or as many that follow it."""
-        first = end - self.rests_on * self.config.width
-        result, start = panes.over(first, end, self.value)
-        return _read(result, self.rule, start, end)
+        first = min(span.end - self.rests_on * self.config.width, span.start)
+        result, start = panes.over(first, span.end, self.value)
+        return _read(result, self.rule, start, span.end)
 
 
 class _Silence(_Series):
@@ -627,12 +631,9 @@ def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
     found = [value for value in options.values if selector.chooses(options.column, value)]
     if not found:
         known = [f"{{{name}}}" for name in slice_names(options, options.values)]
+        hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
         raise InvalidInputError(
-            f"{rule.text!r}: no named slice {selector}",
-            remedy=f"{nearest(str(selector), known).capitalize()} Name others in `values` of the "
-            "`Sliced`."
-            if known
-            else "Name it in `values` of the `Sliced`.",
+            f"{rule.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
         )
     return found[:1]
 
@@ -655,10 +656,8 @@ def _check(rule: Rule, result: Any) -> bool:
     except UnknownMetricError as error:
         raise error.within(repr(rule.text)) from None
     except InvalidInputError as error:
-        raise InvalidInputError(
-            f"{rule.text!r}: {error}",
-            remedy=f"A comparison of the value takes any metric: '{rule.text} for 3 panes'.",
-        ) from None
+        remedy = f"A comparison of the value takes any metric: '{rule.text} for 3 panes'."
+        raise InvalidInputError(f"{rule.text!r}: {error} {remedy}") from None
     try:
         statistic.checked(rule.limit)
     except InvalidInputError as error:
@@ -680,17 +679,14 @@ def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig
     return size // config.width
 
 
-def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value | None:
-    """Read the value of a metric; None where it says nothing."""
+def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
+    """Read the value of a metric: nan where it is undefined."""
     metric = rule.claim.metric
     if result is None or not _is_defined(result, metric):
-        return None
-    reading = result.read(metric, level=0.0)
-    if math.isnan(reading.value):
-        return None
-    return _Value(
-        reading, lambda: result.read(metric, level=LEVEL), result.size_of(metric), start, end
-    )
+        nothing = Reading(math.nan)
+        return _Value(nothing, lambda: nothing, 0, start, end)
+    reading, n = result.read(metric, level=0.0), result.size_of(metric)
+    return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
 
 
 def _is_defined(result: Result, metric: MetricName) -> bool:

@@ -199,7 +199,7 @@ class _Reader:
         clauses = self.clauses()
         if str(metric) == COVERAGE and (selector is not None or "over" in clauses):
             self.at = 0
-            self.fail("a rule about coverage, which is one of all rows in a pane,")
+            self.fail("coverage of all rows in a pane")
         return MetricRule(
             claim, selector, clauses.get("over"), clauses.get("for"), clauses.get("n")
         )

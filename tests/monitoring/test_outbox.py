@@ -445,6 +445,16 @@ def test_output_of_a_command_goes_to_standard_error(capfd: pytest.CaptureFixture
     assert capfd.readouterr() == ("", "told\n")
 
 
+def test_refusal_of_a_command_is_shown_after_its_output() -> None:
+    said: list[str] = []
+    box = Outbox("sh -c 'echo why; exit 3'", report=said.append)
+    box.deliver([event(1)])
+    until(lambda: len(said) == 2)
+    box.close(10.0)
+    again = "event e1 has been tried 1 time, and is tried again"
+    assert said == ["why", f"on-alert: sh ended with the exit status 3; {again}"]
+
+
 def test_report_that_fails_stops_nothing() -> None:
     def report(_: str) -> None:
         raise OSError
