@@ -257,7 +257,7 @@ class Tail:
             inodes = {path: entry.inode for path, entry in entries.items()}
             if inodes == self._inodes and not self._is_stale and not self._is_waiting:
                 for file in chain.from_iterable(self._logs.values()):
-                    file.entry = file.entry and entries.get(file.entry.path)
+                    file.found(file.entry and entries.get(file.entry.path))
                 return
             matches = match(self._logs, entries.values())
             # While files are renamed, a listing may show one of them twice or not at all.
@@ -285,8 +285,8 @@ class Tail:
                     f"{files[-1].name}: is gone; rows after line {files[-1].mark.line - 1:,}, "
                     "if there were any, are lost"
                 )
-            new = [_new_file(entry) for entry in matches.new[log]]
-            new += [_read_file(entry, file) for entry, file in matches.copies[log]]
+            new = [FollowedFile.new(entry) for entry in matches.new[log]]
+            new += [FollowedFile.copied(*copy) for copy in matches.copies[log]]
             ordered = in_order(log, files, new)
             gone = [file for file in ordered if not file.is_there]
             if len(gone) < len(ordered):
@@ -298,14 +298,11 @@ class Tail:
 
     def _found(self, file: FollowedFile, entry: Entry | None, paths: Container[str]) -> None:
         """Take note of the name of a file, and warn if rows of it may be lost."""
-        before = file.entry
         if file.reader is not None and not file.mark.is_of(file.reader.content):
             self._warn_of_truncation(file)
             file.close()
-        elif entry is None and file.reader is None and before is not None:
-            if not file.has_nothing_new(before.size, before.changed, is_final=False):
-                n_bytes = max(before.size - file.mark.offset, 0)
-                self._warn(f"{file.name}: is gone before its last {n_bytes:,} bytes were read")
+        elif entry is None and file.reader is None and file.is_unread:
+            self._warn(f"{file.name}: is gone before it was read to its end")
         elif entry is not None and file.reader is None and file.path in paths:
             # A file that is renamed keeps its inode; a copy has another, and the file its name.
             is_packed = entry.path.endswith(PACKED_SUFFIXES)
@@ -341,20 +338,3 @@ class Tail:
 
 def _has_rows(file: FollowedFile) -> bool:
     return bool(file.mark.offset or (file.entry is not None and file.entry.size))
-
-
-def _new_file(entry: Entry) -> FollowedFile:
-    file = FollowedFile(entry.path)
-    file.found(entry)
-    return file
-
-
-def _read_file(entry: Entry, original: FollowedFile) -> FollowedFile:
-    """Follow a copy of a file of which more was read."""
-    file = _new_file(entry)
-    content = opened_content(entry.path)
-    if content is not None:
-        offset = content.size_up_to(original.mark.offset)
-        file.mark = Mark.at(content, offset, original.mark.line)
-        content.close()
-    return file

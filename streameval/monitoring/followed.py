@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import (
     FINGERPRINT_BYTES,
     Mark,
@@ -41,6 +42,8 @@ class FollowedFile:
         Its name when it was last seen.
     mark : Mark
         How far it was read.
+    seen : Mark
+        The fingerprint of the first bytes, of a file that was not read yet.
     inode : tuple of int
         A hint which of several files that begin alike it is, never a proof.
     stored : str
@@ -57,6 +60,7 @@ class FollowedFile:
 
     path: str
     mark: Mark = _NOTHING
+    seen: Mark = _NOTHING
     inode: tuple[int, int] = (0, 0)
     stored: str = ""
     entry: Entry | None = None
@@ -70,6 +74,11 @@ class FollowedFile:
         return shown_path(self.path)
 
     @property
+    def known(self) -> Mark:
+        """What it is known by."""
+        return self.mark if self.mark.offset else self.seen
+
+    @property
     def is_there(self) -> bool:
         """Whether it can be read: by its name, or since it is still open."""
         return self.entry is not None or self.reader is not None
@@ -79,6 +88,15 @@ class FollowedFile:
         """Whether something was written to it."""
         return self.mark.offset > 0 or (self.entry is not None and self.entry.size > 0)
 
+    @property
+    def is_unread(self) -> bool:
+        """Whether the last look found more than was read."""
+        if self.entry is None:
+            return False
+        if self.path.endswith(PACKED_SUFFIXES):
+            return not self.has_nothing_new(self.entry.size, self.entry.changed, is_final=True)
+        return self.entry.size > self.mark.offset
+
     def has_nothing_new(self, size: int, changed: int, *, is_final: bool) -> bool:
         """Tell whether all rows were read when the file was in this state."""
         return self.fruitless in ((size, changed, is_final), (size, changed, True))
@@ -86,12 +104,17 @@ class FollowedFile:
     def found(self, entry: Entry | None) -> None:
         """Take note of the name that it has now, if any."""
         self.entry = entry
-        if entry is not None:
-            self.path, self.inode = entry.path, entry.inode
-            if self.reader is not None and self.reader.content.inode != entry.inode:
-                self.close()
-            elif self.reader is not None:
-                self.reader.content.name = self.name
+        if entry is None:
+            return
+        self.path, self.inode = entry.path, entry.inode
+        if self.reader is not None and self.reader.content.inode != entry.inode:
+            self.close()
+        elif self.reader is not None:
+            self.reader.content.name = self.name
+        if self.known.offset < min(entry.size, FINGERPRINT_BYTES) and not self.mark.offset:
+            with content_of(entry, self) as content:
+                if content is not None:
+                    self.seen = Mark.at(content, content.size_up_to(FINGERPRINT_BYTES))
 
     def close(self) -> None:
         """Close the file."""
@@ -118,7 +141,25 @@ class FollowedFile:
             raise TypeError
         if not all(type(number) is int and number >= 0 for number in numbers):
             raise TypeError
-        return cls(path, Mark(offset, line, head, tail), (device, inode), stored)
+        mark = Mark(offset, line, head, tail)
+        return cls(path, mark, inode=(device, inode), stored=stored)
+
+    @classmethod
+    def new(cls, entry: Entry) -> FollowedFile:
+        """Follow a file from its beginning."""
+        file = cls(entry.path)
+        file.found(entry)
+        return file
+
+    @classmethod
+    def copied(cls, entry: Entry, original: FollowedFile) -> FollowedFile:
+        """Follow a copy of a file of which more was read."""
+        file = cls.new(entry)
+        with content_of(entry) as content:
+            if content is not None:
+                offset = content.size_up_to(original.mark.offset)
+                file.mark = Mark.at(content, offset, original.mark.line)
+        return file
 
 
 @attrs.frozen
@@ -168,37 +209,30 @@ def _match_log(
     files: Sequence[FollowedFile], free: list[Entry], found: dict[FollowedFile, Entry]
 ) -> list[Entry]:
     """Match the files of one log, and return the entries that are left over."""
-    # The more was read, the surer is the match; the older, the older.
-    longest_first = sorted(files, key=lambda file: -file.mark.offset)
-    for file in longest_first:
-        entry = next((e for e in free if e.inode == file.inode and _is_file(file, e)), None)
+    # Where little is known, many files fit: what is known better comes first.
+    for file in sorted(files, key=lambda file: -file.known.offset):
+        likely = sorted(free, key=lambda e: (e.inode != file.inode, e.path != file.path))
+        entry = next((entry for entry in likely if _is_file(file, entry)), None)
         if entry is not None:
             found[file] = entry
             free.remove(entry)
-    for file in longest_first:
-        if file not in found:
-            tried = sorted(free, key=lambda entry: entry.path != file.path)
-            entry = next((entry for entry in tried if _is_file(file, entry)), None)
-            if entry is not None:
-                found[file] = entry
-                free.remove(entry)
     return free
 
 
 def _is_file(file: FollowedFile, entry: Entry) -> bool:
     """Tell whether an entry begins with what was read of a file."""
-    if not file.mark.offset or entry == file.entry:
+    if not file.known.offset or entry == file.entry:
         return entry.path == file.path or entry.inode == file.inode
-    with _content(entry, file) as content:
+    with content_of(entry, file) as content:
         if content is None:
             return False
         if file.stored and isinstance(content, PackedContent):
-            return content.stored_digest() == file.stored or file.mark.is_of(content)
-        return file.mark.is_of(content)
+            return content.stored_digest() == file.stored or file.known.is_of(content)
+        return file.known.is_of(content)
 
 
 @contextmanager
-def _content(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content | None]:
+def content_of(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content | None]:
     """Open the file of an entry, None if it has another one by now."""
     if file is not None and file.reader is not None and file.reader.content.inode == entry.inode:
         yield file.reader.content
@@ -213,8 +247,8 @@ def _content(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content
 
 def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
     """Tell what an entry is that no file of its log was found to be."""
-    with _content(entry) as content:
-        related = [file for file in files if content is not None and file.mark.may_be_of(content)]
+    with content_of(entry) as content:
+        related = [file for file in files if content is not None and file.known.may_be_of(content)]
         for file in related:
             now = matches.found.get(file)
             if now is not None and now.path == file.path and _is_being_copied(entry, now, file):
@@ -237,7 +271,7 @@ def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile) -> bool:
     """
     if entry.age >= now.age:
         return False
-    with _content(entry) as copy, _content(now, file) as original:
+    with content_of(entry) as copy, content_of(now, file) as original:
         if copy is None or original is None:
             return False
         size = copy.size_up_to(now.size + 1)
@@ -269,13 +303,13 @@ def _match_over_logs(logs: Logs, matches: Matches) -> None:
         (log, file)
         for log, files in logs.items()
         for file in files
-        if file.mark.offset and file not in matches.found
+        if file.known.offset and file not in matches.found
     ]
     by_inode: dict[Any, list[tuple[str, FollowedFile]]] = defaultdict(list)
     for log, file in missing:
         by_inode[file.inode].append((log, file))
-        if file.mark.offset >= FINGERPRINT_BYTES:
-            by_inode[file.mark.head].append((log, file))
+        if file.known.offset >= FINGERPRINT_BYTES:
+            by_inode[file.known.head].append((log, file))
     for other, entries in matches.new.items() if missing else ():
         for entry in entries[:]:
             tried = [*by_inode[entry.inode], *by_inode[_head(entry)]]
@@ -287,7 +321,7 @@ def _match_over_logs(logs: Logs, matches: Matches) -> None:
 
 
 def _head(entry: Entry) -> str:
-    with _content(entry) as content:
+    with content_of(entry) as content:
         return "" if content is None else Mark.at(content, FINGERPRINT_BYTES).head
 
 
