@@ -744,16 +744,11 @@ class Join:
         self._counters["orphan_expired"] += len(self._orphans.take_past(watermark - wait))
         past = self._rows.take_past(watermark - wait)
         self._counters["unlabelled"] += len(past)
-        batch = (
-            self._rows.column("high", past),
-            self._rows.column("event", past),
-            self._rows.column("row", past),
-            None,
-        )
+        rows = self._rows.columns(past, ["high", "event", "row"])
         self._orphans.drop(_NO_TIME)
         self._accepted.drop(watermark - wait)
         self._rows.drop(watermark - 2 * wait)
-        return batch
+        return rows["high"], rows["event"], rows["row"], None
 
     def _nothing(self) -> _Batch:
         none = np.zeros(0, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -37,6 +37,7 @@ KEY_LAYOUT: Layout = {
 MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
 _RUN_SHIFT = np.int64(40)
 _POSITION = np.int64(2**40 - 1)
+_MAX_STEPS = 16  # from the start of its range to a row: there is one row a range on average
 _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
 
 
@@ -73,37 +74,52 @@ class Found:
     rows: Integers
 
 
-class _Filter:
-    """Bits that tell for most ids that are not in a run that they are not."""
+class _Index:
+    """Where an id would stand in a run, and for most ids that are not there that they are not.
 
-    __slots__ = ("_bytes", "_shift")
+    Parameters
+    ----------
+    high : array of uint64, shape (n,)
+        The upper half of the hashes, sorted.
+    """
+
+    __slots__ = ("_bits", "_n_rows", "_shift", "_starts")
 
     def __init__(self, high: Words) -> None:
         log = max((_FILTER_BITS * len(high) - 1).bit_length(), 3)
         self._shift = np.uint64(64 - log)
         bits = np.zeros(1 << log, dtype=np.bool_)
         bits[high >> self._shift] = True
-        self._bytes = np.packbits(bits, bitorder="little")
+        self._bits = np.packbits(bits, bitorder="little")
+        self._n_rows = np.uint64(len(high))
+        starts = np.zeros(len(high) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(self._bucket(high), minlength=len(high)), out=starts[1:])
+        self._starts = starts
 
     def may_hold(self, high: Words) -> Bits:
+        """Return False for most hashes that are not in the run, and True for all that are."""
         bit = high >> self._shift
-        held = self._bytes[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
+        held = self._bits[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
         return (held & np.uint8(1)).view(np.bool_)
+
+    def start(self, high: Words) -> Integers:
+        """Return a position that no row of the hash stands before, and few others after."""
+        return self._starts[self._bucket(high)].astype(np.int64)
+
+    def _bucket(self, high: Words) -> Integers:
+        """Cut the hashes into as many equal ranges as there are rows."""
+        return ((high >> np.uint64(32)) * self._n_rows >> np.uint64(32)).view(np.int64)
 
 
 class _Run:
     """Rows sorted by the hash of their id, and which of them were taken."""
-
-    __slots__ = (
-        "columns", "filter", "first", "id", "is_marked", "last", "n_past", "n_taken", "next_past", "taken",
-    )  # fmt: skip
 
     def __init__(self, columns: Columns, taken: Bits, number: int | None = None) -> None:
         self.columns = columns
         self.taken = taken
         self.id = number
         self.is_marked = False
-        self.filter = _Filter(columns["high"])
+        self.index = _Index(columns["high"])
         times = columns["time"]
         self.first, self.last = int(times.min()), int(times.max())
         self.n_taken = int(taken.sum())
@@ -115,20 +131,38 @@ class _Run:
 
     def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
         """Return positions of keys, and of a row that has that id."""
-        likely = np.flatnonzero(self.filter.may_hold(high))
-        own_high, own_low = self.columns["high"], self.columns["low"]
-        at = np.searchsorted(own_high, high[likely])
-        keys, rows = [], []
-        while len(likely):
-            is_inside = at < len(self)
-            likely, at = likely[is_inside], at[is_inside]
-            is_near = own_high[at] == high[likely]
-            likely, at = likely[is_near], at[is_near]
-            is_same = own_low[at] == low[likely]
-            keys.append(likely[is_same])
-            rows.append(at[is_same])
-            at = at + 1
-        return np.concatenate(keys or [likely]), np.concatenate(rows or [at])
+        keys = np.flatnonzero(self.index.may_hold(high))
+        at, rows = self._first_rows(high[keys])
+        keys = keys[at]
+        own_high = self.columns["high"]
+        after = np.minimum(rows + 1, len(self) - 1)
+        is_many = (own_high[after] == own_high[rows]) & (after > rows)
+        if is_many.any():
+            counts = np.searchsorted(own_high, high[keys], side="right") - rows
+            rows = np.repeat(rows - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            keys = np.repeat(keys, counts)
+        is_same = self.columns["low"][rows] == low[keys]
+        return keys[is_same], rows[is_same]
+
+    def _first_rows(self, sought: Words) -> tuple[Integers, Integers]:
+        """Return positions of hashes that are there, and the first row of each."""
+        own_high = self.columns["high"]
+        at, rows = np.arange(len(sought)), self.index.start(sought)
+        found_at, found_rows = [], []
+        for step in range(_MAX_STEPS + 1):
+            if step == _MAX_STEPS:  # hashes that were chosen to be close
+                rows = np.searchsorted(own_high, sought)
+            is_inside = rows < len(self)
+            at, sought, rows = at[is_inside], sought[is_inside], rows[is_inside]
+            seen = own_high[rows]
+            is_here = seen == sought
+            found_at.append(at[is_here])
+            found_rows.append(rows[is_here])
+            is_ahead = seen < sought
+            if not is_ahead.any():
+                break
+            at, sought, rows = at[is_ahead], sought[is_ahead], rows[is_ahead] + 1
+        return np.concatenate(found_at), np.concatenate(found_rows)
 
 
 class PendingRuns:
@@ -209,14 +243,17 @@ class PendingRuns:
 
     def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
         """Return one column of some rows."""
-        values = np.empty(len(rows), dtype=self._layout[name])
-        for run, chosen, at in self._by_run(rows):
-            values[chosen] = run.columns[name][at]
-        return values
+        return self.columns(rows, [name])[name]
 
-    def columns(self, rows: Integers) -> Columns:
-        """Return all columns of some rows."""
-        return {name: self.column(name, rows) for name in self._layout}
+    def columns(self, rows: Integers, names: Iterable[str] = ()) -> Columns:
+        """Return some columns of some rows; by default all."""
+        values = {
+            name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout
+        }
+        for run, chosen, at in self._by_run(rows):
+            for name, column in values.items():
+                column[chosen] = run.columns[name][at]
+        return values
 
     def is_taken(self, rows: Integers) -> Bits:
         """Return which rows were taken."""
@@ -301,8 +338,8 @@ class PendingRuns:
     def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
         """Yield each run, which of the rows are in it, and where."""
         numbers = rows >> _RUN_SHIFT
-        for number in np.unique(numbers).tolist():
-            chosen = numbers == number
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            chosen = np.flatnonzero(numbers == number)
             yield self._runs[number], chosen, rows[chosen] & _POSITION
 
     def _merge(self) -> None:
@@ -310,17 +347,27 @@ class PendingRuns:
         runs = self._runs
         while (
             len(runs) > 1
-            and len(runs[-2]) < 2 * len(runs[-1])
+            and len(runs[-2]) <= 2 * len(runs[-1])
             and len(runs[-2]) + len(runs[-1]) <= MAX_RUN
         ):
             second, first = runs.pop(), runs.pop()
-            both = concatenate([first.columns, second.columns])
-            taken = np.concatenate([first.taken, second.taken])
-            keep = both["time"] >= self._horizon
-            if not self._keeps_taken:
-                keep &= ~taken
-            order = key_order(both)
+            merged = self._merged(first, second)
+            if merged is not None:
+                runs.append(merged)
+
+    def _merged(self, first: _Run, second: _Run) -> _Run | None:
+        """Make one run of two, column by column to save memory, without what is forgotten."""
+
+        def both(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([first.columns[name], second.columns[name]])
+
+        taken = np.concatenate([first.taken, second.taken])
+        order = key_order({"high": both("high"), "low": both("low")})
+        keep = both("time") >= self._horizon
+        if not self._keeps_taken:
+            keep &= ~taken
+        if not keep.all():
             order = order[keep[order]]
-            if len(order):
-                columns = {name: column[order] for name, column in both.items()}
-                runs.append(_Run(columns, taken[order]))
+        if not len(order):
+            return None
+        return _Run({name: both(name)[order] for name in self._layout}, taken[order])
