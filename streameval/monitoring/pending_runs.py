@@ -35,6 +35,7 @@ KEY_LAYOUT: Layout = {
 """The columns of every row: the hash of its id, and its arrival time."""
 
 MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
+MAX_BLOB = 2**17  # written again by a commit
 _RUN_SHIFT = np.int64(40)
 _POSITION = np.int64(2**40 - 1)
 _MAX_STEPS = 16  # from the start of its range to a row: there is one row a range on average
@@ -112,12 +113,12 @@ class _Index:
 
 
 class _Run:
-    """Rows sorted by the hash of their id, and which of them were taken."""
+    """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
 
-    def __init__(self, columns: Columns, taken: Bits, number: int | None = None) -> None:
+    def __init__(self, columns: Columns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
         self.columns = columns
         self.taken = taken
-        self.id = number
+        self.blobs = blobs
         self.is_marked = False
         self.index = _Index(columns["high"])
         times = columns["time"]
@@ -166,20 +167,22 @@ class _Run:
 
 
 class PendingRuns:
-    """Rows found by id, in runs that are never changed but for bits of what was taken.
+    """Rows found by id, in sorted runs that are never changed but for which rows were taken.
 
-    A run is added in one piece. The last two runs become one if they are of like size and have
-    together at most `MAX_RUN` rows, so n rows are copied log(n) times and searched for in
-    n / MAX_RUN + log(MAX_RUN) runs, of which a filter rules out most.
+    A run is added in one piece. The last two runs become one if they are of like size and not too
+    large, so n rows are copied log(n) times, and searched for in n / MAX_RUN + log(MAX_RUN) runs,
+    most of which a few bits of each row rule out. On disk a run is one blob, or the blobs of the
+    runs that it was made of, so that no more than `MAX_BLOB` rows are written again.
 
     Parameters
     ----------
     layout : mapping from str to dtype
         The columns besides those of `KEY_LAYOUT`.
     ids : Ids
-        Where the numbers of runs come from.
+        Where the numbers of blobs come from.
     keeps_taken : bool
-        Whether rows that were taken are still found.
+        Whether rows that were taken are still found. If so no bitmap of them is written: `restore`
+        is told by others which they are.
     """
 
     def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
@@ -187,7 +190,8 @@ class PendingRuns:
         self._ids = ids
         self._keeps_taken = keeps_taken
         self._runs: list[_Run] = []
-        self._stored: set[int] = set()
+        self._unwritten: dict[int, bytes] = {}
+        self._written: set[int] = set()
         self._horizon = -MAX_TIME
 
     def __len__(self) -> int:
@@ -205,11 +209,10 @@ class PendingRuns:
 
     def add(self, rows: Columns) -> None:
         """Add rows that are sorted by `key_order`."""
-        for start in range(0, len(rows["high"]), MAX_RUN):
-            piece = {name: rows[name][start : start + MAX_RUN] for name in self._layout}
-            taken = np.zeros(len(piece["high"]), dtype=np.bool_)
-            self._runs.append(_Run(piece, taken))
-            self._merge()
+        size = self._max_run
+        for start in range(0, len(rows["high"]), size):
+            piece = {name: rows[name][start : start + size] for name in self._layout}
+            self._append(_Run(piece, np.zeros(len(piece["high"]), dtype=np.bool_)))
 
     def find(self, keys: Columns) -> Found:
         """Find all rows of some ids."""
@@ -294,29 +297,29 @@ class PendingRuns:
         ]
 
     def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
-        """Return runs to add, bitmaps to write, and ids to remove since the last call."""
-        added, marked = {}, {}
+        """Return blobs to add, bitmaps to write, and ids to remove since the last call."""
+        marked = {}
         for run in self._runs:
-            if run.id is None:
-                run.id = self._ids.new()
-                added[run.id] = encode(run.columns, self._layout)
+            if not run.blobs:
+                self._encode(run)
                 run.is_marked = run.n_taken > 0
-            if run.is_marked:
-                marked[run.id] = encode_bits(run.taken)
-                run.is_marked = False
-        kept = {run.id for run in self._runs if run.id is not None}
-        removed = self._stored - kept
-        self._stored = kept
+            if run.is_marked and not self._keeps_taken:
+                marked[run.blobs[0]] = encode_bits(run.taken)
+            run.is_marked = False
+        kept = {number for run in self._runs for number in run.blobs}
+        added = {number: blob for number, blob in self._unwritten.items() if number in kept}
+        removed = self._written - kept
+        self._unwritten, self._written = {}, kept
         return added, marked, removed
 
-    def to_json(self) -> list[int | None]:
-        """Return the ids of the runs in order."""
-        return [run.id for run in self._runs]
+    def to_json(self) -> list[int]:
+        """Return the ids of the blobs in order."""
+        return [number for run in self._runs for number in run.blobs]
 
     def restore(
         self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
-    ) -> Iterator[int]:
-        """Take over what `changes` and `to_json` returned; yield the ids of blobs in use."""
+    ) -> list[int]:
+        """Take over what `changes` and `to_json` returned; return the ids of blobs in use."""
         require(isinstance(state, list), "the runs are no list")
         for number in state:
             require(type(number) is int and number in blobs, "a run is missing")
@@ -324,16 +327,18 @@ class PendingRuns:
             high, low, times = columns["high"], columns["low"], columns["time"]
             ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
             require(ordered.all(), "a run is not sorted")
-            require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
-            n_rows = len(high)
-            taken = (
-                decode_bits(bitmaps[number], n_rows)
-                if number in bitmaps
-                else np.zeros(n_rows, dtype=np.bool_)
-            )
-            self._runs.append(_Run(columns, taken, number))
-            self._stored.add(number)
-            yield number
+            require(-MAX_TIME < times.min() and times.max() < MAX_TIME, "a time is out of range")
+            taken = np.zeros(len(high), dtype=np.bool_)
+            if number in bitmaps and not self._keeps_taken:
+                taken = decode_bits(bitmaps[number], len(high))
+            self._append(_Run(columns, taken, (number,)))
+            self._written.add(number)
+        return state
+
+    @property
+    def _max_run(self) -> int:
+        """The number of rows of the largest run; a bitmap is that of one blob."""
+        return MAX_RUN if self._keeps_taken else MAX_BLOB
 
     def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
         """Yield each run, which of the rows are in it, and where."""
@@ -342,13 +347,14 @@ class PendingRuns:
             chosen = np.flatnonzero(numbers == number)
             yield self._runs[number], chosen, rows[chosen] & _POSITION
 
-    def _merge(self) -> None:
-        """Join the last runs while they are of like size."""
+    def _append(self, run: _Run) -> None:
+        """Add a run, and make one of the last two while they are of like size."""
         runs = self._runs
+        runs.append(run)
         while (
             len(runs) > 1
             and len(runs[-2]) <= 2 * len(runs[-1])
-            and len(runs[-2]) + len(runs[-1]) <= MAX_RUN
+            and len(runs[-2]) + len(runs[-1]) <= self._max_run
         ):
             second, first = runs.pop(), runs.pop()
             merged = self._merged(first, second)
@@ -361,6 +367,12 @@ class PendingRuns:
         def both(name: str) -> npt.NDArray[Any]:
             return np.concatenate([first.columns[name], second.columns[name]])
 
+        blobs: tuple[int, ...] = ()
+        if len(first) + len(second) > MAX_BLOB:
+            for run in (first, second):
+                if not run.blobs:
+                    self._encode(run)
+            blobs = first.blobs + second.blobs
         taken = np.concatenate([first.taken, second.taken])
         order = key_order({"high": both("high"), "low": both("low")})
         keep = both("time") >= self._horizon
@@ -370,4 +382,14 @@ class PendingRuns:
             order = order[keep[order]]
         if not len(order):
             return None
-        return _Run({name: both(name)[order] for name in self._layout}, taken[order])
+        columns = {}
+        for name in self._layout:
+            columns[name] = both(name)[order]
+            del first.columns[name], second.columns[name]
+        return _Run(columns, taken[order], blobs)
+
+    def _encode(self, run: _Run) -> None:
+        """Make the blob of a run that has none."""
+        number = self._ids.new()
+        run.blobs = (number,)
+        self._unwritten[number] = encode(run.columns, self._layout)
