@@ -238,11 +238,11 @@ class Join:
         self._labels = Arrivals({**KEY_LAYOUT, **value}, out_of_order, self._ids)
         ordered: Layout = {"order": _ORDER, **value}
         self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
-        self._accepted = PendingRuns(value, self._ids, keeps_taken=False)
+        self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
         self._orphans = PendingRuns(ordered, self._ids, keeps_taken=False)
         self._settling = PendingRuns(ordered, self._ids, keeps_taken=False)
         self._n_released = 0
-        self._decided = _NO_TIME
+        self._decided = self._expired = _NO_TIME
         self._counters = dict.fromkeys(COUNTERS, 0)
 
     @property
@@ -438,29 +438,23 @@ class Join:
         for count in [*counts, *counters.values()]:
             require(type(count) is int and 0 <= count < MAX_TIME, "a count is no integer")
         require(state["next_id"] > max(used, default=-1), "the next id is used")
-        require(
-            type(state["decided"]) is int and abs(state["decided"]) <= MAX_TIME,
-            "a time is no integer",
-        )
+        for time in (state["decided"], state["expired"]):
+            require(type(time) is int and abs(time) <= 2 * MAX_TIME, "a time is no integer")
         self._ids.next, self._n_released = counts
-        self._decided = state["decided"]
+        self._decided, self._expired = state["decided"], state["expired"]
         self._counters = {name: counters[name] for name in COUNTERS}
-        self._check()
+        self._take_again()
 
-    def _check(self) -> None:
-        """Check what the stores must hold of one another."""
-        watermark = self.watermark
-        since = _NO_TIME if watermark is None else watermark - self._options.wait
-        taken = self._rows.taken_since(since)
-        accepted = self._accepted.between(since, MAX_TIME)
-        require(len(taken) == len(accepted), "labels and rows that have one differ in number")
-        keys = self._accepted.columns(accepted)
+    def _take_again(self) -> None:
+        """Take the rows whose wait is over and those that have a label, which must be there."""
+        self._rows.take_past(self._expired)
+        keys = self._accepted.columns(self._accepted.between(self._expired, MAX_TIME))
         found = self._rows.find(keys)
-        same = self._rows.column("time", found.rows) == keys["time"][found.keys]
-        require(
-            np.array_equal(np.sort(found.rows[same]), np.sort(taken)),
-            "labels and rows that have one differ",
-        )
+        is_own = self._rows.column("time", found.rows) == keys["time"][found.keys]
+        rows = found.rows[is_own]
+        require(len(rows) == len(keys["time"]), "labels are without the rows they belong to")
+        require(len(np.unique(rows)) == len(rows), "two labels belong to one row")
+        self._rows.take(rows)
 
     def _stores(self) -> tuple[PendingRuns, ...]:
         return tuple(self._named_stores().values())
@@ -491,6 +485,7 @@ class Join:
             **{name: store.to_json() for name, store in self._named_stores().items()},
             "n_released": self._n_released,
             "decided": self._decided,
+            "expired": self._expired,
             "next_id": self._ids.next,
             "counters": self.counters,
         }
@@ -741,19 +736,15 @@ class Join:
     def _expire(self, watermark: int) -> _Batch:
         """Let go what no row can meet any more."""
         wait = self._options.wait
-        self._counters["orphan_expired"] += len(self._orphans.take_past(watermark - wait))
-        past = self._rows.take_past(watermark - wait)
+        self._expired = watermark - wait
+        self._counters["orphan_expired"] += len(self._orphans.take_past(self._expired))
+        past = self._rows.take_past(self._expired)
         self._counters["unlabelled"] += len(past)
-        batch = (
-            self._rows.column("high", past),
-            self._rows.column("event", past),
-            self._rows.column("row", past),
-            None,
-        )
+        rows = self._rows.columns(past, ["high", "event", "row"])
         self._orphans.drop(_NO_TIME)
-        self._accepted.drop(watermark - wait)
+        self._accepted.drop(self._expired)
         self._rows.drop(watermark - 2 * wait)
-        return batch
+        return rows["high"], rows["event"], rows["row"], None
 
     def _nothing(self) -> _Batch:
         none = np.zeros(0, np.int64)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -35,8 +35,10 @@ KEY_LAYOUT: Layout = {
 """The columns of every row: the hash of its id, and its arrival time."""
 
 MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
+MAX_BLOB = 2**17  # written again by a commit
 _RUN_SHIFT = np.int64(40)
 _POSITION = np.int64(2**40 - 1)
+_MAX_STEPS = 16  # from the start of its range to a row: there is one row a range on average
 _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
 
 
@@ -73,37 +75,52 @@ class Found:
     rows: Integers
 
 
-class _Filter:
-    """Bits that tell for most ids that are not in a run that they are not."""
+class _Index:
+    """Where an id would stand in a run, and for most ids that are not there that they are not.
 
-    __slots__ = ("_bytes", "_shift")
+    Parameters
+    ----------
+    high : array of uint64, shape (n,)
+        The upper half of the hashes, sorted.
+    """
+
+    __slots__ = ("_bits", "_n_rows", "_shift", "_starts")
 
     def __init__(self, high: Words) -> None:
         log = max((_FILTER_BITS * len(high) - 1).bit_length(), 3)
         self._shift = np.uint64(64 - log)
         bits = np.zeros(1 << log, dtype=np.bool_)
         bits[high >> self._shift] = True
-        self._bytes = np.packbits(bits, bitorder="little")
+        self._bits = np.packbits(bits, bitorder="little")
+        self._n_rows = np.uint64(len(high))
+        starts = np.zeros(len(high) + 1, dtype=np.int32)
+        np.cumsum(np.bincount(self._bucket(high), minlength=len(high)), out=starts[1:])
+        self._starts = starts
 
     def may_hold(self, high: Words) -> Bits:
+        """Return False for most hashes that are not in the run, and True for all that are."""
         bit = high >> self._shift
-        held = self._bytes[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
+        held = self._bits[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
         return (held & np.uint8(1)).view(np.bool_)
+
+    def start(self, high: Words) -> Integers:
+        """Return a position that no row of the hash stands before, and few others after."""
+        return self._starts[self._bucket(high)].astype(np.int64)
+
+    def _bucket(self, high: Words) -> Integers:
+        """Cut the hashes into as many equal ranges as there are rows."""
+        return ((high >> np.uint64(32)) * self._n_rows >> np.uint64(32)).view(np.int64)
 
 
 class _Run:
-    """Rows sorted by the hash of their id, and which of them were taken."""
+    """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
 
-    __slots__ = (
-        "columns", "filter", "first", "id", "is_marked", "last", "n_past", "n_taken", "next_past", "taken",
-    )  # fmt: skip
-
-    def __init__(self, columns: Columns, taken: Bits, number: int | None = None) -> None:
+    def __init__(self, columns: Columns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
         self.columns = columns
         self.taken = taken
-        self.id = number
+        self.blobs = blobs
         self.is_marked = False
-        self.filter = _Filter(columns["high"])
+        self.index = _Index(columns["high"])
         times = columns["time"]
         self.first, self.last = int(times.min()), int(times.max())
         self.n_taken = int(taken.sum())
@@ -115,37 +132,57 @@ class _Run:
 
     def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
         """Return positions of keys, and of a row that has that id."""
-        likely = np.flatnonzero(self.filter.may_hold(high))
-        own_high, own_low = self.columns["high"], self.columns["low"]
-        at = np.searchsorted(own_high, high[likely])
-        keys, rows = [], []
-        while len(likely):
-            is_inside = at < len(self)
-            likely, at = likely[is_inside], at[is_inside]
-            is_near = own_high[at] == high[likely]
-            likely, at = likely[is_near], at[is_near]
-            is_same = own_low[at] == low[likely]
-            keys.append(likely[is_same])
-            rows.append(at[is_same])
-            at = at + 1
-        return np.concatenate(keys or [likely]), np.concatenate(rows or [at])
+        keys = np.flatnonzero(self.index.may_hold(high))
+        at, rows = self._first_rows(high[keys])
+        keys = keys[at]
+        own_high = self.columns["high"]
+        after = np.minimum(rows + 1, len(self) - 1)
+        is_many = (own_high[after] == own_high[rows]) & (after > rows)
+        if is_many.any():
+            counts = np.searchsorted(own_high, high[keys], side="right") - rows
+            rows = np.repeat(rows - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            keys = np.repeat(keys, counts)
+        is_same = self.columns["low"][rows] == low[keys]
+        return keys[is_same], rows[is_same]
+
+    def _first_rows(self, sought: Words) -> tuple[Integers, Integers]:
+        """Return positions of hashes that are there, and the first row of each."""
+        own_high = self.columns["high"]
+        at, rows = np.arange(len(sought)), self.index.start(sought)
+        found_at, found_rows = [], []
+        for step in range(_MAX_STEPS + 1):
+            if step == _MAX_STEPS:  # hashes that were chosen to be close
+                rows = np.searchsorted(own_high, sought)
+            is_inside = rows < len(self)
+            at, sought, rows = at[is_inside], sought[is_inside], rows[is_inside]
+            seen = own_high[rows]
+            is_here = seen == sought
+            found_at.append(at[is_here])
+            found_rows.append(rows[is_here])
+            is_ahead = seen < sought
+            if not is_ahead.any():
+                break
+            at, sought, rows = at[is_ahead], sought[is_ahead], rows[is_ahead] + 1
+        return np.concatenate(found_at), np.concatenate(found_rows)
 
 
 class PendingRuns:
-    """Rows found by id, in runs that are never changed but for bits of what was taken.
+    """Rows found by id, in sorted runs that are never changed but for which rows were taken.
 
-    A run is added in one piece. The last two runs become one if they are of like size and have
-    together at most `MAX_RUN` rows, so n rows are copied log(n) times and searched for in
-    n / MAX_RUN + log(MAX_RUN) runs, of which a filter rules out most.
+    A run is added in one piece. The last two runs become one if they are of like size and not too
+    large, so n rows are copied log(n) times, and searched for in n / MAX_RUN + log(MAX_RUN) runs,
+    most of which a few bits of each row rule out. On disk a run is one blob, or the blobs of the
+    runs that it was made of, so that no more than `MAX_BLOB` rows are written again.
 
     Parameters
     ----------
     layout : mapping from str to dtype
         The columns besides those of `KEY_LAYOUT`.
     ids : Ids
-        Where the numbers of runs come from.
+        Where the numbers of blobs come from.
     keeps_taken : bool
-        Whether rows that were taken are still found.
+        Whether rows that were taken are still found. If so no bitmap of them is written: `restore`
+        is told by others which they are.
     """
 
     def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
@@ -153,7 +190,8 @@ class PendingRuns:
         self._ids = ids
         self._keeps_taken = keeps_taken
         self._runs: list[_Run] = []
-        self._stored: set[int] = set()
+        self._unwritten: dict[int, bytes] = {}
+        self._written: set[int] = set()
         self._horizon = -MAX_TIME
 
     def __len__(self) -> int:
@@ -171,11 +209,10 @@ class PendingRuns:
 
     def add(self, rows: Columns) -> None:
         """Add rows that are sorted by `key_order`."""
-        for start in range(0, len(rows["high"]), MAX_RUN):
-            piece = {name: rows[name][start : start + MAX_RUN] for name in self._layout}
-            taken = np.zeros(len(piece["high"]), dtype=np.bool_)
-            self._runs.append(_Run(piece, taken))
-            self._merge()
+        size = self._max_run
+        for start in range(0, len(rows["high"]), size):
+            piece = {name: rows[name][start : start + size] for name in self._layout}
+            self._append(_Run(piece, np.zeros(len(piece["high"]), dtype=np.bool_)))
 
     def find(self, keys: Columns) -> Found:
         """Find all rows of some ids."""
@@ -209,14 +246,17 @@ class PendingRuns:
 
     def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
         """Return one column of some rows."""
-        values = np.empty(len(rows), dtype=self._layout[name])
-        for run, chosen, at in self._by_run(rows):
-            values[chosen] = run.columns[name][at]
-        return values
+        return self.columns(rows, [name])[name]
 
-    def columns(self, rows: Integers) -> Columns:
-        """Return all columns of some rows."""
-        return {name: self.column(name, rows) for name in self._layout}
+    def columns(self, rows: Integers, names: Iterable[str] = ()) -> Columns:
+        """Return some columns of some rows; by default all."""
+        values = {
+            name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout
+        }
+        for run, chosen, at in self._by_run(rows):
+            for name, column in values.items():
+                column[chosen] = run.columns[name][at]
+        return values
 
     def is_taken(self, rows: Integers) -> Bits:
         """Return which rows were taken."""
@@ -257,29 +297,29 @@ class PendingRuns:
         ]
 
     def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
-        """Return runs to add, bitmaps to write, and ids to remove since the last call."""
-        added, marked = {}, {}
+        """Return blobs to add, bitmaps to write, and ids to remove since the last call."""
+        marked = {}
         for run in self._runs:
-            if run.id is None:
-                run.id = self._ids.new()
-                added[run.id] = encode(run.columns, self._layout)
+            if not run.blobs:
+                self._encode(run)
                 run.is_marked = run.n_taken > 0
-            if run.is_marked:
-                marked[run.id] = encode_bits(run.taken)
-                run.is_marked = False
-        kept = {run.id for run in self._runs if run.id is not None}
-        removed = self._stored - kept
-        self._stored = kept
+            if run.is_marked and not self._keeps_taken:
+                marked[run.blobs[0]] = encode_bits(run.taken)
+            run.is_marked = False
+        kept = {number for run in self._runs for number in run.blobs}
+        added = {number: blob for number, blob in self._unwritten.items() if number in kept}
+        removed = self._written - kept
+        self._unwritten, self._written = {}, kept
         return added, marked, removed
 
-    def to_json(self) -> list[int | None]:
-        """Return the ids of the runs in order."""
-        return [run.id for run in self._runs]
+    def to_json(self) -> list[int]:
+        """Return the ids of the blobs in order."""
+        return [number for run in self._runs for number in run.blobs]
 
     def restore(
         self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
-    ) -> Iterator[int]:
-        """Take over what `changes` and `to_json` returned; yield the ids of blobs in use."""
+    ) -> list[int]:
+        """Take over what `changes` and `to_json` returned; return the ids of blobs in use."""
         require(isinstance(state, list), "the runs are no list")
         for number in state:
             require(type(number) is int and number in blobs, "a run is missing")
@@ -287,40 +327,69 @@ class PendingRuns:
             high, low, times = columns["high"], columns["low"], columns["time"]
             ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
             require(ordered.all(), "a run is not sorted")
-            require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
-            n_rows = len(high)
-            taken = (
-                decode_bits(bitmaps[number], n_rows)
-                if number in bitmaps
-                else np.zeros(n_rows, dtype=np.bool_)
-            )
-            self._runs.append(_Run(columns, taken, number))
-            self._stored.add(number)
-            yield number
+            require(-MAX_TIME < times.min() and times.max() < MAX_TIME, "a time is out of range")
+            taken = np.zeros(len(high), dtype=np.bool_)
+            if number in bitmaps and not self._keeps_taken:
+                taken = decode_bits(bitmaps[number], len(high))
+            self._append(_Run(columns, taken, (number,)))
+            self._written.add(number)
+        return state
+
+    @property
+    def _max_run(self) -> int:
+        """The number of rows of the largest run; a bitmap is that of one blob."""
+        return MAX_RUN if self._keeps_taken else MAX_BLOB
 
     def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
         """Yield each run, which of the rows are in it, and where."""
         numbers = rows >> _RUN_SHIFT
-        for number in np.unique(numbers).tolist():
-            chosen = numbers == number
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            chosen = np.flatnonzero(numbers == number)
             yield self._runs[number], chosen, rows[chosen] & _POSITION
 
-    def _merge(self) -> None:
-        """Join the last runs while they are of like size."""
+    def _append(self, run: _Run) -> None:
+        """Add a run, and make one of the last two while they are of like size."""
         runs = self._runs
+        runs.append(run)
         while (
             len(runs) > 1
-            and len(runs[-2]) < 2 * len(runs[-1])
-            and len(runs[-2]) + len(runs[-1]) <= MAX_RUN
+            and len(runs[-2]) <= 2 * len(runs[-1])
+            and len(runs[-2]) + len(runs[-1]) <= self._max_run
         ):
             second, first = runs.pop(), runs.pop()
-            both = concatenate([first.columns, second.columns])
-            taken = np.concatenate([first.taken, second.taken])
-            keep = both["time"] >= self._horizon
-            if not self._keeps_taken:
-                keep &= ~taken
-            order = key_order(both)
+            merged = self._merged(first, second)
+            if merged is not None:
+                runs.append(merged)
+
+    def _merged(self, first: _Run, second: _Run) -> _Run | None:
+        """Make one run of two, column by column to save memory, without what is forgotten."""
+
+        def both(name: str) -> npt.NDArray[Any]:
+            return np.concatenate([first.columns[name], second.columns[name]])
+
+        blobs: tuple[int, ...] = ()
+        if len(first) + len(second) > MAX_BLOB:
+            for run in (first, second):
+                if not run.blobs:
+                    self._encode(run)
+            blobs = first.blobs + second.blobs
+        taken = np.concatenate([first.taken, second.taken])
+        order = key_order({"high": both("high"), "low": both("low")})
+        keep = both("time") >= self._horizon
+        if not self._keeps_taken:
+            keep &= ~taken
+        if not keep.all():
             order = order[keep[order]]
-            if len(order):
-                columns = {name: column[order] for name, column in both.items()}
-                runs.append(_Run(columns, taken[order]))
+        if not len(order):
+            return None
+        columns = {}
+        for name in self._layout:
+            columns[name] = both(name)[order]
+            del first.columns[name], second.columns[name]
+        return _Run(columns, taken[order], blobs)
+
+    def _encode(self, run: _Run) -> None:
+        """Make the blob of a run that has none."""
+        number = self._ids.new()
+        run.blobs = (number,)
+        self._unwritten[number] = encode(run.columns, self._layout)

@@ -140,7 +140,8 @@ def read_at_random(random: Generator, reading: Reading, sides: Any, *, restarts:
 
 @pytest.fixture
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(pending_runs, "MAX_RUN", 8)
+    monkeypatch.setattr(pending_runs, "MAX_RUN", 16)
+    monkeypatch.setattr(pending_runs, "MAX_BLOB", 4)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 2)
 
 
