@@ -37,7 +37,7 @@ def board(
         return ["no rows yet"]
     total = held.total()
     names, found, notes = [], [], []
-    end = _newest_end(held) if status.mature_until is None else status.mature_until
+    end = _end(held, status)
     for width in (held._config.pane, *widths):
         try:
             part, start = held.window(width, end), _start(held, width, end)
@@ -80,10 +80,12 @@ def event_text(event: Event) -> str:
     return f"{event.rule}{about} is {event.state}{value}{until}"
 
 
-def _newest_end(held: Windowed) -> Any:
-    """Return the end of the newest pane, where none is mature yet."""
-    *_, (_, end, _) = held.panes()
-    return end
+def _end(held: Windowed, status: Status) -> Any:
+    """Return the end of the newest mature pane; while there is none, that of the newest."""
+    state, config = held._everything(held._held), held._config
+    until = None if status.mature_until is None else _number(status.mature_until)
+    mature = until is not None and state.spans_within(config, None, until)
+    return status.mature_until if mature else config.shown(held._newest_end(state))
 
 
 def _start(held: Windowed, width: str | int, end: Any) -> Any:
@@ -114,8 +116,8 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
     n_open = _n_open(held, status)
     parts.append(f"{plural(n_open, 'open pane')}")
     if not held._config.is_step:
-        newest = int(np.asarray(status.last_event_time).astype(np.int64)) / 1e6
-        parts.append(f"{duration(max(now.timestamp() - newest, 0))} behind")
+        behind = now.timestamp() - _number(status.last_event_time) / 1e6
+        parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:
         parts.append(plural(status.n_bad, "bad row"))
     if status.is_full:
@@ -126,7 +128,9 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
 def _n_open(held: Windowed, status: Status) -> int:
     """Count the panes with rows that are not mature."""
     state = held._everything(held._held)
-    low = None
-    if status.mature_until is not None:
-        low = int(np.asarray(status.mature_until).astype(np.int64))
+    low = None if status.mature_until is None else _number(status.mature_until)
     return len(state.spans_within(held._config, low, None))
+
+
+def _number(time: Any) -> int:
+    return int(np.asarray(time).astype(np.int64))

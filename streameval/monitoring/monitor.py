@@ -8,7 +8,6 @@ import time as clocks
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from decimal import Decimal
-from itertools import islice
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 import attrs
@@ -43,7 +42,7 @@ from streameval.runs.counting import Plan, bad_rows, update_good
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
-    from streameval.io import Block, Column
+    from streameval.io import Block, Column, RowFilter
     from streameval.runs.counting import Share
     from streameval.runs.sources import Row
 
@@ -98,22 +97,28 @@ class _Reader:
         self.plan: Plan | None = None
         self.position: Any = None
         self.held: list[Chunk] = []
-        self.rows: list[Row] = []
+        self.rows: list[Fields] = []
+        self._others: list[Fields] = []
 
-    def look(self, limit: int, keeps: Callable[[Row], bool], bad: BadRows) -> bool:
-        """Hold chunks until there are rows to look at; tell whether there are."""
+    def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
+        """Hold chunks until there are rows to look at; tell whether there are.
+
+        They are the first that the filter keeps, unless these are far behind others.
+        """
         while not self.rows and len(self.held) < _MAX_HELD:
             chunk = self.source.read(limit)
             if chunk is None:
-                return False
+                break
             self.held.append(chunk)
-            read = map(Fields, chunk.block.rows())
-            self.rows = list(islice(filter(keeps, read), _FIRST_ROWS))
-            if not self.rows:
+            rows = list(map(Fields, chunk.block.rows()))
+            self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
+            self._others = self._others or rows[:_FIRST_ROWS]
+            if not rows:
                 bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
-        if not self.rows:
+        self.rows = self.rows or self._others
+        if not self.rows and len(self.held) == _MAX_HELD:
             raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
-        return True
+        return bool(self.rows)
 
     def next(self, limit: int) -> Chunk | None:
         """Return the next chunk."""
@@ -507,13 +512,11 @@ class Monitor:
 
     def _look(self) -> bool:
         """Begin once there are rows of every source."""
-        where = self._planner.where
         bad = BadRows(self._max_bad)
-        keeps = [where.keeps if where is not None else _anything, _anything]
-        readers = self._readers.values()
+        filters = {"predictions": self._planner.where}
         found = [
-            reader.look(self._limit, keep, bad)
-            for reader, keep in zip(readers, keeps, strict=False)
+            reader.look(self._limit, filters.get(role), bad)
+            for role, reader in self._readers.items()
         ]
         if not all(found):
             return False
@@ -879,10 +882,6 @@ def _label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, Array] | N
 
 def _seconds(value: Any, name: str) -> float | None:
     return None if value is None else read_offset(value, name=name) / _MICROSECONDS
-
-
-def _anything(row: Row) -> bool:  # noqa: ARG001 - every row will do
-    return True
 
 
 def _plain(row: Any) -> Any:
