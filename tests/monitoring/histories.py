@@ -44,6 +44,7 @@ class History:
 
     predictions: list[dict]
     labels: list[dict]
+    joined: list[dict]
     expected: bytes
 
     @classmethod
@@ -73,6 +74,7 @@ class History:
         return cls(
             [*disordered(rows, rng), last],
             [*disordered(labels, rng), {"id": "none", "ts": end, "y_true": 0}],
+            joined,
             counted.to_bytes(),
         )
 
