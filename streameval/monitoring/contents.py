@@ -16,6 +16,9 @@ from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import ByteStream, reading
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
     from streameval.io import Block, Dialect
     from streameval.io.formats import Layout
 
@@ -25,6 +28,7 @@ __all__ = [
     "Mark",
     "PackedContent",
     "RowReader",
+    "check_json",
     "opened_content",
     "shown_path",
 ]
@@ -191,26 +195,51 @@ class Mark:
         The number of the next line.
     head, tail : str
         Digests of the first and of the last bytes that were read, up to 1,024 of each.
+    early : int
+        Where the first rows ended that were read.
+    early_tail : str
+        The digest of the last bytes up to there.
     """
 
     offset: int = 0
     line: int = 1
     head: str = ""
     tail: str = ""
+    early: int = 0
+    early_tail: str = ""
 
     @classmethod
-    def at(cls, content: Content, offset: int, line: int = 1) -> Mark:
-        """Mark a position in a file."""
-        size = min(offset, FINGERPRINT_BYTES)
-        tail = content.at(offset - size, size)
-        return cls(offset, line, _digest(content.at(0, size)), _digest(tail))
+    def at(cls, content: Content, offset: int, line: int = 1, before: Mark | None = None) -> Mark:
+        """Mark a position in a file, after another mark in it."""
+        tail = _tail(content, offset)
+        head = _digest(content.at(0, min(offset, FINGERPRINT_BYTES)))
+        if before is not None and before.offset:
+            return cls(offset, line, head, tail, before.early, before.early_tail)
+        return cls(offset, line, head, tail, offset, tail)
 
-    def may_be_of(self, content: Content) -> bool:
-        """Tell whether a file begins like what was read, as far as it goes."""
-        size = min(self.offset, FINGERPRINT_BYTES)
-        head = content.at(0, size)
-        is_short = len(head) < size and content.is_cut
-        return size > 0 and (is_short or self.head == _digest(head))
+    def to_json(self) -> list[int | str]:
+        """Write the mark as part of a position."""
+        return [*attrs.astuple(self)]
+
+    @classmethod
+    def from_json(cls, value: Sequence[Any]) -> Mark:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is something else.
+        """
+        offset, line, head, tail, early, early_tail = value
+        check_json((head, tail, early_tail), (offset, line, early))
+        return cls(offset, line, head, tail, early, early_tail)
+
+    def began(self, content: Content) -> bool:
+        """Tell whether a file begins with the first rows that were read, or is cut before."""
+        size = content.size_up_to(self.early)
+        if size < self.early:
+            return content.is_cut
+        return self.early > 0 and self.early_tail == _tail(content, self.early)
 
     def is_of(self, content: Content) -> bool:
         """Tell whether a file begins with what was read."""
@@ -219,7 +248,23 @@ class Mark:
         size = min(self.offset, FINGERPRINT_BYTES)
         if self.head != _digest(content.at(0, size)):
             return False
-        return self.tail == _digest(content.at(self.offset - size, size))
+        return self.tail == _tail(content, self.offset)
+
+
+def _tail(content: Content, offset: int) -> str:
+    """Return the digest of the last bytes before a position."""
+    size = min(offset, FINGERPRINT_BYTES)
+    return _digest(content.at(offset - size, size))
+
+
+def check_json(texts: Collection[Any], numbers: Collection[Any]) -> None:
+    """Raise TypeError or ValueError unless these are texts, and numbers not below 0."""
+    if not all(type(text) is str for text in texts):
+        raise TypeError
+    if not all(type(number) is int for number in numbers):
+        raise TypeError
+    if min(numbers) < 0:
+        raise ValueError
 
 
 def _digest(data: bytes) -> str:
@@ -273,7 +318,7 @@ class RowReader:
             if layout is not None and piece.data:
                 self._layout = layout
                 line = mark.line + data.count(b"\n", 0, piece.taken)
-                after = Mark.at(self.content, mark.offset + piece.taken, line)
+                after = Mark.at(self.content, mark.offset + piece.taken, line, mark)
                 return layout.block(self.content.name, piece), after
             if is_end:
                 return None, mark

@@ -13,7 +13,14 @@ from streameval.io.formats import checked_format
 from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC
 from streameval.io.streams import reading
-from streameval.monitoring.contents import Content, Mark, RowReader, opened_content, shown_path
+from streameval.monitoring.contents import (
+    Content,
+    Mark,
+    RowReader,
+    check_json,
+    opened_content,
+    shown_path,
+)
 from streameval.monitoring.options import checked_options
 from streameval.monitoring.sources import Chunk, patterns_of
 
@@ -78,7 +85,7 @@ class _OpenFile:
 
     def to_json(self) -> list[Any]:
         """Write how far it was read."""
-        return [self.name, *self.state, self.n_groups, *attrs.astuple(self.mark)]
+        return [self.name, *self.state, self.n_groups, *self.mark.to_json()]
 
 
 class Folder:
@@ -127,7 +134,7 @@ class Folder:
         self._form, self._dialect = checked_options(format, delimiter, header)
         self._read: dict[str, State] = {}
         self._file: _OpenFile | None = None
-        self._resumed: list[Any] | None = None
+        self._resumed: tuple[str, State, int, Mark] | None = None
         self._warnings: list[str] = []
 
     def __repr__(self) -> str:
@@ -151,9 +158,10 @@ class Folder:
         try:
             version, done, now = position["version"], position["read"], position["now"]
             self._read = {str(name): (int(size), int(at)) for name, (size, at) in done.items()}
-            name, *numbers, head, tail = now
-            self._resumed = [str(name), *map(int, numbers), str(head), str(tail)]
-            is_sound = version == _VERSION and len(numbers) == 5
+            name, size, changed, n_groups, *mark = now
+            check_json([name, *done], (size, changed, n_groups))
+            self._resumed = (name, (size, changed), n_groups, Mark.from_json(mark))
+            is_sound = version == _VERSION
         except (TypeError, ValueError, KeyError, AttributeError):
             is_sound = False
         if not is_sound:
@@ -196,7 +204,7 @@ class Folder:
         states = self._listing()
         resumed, self._resumed = self._resumed, None
         if resumed is not None:
-            file = self._resume(resumed, states)
+            file = self._resume(states, *resumed)
             if file is not None:
                 return file
         if states:  # an empty folder may be a disk that is not mounted
@@ -241,14 +249,15 @@ class Folder:
             return _OpenFile(name, state, list(parquet_blocks(path)))
         return _OpenFile(name, state, RowReader(content, form, self._dialect))
 
-    def _resume(self, resumed: list[Any], states: dict[str, State]) -> _OpenFile | None:
+    def _resume(
+        self, states: dict[str, State], name: str, state: State, n_groups: int, mark: Mark
+    ) -> _OpenFile | None:
         """Open the file that was being read when the position was taken; None if it is done."""
-        name, size, changed, n_groups, *mark = resumed
-        file = self._open(name, (size, changed)) if name in states else None
+        file = self._open(name, state) if name in states else None
         if file is None:
             self._warn(f"{self._shown(name)}: is gone; rows that were not read are lost")
             return None
-        file.n_groups, file.mark = n_groups, Mark(*mark)
+        file.n_groups, file.mark = n_groups, mark
         is_same = states[name] == file.state
         if is_same or (file.content is not None and file.mark.is_of(file.content)):
             return file

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import contextmanager
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -14,6 +15,7 @@ from streameval.monitoring.contents import (
     FINGERPRINT_BYTES,
     Mark,
     PackedContent,
+    check_json,
     opened_content,
     shown_path,
 )
@@ -124,7 +126,7 @@ class FollowedFile:
 
     def to_json(self) -> list[Any]:
         """Write what is known about the part that was read."""
-        return [self.path, *self.inode, self.stored, *attrs.astuple(self.mark)]
+        return [self.path, *self.inode, self.stored, *self.mark.to_json()]
 
     @classmethod
     def from_json(cls, value: Any) -> FollowedFile:
@@ -135,14 +137,9 @@ class FollowedFile:
         TypeError, ValueError
             If it is something else.
         """
-        path, device, inode, stored, offset, line, head, tail = value
-        texts, numbers = (path, stored, head, tail), (device, inode, offset, line)
-        if not all(type(text) is str for text in texts):
-            raise TypeError
-        if not all(type(number) is int and number >= 0 for number in numbers):
-            raise TypeError
-        mark = Mark(offset, line, head, tail)
-        return cls(path, mark, inode=(device, inode), stored=stored)
+        path, device, inode, stored, *mark = value
+        check_json((path, stored), (device, inode))
+        return cls(path, Mark.from_json(mark), inode=(device, inode), stored=stored)
 
     @classmethod
     def new(cls, entry: Entry) -> FollowedFile:
@@ -201,6 +198,7 @@ def match(logs: Logs, entries: Iterable[Entry]) -> Matches:
         free = _match_log(files, sorted(group, key=lambda entry: entry.age), matches.found)
         for entry in free:
             _judge(log, entry, files, matches)
+        _hold_copies(log, files, matches)
     _match_over_logs(logs, matches)
     return matches
 
@@ -248,53 +246,58 @@ def content_of(entry: Entry, file: FollowedFile | None = None) -> Iterator[Conte
 def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
     """Tell what an entry is that no file of its log was found to be."""
     with content_of(entry) as content:
-        related = [file for file in files if content is not None and file.known.may_be_of(content)]
-        for file in related:
+        for file in files if content is not None else ():
             now = matches.found.get(file)
-            if now is not None and now.path == file.path and _is_being_copied(entry, now, file):
-                matches.waiting[entry.path] = ""
-                return
-            if now is None and content is not None and _is_shorter(content, file):
+            if now is not None:
+                if now.path == file.path and _is_being_copied(entry, now, file):
+                    matches.waiting[entry.path] = ""
+                    return
+            elif content is not None and _is_shorter(content, file):
                 if content.is_cut:
                     matches.waiting[entry.path] = content.name
-                    return
-                if _was_read(content, file):
+                else:
                     matches.copies[log].append((entry, file))
-                    return
+                return
     matches.new[log].append(entry)
 
 
-def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile) -> bool:
+def _is_shorter(content: Content, file: FollowedFile) -> bool:
+    """Tell whether a file is another one that is gone, with less of it than was read.
+
+    It was copied or compressed before the other grew and was read, or it is not yet whole.
+    """
+    offset = file.known.offset
+    if not file.known.began(content) or content.size_up_to(offset) == offset:
+        return False
+    return content.is_cut or file.mark.offset > 0
+
+
+def _hold_copies(log: str, files: Sequence[FollowedFile], matches: Matches) -> None:
+    """Let copies of newer files wait, as `_judge` does, where nothing was read of both."""
+    new, found = matches.new[log], matches.found
+    unread = [*new, *(found[file] for file in files if file in found and not file.mark.offset)]
+    alike: dict[str, list[Entry]] = defaultdict(list)
+    for entry in sorted(unread, key=lambda entry: entry.age) if new else ():
+        if entry.size >= FINGERPRINT_BYTES:
+            alike[_head(entry)].append(entry)
+    for older, newer in chain.from_iterable(map(pairwise, alike.values())):
+        if older in new and _is_being_copied(older, newer):
+            new.remove(older)
+            matches.waiting[older.path] = ""
+
+
+def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile | None = None) -> bool:
     """Tell whether an entry is a copy of a newer file, as copytruncate makes before it truncates.
 
     The copy is the one to read on once the file is truncated, and until then the file is.
     """
-    if entry.age >= now.age:
+    if entry.age >= now.age or not 0 < entry.size <= now.size:
         return False
     with content_of(entry) as copy, content_of(now, file) as original:
         if copy is None or original is None:
             return False
         size = copy.size_up_to(now.size + 1)
         return size <= now.size and Mark.at(copy, size).is_of(original)
-
-
-def _is_shorter(content: Content, file: FollowedFile) -> bool:
-    """Tell whether a file holds less than was read of another."""
-    return content.size_up_to(file.mark.offset) < file.mark.offset
-
-
-def _was_read(content: Content, file: FollowedFile) -> bool:
-    """Tell whether all of a shorter file was read in another that is no longer there.
-
-    It was copied or compressed, and the other grew and was read before it was removed. What was
-    truncated since can only be compared by its beginning.
-    """
-    if file.reader is None:
-        return False
-    original = file.reader.content
-    if not file.mark.is_of(original):
-        return True
-    return Mark.at(content, content.size_up_to(file.mark.offset)).is_of(original)
 
 
 def _match_over_logs(logs: Logs, matches: Matches) -> None:

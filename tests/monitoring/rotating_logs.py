@@ -85,12 +85,16 @@ class RotatingLog:
         self.file.close()
         self.file = self.opened()
 
-    def truncate(self):
-        """Copy the log and truncate it."""
+    def copy(self):
+        """Copy the log, to truncate it afterwards."""
         self.finish_half()
         name = self.next_name()
         shutil.copyfile(self.path, name)
         self.rotated.append(name)
+
+    def truncate(self):
+        """Empty the log, whose rows from here on overwrite what was there."""
+        self.finish_half()
         self.file.truncate(0)
         self.file.write(self.header.encode())
 
