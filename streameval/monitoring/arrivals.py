@@ -212,8 +212,10 @@ class Arrivals:
         before = np.concatenate([times[:1], newest[:-1]])
         if one.newest is not None:
             before = np.maximum(before, one.newest)
-        arrived = np.maximum(times, before - self._out_of_order)
-        return arrived if one.floor is None else np.maximum(arrived, one.floor)
+        arrived: Times = np.maximum(times, before - self._out_of_order)
+        if one.floor is not None:
+            arrived = np.maximum(arrived, one.floor)
+        return arrived
 
     def _bound(self) -> tuple[int, str | None] | None:
         """Return the time and the partition (None: any) that no later row comes before."""
@@ -234,11 +236,13 @@ class Arrivals:
             return
         self._chunks = []
         for partition, chunks in by_partition.items():
-            if len(chunks) > _MAX_CHUNKS:
-                rows = concatenate([chunk.rest() for chunk in chunks])
-                order = np.argsort(rows["time"], kind="stable")
-                chunks = [_Chunk(partition, {name: column[order] for name, column in rows.items()})]
-            self._chunks += chunks
+            if len(chunks) <= _MAX_CHUNKS:
+                self._chunks += chunks
+                continue
+            rows = concatenate([chunk.rest() for chunk in chunks])
+            order = np.argsort(rows["time"], kind="stable")
+            rows = {name: column[order] for name, column in rows.items()}
+            self._chunks.append(_Chunk(partition, rows))
 
 
 def _time(value: Any) -> int | None:

@@ -12,7 +12,16 @@ import numpy.typing as npt
 
 from streameval.errors import require
 
-__all__ = ["Columns", "Layout", "concatenate", "decode", "decode_bits", "encode", "encode_bits"]
+__all__ = [
+    "Columns",
+    "Layout",
+    "chosen",
+    "concatenate",
+    "decode",
+    "decode_bits",
+    "encode",
+    "encode_bits",
+]
 
 Columns = dict[str, npt.NDArray[Any]]
 Layout = Mapping[str, np.dtype[Any]]
@@ -26,6 +35,11 @@ def concatenate(parts: Sequence[Columns]) -> Columns:
     if len(parts) == 1:
         return parts[0]
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def select(columns: Columns, rows: npt.NDArray[Any]) -> Columns:
+    """Return some rows, by a mask or by their positions."""
+    return {name: column[rows] for name, column in columns.items()}
 
 
 def encode(columns: Columns, layout: Layout) -> bytes:

@@ -15,9 +15,9 @@ in the partition. The watermark of a side is that of its partition that is furth
 row comes before it, so a row is *released* to the join once none can precede it: with one partition
 and ``out_of_order`` 0 at once.
 
-*Predictions.* A prediction that arrives within ``wait`` of the row of the same id before it, the end
-included, is a ``duplicate_prediction``. Every other prediction is a row, so the rows of one id lie
-more than ``wait`` apart, and an id may be used again once its wait is over.
+*Predictions.* A prediction that arrives within ``wait`` after the row of the same id before it, the
+end included, is a ``duplicate_prediction``. Every other prediction is a row, so the rows of one id
+lie more than ``wait`` apart, and an id may be used again once its wait is over.
 
 *Labels.* A label that arrives at time s belongs to
 
@@ -38,8 +38,9 @@ counts as ``settle`` behind. Of the labels taken together each is a ``duplicate_
 the one before it, and else a ``corrected`` one. What belongs to the row later and differs is
 a ``late_correction``, not ``conflicting``.
 
-*No label.* A row without a label is ``unlabelled`` once the lesser of both watermarks has passed its
-arrival + ``wait``. No clock has a part in it, and a source of labels that is silent holds it up.
+*No label.* A row without a label is ``unlabelled`` once the lesser of both watermarks has passed
+its arrival + ``wait``. No clock has a part in it, and a source of labels that is silent holds it
+up.
 
 Why nothing depends on reading
 ------------------------------
@@ -47,7 +48,7 @@ Released rows are a prefix of one order, so which predictions are rows does not 
 are read. Case 1 is final when label and row are there, since another row of the id in that time
 would lie within ``wait`` of this one. Case 2 is decided when every row up to s is known. In case 3
 the row has been released, so all rows before it have been too, and none of them took the label. In
-case 4, and for a row without a label, nothing that could still come arrives in the time asked about.
+case 4, and for a row without a label, nothing that can still come arrives in the time asked about.
 First labels are first for ever, as labels are released in order. So every decision is final, and is
 made by what has been read. To decide, a row has to be remembered until the watermark has passed its
 arrival + 2 waits; in the second wait by its hash and time alone.
@@ -74,21 +75,17 @@ import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
 from streameval.monitoring.arrivals import MAX_TIME, Arrivals, Ids
-from streameval.monitoring.columns import Columns, Layout, concatenate
+from streameval.monitoring.columns import Columns, Layout, concatenate, select
 from streameval.monitoring.ids import hash_ids
-from streameval.monitoring.pending_runs import (
-    KEY_LAYOUT,
-    PendingRuns,
-    key_order,
-    key_starts,
-)
+from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
+from streameval.monitoring.settling import Settling
 
 __all__ = ["COUNTERS", "Join", "Joined", "RunChanges"]
 
 Bits = npt.NDArray[np.bool_]
 Integers = npt.NDArray[np.int64]
 
-COUNTERS = (
+COUNTERS: tuple[str, ...] = (
     "joined",
     "unlabelled",
     "duplicate_prediction",
@@ -240,7 +237,7 @@ class Join:
         self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
         self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
         self._orphans = PendingRuns(ordered, self._ids, keeps_taken=False)
-        self._settling = PendingRuns(ordered, self._ids, keeps_taken=False)
+        self._settling = Settling(ordered, self._ids, settle or 0)
         self._n_released = 0
         self._decided = self._expired = _NO_TIME
         self._counters = dict.fromkeys(COUNTERS, 0)
@@ -267,20 +264,19 @@ class Join:
     @property
     def is_full_of_labels(self) -> bool:
         """Whether so many labels await their prediction that no more should be read for now."""
-        stores = (self._orphans, self._settling)
-        held = sum(store.n_untaken for store in stores) + self._labels.n_waiting
+        held = self._orphans.n_untaken + self._settling.store.n_untaken + self._labels.n_waiting
         return held >= self._options.max_pending
 
     @property
     def is_stuck(self) -> bool:
-        """Whether it is full, and labels that are read will not change that.
+        """Whether it is full after `ready`, and no label that is read will change that.
 
-        More predictions come within one wait than ``max_pending``: it has to be larger.
+        Then ``max_pending`` has to be larger: more predictions come within one wait, or in one
+        partition before the rows of another of the same time.
         """
-        marks = self.watermarks
-        if not self.is_full or None in marks:
-            return False
-        return self.is_full and marks[1] > marks[0]  # type: ignore[operator]
+        predictions, labels = self.watermarks
+        no_label_helps = predictions is None or (labels is not None and labels >= predictions)
+        return self.is_full and no_label_helps
 
     @property
     def watermarks(self) -> tuple[int | None, int | None]:
@@ -464,7 +460,7 @@ class Join:
             "rows": self._rows,
             "accepted": self._accepted,
             "orphans": self._orphans,
-            "settling": self._settling,
+            "settling": self._settling.store,
         }
 
     def _written_options(self) -> dict[str, Any]:
@@ -522,20 +518,19 @@ class Join:
     def _values(self, labels: Any, size: int) -> npt.NDArray[Any]:
         given = np.asarray(labels)
         dtype = self._options.label_dtype
-        kinds = "biuf" if dtype == np.float64 else "biu"
-        if given.dtype.kind not in kinds or given.shape != (size,):
+        if given.shape != (size,) or not np.can_cast(given.dtype, dtype):
             raise InvalidInputError(
                 f"must be {dtype} of shape ({size},), got {given.dtype} of shape {given.shape}",
                 argument="labels",
             )
         values: npt.NDArray[Any] = given.astype(dtype)
-        is_wrong = (
-            np.isnan(given) if given.dtype.kind == "f" else values.astype(given.dtype) != given
-        )
+        is_wrong = np.isnan(values)
+        if given.dtype.kind in "iu" and dtype == np.float64:
+            is_wrong = np.abs(values) > 2**53
         if is_wrong.any():
             position = int(is_wrong.argmax())
             raise InvalidInputError(
-                f"must be a number that {dtype} holds, got {given[position]}",
+                f"must be a number that {dtype} holds exactly, got {given[position]}",
                 argument="labels",
                 position=position,
             )
@@ -546,10 +541,10 @@ class Join:
         released = self._predictions.release()
         if released is None:
             return None
-        rows = _at(released, key_order(released))
+        rows = select(released, key_order(released))
         is_row = self._are_rows(rows)
         self._counters["duplicate_prediction"] += len(is_row) - int(is_row.sum())
-        rows = rows if is_row.all() else _at(rows, is_row)
+        rows = rows if is_row.all() else select(rows, is_row)
         if len(rows["time"]):
             self._rows.add(rows)
         return rows
@@ -591,8 +586,8 @@ class Join:
         self._orphans.take(stored[is_over & (stored >= 0)])
         is_new_orphan = ~is_over & (stored < 0)
         if is_new_orphan.any():
-            self._orphans.add(_at(labels, is_new_orphan))
-        return self._accept(_at(labels, is_owned), owner[is_owned])
+            self._orphans.add(select(labels, is_new_orphan))
+        return self._accept(select(labels, is_owned), owner[is_owned])
 
     def _labels_to_place(self, admitted: Columns | None) -> Columns | None:
         """Return new labels and those orphans of which more is known now, by id and order."""
@@ -612,8 +607,20 @@ class Join:
             return None
         labels = concatenate(parts)
         if len(parts) > 1:
-            labels = _at(labels, np.argsort(labels["order"], kind="stable"))
-        return _at(labels, key_order(labels))
+            labels = select(labels, np.argsort(labels["order"], kind="stable"))
+        return select(labels, key_order(labels))
+
+    def _settled(self, parts: list[Columns]) -> list[Columns]:
+        """Keep labels back that may be corrected, and return those that no longer can be."""
+        for part in parts:
+            self._settling.put(part)
+        watermark = self.watermarks[1]
+        if watermark is None:
+            return []
+        labels, n_repeated, n_corrected = self._settling.release(watermark)
+        self._counters["duplicate_label"] += n_repeated
+        self._counters["corrected"] += n_corrected
+        return [labels] if len(labels["time"]) else []
 
     def _orphans_to_place(self, admitted: Columns | None) -> Integers:
         """Find orphans of the ids of new rows, and those for which no row can come any more."""
@@ -648,7 +655,7 @@ class Join:
     def _accept(self, labels: Columns, owner: Integers) -> _Batch:
         """Give rows their first label, and count the others."""
         order = np.argsort(owner, kind="stable")
-        owner, labels = owner[order], _at(labels, order)
+        owner, labels = owner[order], select(labels, order)
         is_first = np.ones(len(owner), dtype=np.bool_)
         is_first[1:] = owner[1:] != owner[:-1]
         was_taken = self._rows.is_taken(owner)
@@ -657,7 +664,7 @@ class Join:
         expected = values[np.maximum.accumulate(np.where(is_first, np.arange(len(owner)), 0))]
         known = np.flatnonzero(was_taken)
         if len(known):
-            expected[known] = self._accepted_values(_at(labels, known), owner[known])
+            expected[known] = self._accepted_values(select(labels, known), owner[known])
         is_equal = values == expected
         self._counters["duplicate_label"] += int((is_equal & ~is_accepted).sum())
         differing = "conflicting" if self._options.settle is None else "late_correction"
@@ -669,7 +676,7 @@ class Join:
         rows = self._rows.columns(accepted)
         self._rows.take(accepted)
         given = {**rows, "value": values[is_accepted]}
-        self._accepted.add(_at(given, key_order(given)))
+        self._accepted.add(select(given, key_order(given)))
         return given["high"], given["event"], given["row"], given["value"]
 
     def _accepted_values(self, labels: Columns, owner: Integers) -> npt.NDArray[Any]:
@@ -680,58 +687,6 @@ class Join:
         values = np.empty(len(owner), dtype=self._options.label_dtype)
         values[found.keys[is_own]] = self._accepted.column("value", found.rows[is_own])
         return values
-
-    def _settled(self, parts: list[Columns]) -> list[Columns]:
-        """Keep labels back until they can no longer be corrected; return those that cannot."""
-        settling, settle = self._settling, self._options.settle or 0
-        for part in parts:
-            settling.add(_at(part, key_order(part)))
-        watermark = self.watermarks[1]
-        if watermark is None:
-            return []
-        due = settling.columns(settling.between(_NO_TIME, watermark))
-        due = _at(due, key_order(due))
-        due = _at(due, key_starts(due))
-        of_due = settling.find(due).rows
-        labels = {**settling.columns(of_due), "stored": of_due}
-        labels = _at(labels, np.argsort(labels["order"], kind="stable"))
-        labels = _at(labels, key_order(labels))
-        is_start, is_used = key_starts(labels), np.ones(len(of_due), dtype=np.bool_)
-        last = np.arange(len(of_due))
-        bounds = np.append(np.flatnonzero(is_start), len(of_due))
-        for number in np.flatnonzero(np.diff(bounds) > 1).tolist():
-            members = range(bounds[number], bounds[number + 1])
-            self._settle_one(labels, members, watermark, settle, is_start, is_used, last)
-        settling.take(labels["stored"][is_used])
-        settling.drop(_NO_TIME)
-        chosen = np.flatnonzero(is_start & is_used)
-        values = labels["value"][last[chosen]]
-        return [{**_at(labels, chosen), "value": values}] if len(chosen) else []
-
-    def _settle_one(
-        self,
-        labels: Columns,
-        members: range,
-        watermark: int,
-        settle: int,
-        is_start: Bits,
-        is_used: Bits,
-        last: Integers,
-    ) -> None:
-        """Take together the labels of one id, in their order."""
-        times, values = labels["time"], labels["value"]
-        start = members[0]
-        for member in members[1:]:
-            if times[member] - times[start] > settle:
-                start = member
-                is_start[member] = True
-                if times[member] >= watermark:
-                    is_used[member : members.stop] = False
-                    return
-            else:
-                is_equal = values[member] == values[last[start]]
-                self._counters["duplicate_label" if is_equal else "corrected"] += 1
-                last[start] = member
 
     def _expire(self, watermark: int) -> _Batch:
         """Let go what no row can meet any more."""
@@ -753,8 +708,7 @@ class Join:
     def _joined(self, batches: list[_Batch]) -> Joined:
         """Put batches together, by event time and then by id."""
         high, times, rows = (
-            np.concatenate([batch[column] for batch in batches])  # type: ignore[misc]
-            for column in range(3)
+            np.concatenate([batch[column] for batch in batches]) for column in range(3)
         )
         dtype = self._options.label_dtype
         labels = np.concatenate(
@@ -766,7 +720,3 @@ class Join:
 
 
 _Batch = tuple[npt.NDArray[np.uint64], Integers, npt.NDArray[Any], npt.NDArray[Any] | None]
-
-
-def _at(columns: Columns, chosen: npt.NDArray[Any]) -> Columns:
-    return {name: column[chosen] for name, column in columns.items()}

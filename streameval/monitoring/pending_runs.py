@@ -14,7 +14,6 @@ from streameval.monitoring.arrivals import MAX_TIME, Ids
 from streameval.monitoring.columns import (
     Columns,
     Layout,
-    concatenate,
     decode,
     decode_bits,
     encode,
@@ -45,10 +44,10 @@ _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of
 def key_order(rows: Columns) -> Integers:
     """Return the order by hash, rows of equal hash as they are."""
     order: Integers = np.argsort(rows["high"], kind="stable")
-    high, low = rows["high"][order], rows["low"][order]
-    same = high[1:] == high[:-1]
-    if (same & (low[1:] < low[:-1])).any():
-        order = np.lexsort((rows["low"], rows["high"]))
+    high, low = rows["high"][order], rows["low"]
+    same = np.flatnonzero(high[1:] == high[:-1])
+    if (low[order[same + 1]] < low[order[same]]).any():
+        return np.lexsort((low, rows["high"]))
     return order
 
 
@@ -101,7 +100,8 @@ class _Index:
         """Return False for most hashes that are not in the run, and True for all that are."""
         bit = high >> self._shift
         held = self._bits[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
-        return (held & np.uint8(1)).view(np.bool_)
+        may: Bits = (held & np.uint8(1)).view(np.bool_)
+        return may
 
     def start(self, high: Words) -> Integers:
         """Return a position that no row of the hash stands before, and few others after."""
@@ -129,6 +129,11 @@ class _Run:
 
     def __len__(self) -> int:
         return len(self.taken)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the wait of every row is over."""
+        return self.n_past == len(self)
 
     def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
         """Return positions of keys, and of a row that has that id."""
@@ -236,14 +241,6 @@ class PendingRuns:
                 found.append(at + (np.int64(number) << _RUN_SHIFT))
         return np.concatenate(found)
 
-    def taken_since(self, start: int) -> Integers:
-        """Find the rows that were taken, of arrival times from start on."""
-        found = [np.zeros(0, np.int64)]
-        for number, run in enumerate(self._runs):
-            at = np.flatnonzero((run.columns["time"] >= start) & run.taken)
-            found.append(at + (np.int64(number) << _RUN_SHIFT))
-        return np.concatenate(found)
-
     def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
         """Return one column of some rows."""
         return self.columns(rows, [name])[name]
@@ -288,13 +285,21 @@ class PendingRuns:
         return rows
 
     def drop(self, horizon: int) -> None:
-        """Forget rows that arrived before a time, and taken ones that are not kept."""
+        """Forget rows that arrived before a time, taken ones that are not kept, and what is past.
+
+        Of a run whose rows are all past only the columns of `KEY_LAYOUT` stay in memory.
+        """
         self._horizon = horizon
         self._runs = [
             run
             for run in self._runs
             if run.last >= horizon and (self._keeps_taken or run.n_taken < len(run))
         ]
+        for run in self._runs:
+            if run.is_past and len(run.columns) > len(KEY_LAYOUT):
+                if not run.blobs:
+                    self._encode(run)
+                run.columns = {name: run.columns[name] for name in KEY_LAYOUT}
 
     def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
         """Return blobs to add, bitmaps to write, and ids to remove since the last call."""
@@ -327,13 +332,13 @@ class PendingRuns:
             high, low, times = columns["high"], columns["low"], columns["time"]
             ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
             require(ordered.all(), "a run is not sorted")
-            require(-MAX_TIME < times.min() and times.max() < MAX_TIME, "a time is out of range")
+            require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
             taken = np.zeros(len(high), dtype=np.bool_)
             if number in bitmaps and not self._keeps_taken:
                 taken = decode_bits(bitmaps[number], len(high))
             self._append(_Run(columns, taken, (number,)))
             self._written.add(number)
-        return state
+        return list(state)
 
     @property
     def _max_run(self) -> int:
@@ -353,6 +358,7 @@ class PendingRuns:
         runs.append(run)
         while (
             len(runs) > 1
+            and not runs[-2].is_past
             and len(runs[-2]) <= 2 * len(runs[-1])
             and len(runs[-2]) + len(runs[-1]) <= self._max_run
         ):

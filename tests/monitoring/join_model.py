@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -74,7 +75,7 @@ def settled(
             groups.append(latest[label.id])
     whole = [group for group in groups if watermark is not None and group[0].time < watermark]
     for group in whole:
-        for earlier, later in zip(group, group[1:], strict=False):
+        for earlier, later in itertools.pairwise(group):
             counters["duplicate_label" if earlier.value == later.value else "corrected"] += 1
     return [group[0]._replace(value=group[-1].value) for group in whole]
 

@@ -77,12 +77,11 @@ class Reading:
 
 
 def rows_of(joined: Joined) -> Counter[tuple[int, float, float | None]]:
-    labels = np.where(joined.is_labelled, joined.labels, np.nan).tolist()
-    scores = joined.rows["score"].tolist()
     assert (np.diff(joined.times) >= 0).all()
+    columns = joined.times, joined.rows["score"], joined.labels, joined.is_labelled
     return Counter(
-        (time, score, None if label != label else label)
-        for time, score, label in zip(joined.times.tolist(), scores, labels, strict=True)
+        (time, score, label if is_labelled else None)
+        for time, score, label, is_labelled in zip(*(c.tolist() for c in columns), strict=True)
     )
 
 
