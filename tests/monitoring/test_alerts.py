@@ -568,6 +568,13 @@ def test_slices_of_several_columns_are_named_by_all() -> None:
     ]
 
 
+@pytest.mark.parametrize(("text", "value"), [("1", 1), ("'1'", "1"), ("x", "x")])
+def test_quotes_tell_a_text_from_a_number(text: str, value: Any) -> None:
+    inner = se.Sliced(se.ConfusionAccumulator(), "a", values=["1", 1, "x"])
+    [state] = Alerts([f"recall{{a={text}}} < 1, n >= 1"], se.Windowed(inner, pane=PANE)).states()
+    assert state.slice == {"a": value}
+
+
 def test_result_without_a_table_has_no_metric() -> None:
     w = se.Windowed(WinRate(), pane=PANE)
     with pytest.raises(InvalidInputError, match="needs a result with a table of metrics, got a"):
