@@ -31,7 +31,7 @@ examples:
   streameval plot week.state -o week.png
   streameval report monday.state tuesday.state -o days.html
   streameval eval bm25.run --task ranking --qrels test.qrels
-  streameval watch log.jsonl --time ts --pane 1m --keep 3h --checkpoint ck.db
+  streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
 
 exit codes:
   0  fine                   3  bad data: the file and the line are named
@@ -61,11 +61,8 @@ average or a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
 """
 _WATCH_EPILOG = """\
 examples:
-  streameval watch 'pred-*.jsonl' --labels 'label-*.jsonl' --join id --wait 24h \\
-    --task binary --time ts --pane 1m --keep 3h --rollup 1h:7d --window 1h \\
-    --checkpoint ck.db --alert 'recall[1] < 0.8'
-  streameval watch log.jsonl --time ts --pane 1h --checkpoint ck.db --once
-  streameval show ck.db --json
+  streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
+  streameval watch 'app-*.jsonl' --time ts --pane 1h --checkpoint ck.db --once
 
 Whatever ends it, the next one goes on where the last commit left off. Ctrl-C
 and SIGTERM let it finish its step, and commit: the exit code is 0 then, as it
