@@ -675,8 +675,8 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "states",
         nargs="+",
         metavar="STATE",
-        help="a file that eval, merge or watch wrote; several share the picture, but for a matrix and "
-        "curves of classes",
+        help="a file that eval, merge or watch wrote; several share the picture, but for a matrix "
+        "and curves of classes",
     )
     by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
     pictures_by_task = "; ".join(

@@ -244,8 +244,9 @@ class JsonLines:
     def restore(self, state: Any) -> Any:
         """Cut the file back to its committed length."""
         name = os.path.realpath(self._path)
-        known = state is not None and state["path"] == name
-        self._length = state["length"] if known else 0
+        held = state or {}
+        known = held.get("path") == name
+        self._length = held["length"] if known else 0
         try:
             with Path(self._path).open("ab") as file:
                 there = file.seek(0, os.SEEK_END)

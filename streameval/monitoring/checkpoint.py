@@ -225,7 +225,9 @@ class Checkpoint:
     def note(self, name: str, state: Any) -> None:
         """Write one part of the state by itself."""
         with self._transaction():
-            self._execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state.{name}", _json(state)))
+            self._execute(
+                "INSERT OR REPLACE INTO meta VALUES (?, ?)", (f"state.{name}", _json(state))
+            )
 
     def delivered(self, names: Iterable[str]) -> None:
         """Forget events that have been delivered."""
@@ -334,8 +336,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         ) as base,
     ):
         _check_version(base)
-        saved = _loaded(base, with_pending=False)
-    return saved
+        return _loaded(base, with_pending=False)
 
 
 def _check_header(path: str, name: str) -> None:
@@ -427,12 +428,13 @@ def _short(text: str) -> str:
 def _locked(path: str, name: str) -> BinaryIO:
     """Hold the checkpoint for this process; the system lets go of it when the process ends."""
     with _told(name):
-        file = Path(f"{path}-lock").open("ab")
+        file = Path(f"{path}-lock").open("ab")  # noqa: SIM115 - held until the end
     try:
         if fcntl is None:  # pragma: no cover (Windows)
             import msvcrt  # noqa: PLC0415
 
-            msvcrt.locking(file.fileno(), msvcrt.LK_NBLCK, 1)  # type: ignore[attr-defined]
+            system: Any = msvcrt
+            system.locking(file.fileno(), system.LK_NBLCK, 1)
         else:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
     except OSError:

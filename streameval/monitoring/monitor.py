@@ -19,15 +19,13 @@ from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
 from streameval.inputs.durations import read_offset
 from streameval.io import BadRow
-from streameval.io.columns import as_text, objects
 from streameval.io.paths import Fields
-from streameval.monitoring.alerts import Alerts, AlertState, Event
+from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
 from streameval.monitoring.join import Join
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
-    Planner,
     Split,
     planner_of,
     read_one,
@@ -44,7 +42,6 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.runs.counting import Share
-    from streameval.runs.sources import Row
 
 __all__ = ["Monitor", "Output"]
 
@@ -127,7 +124,7 @@ class _Reader:
 
 @final
 class Monitor:
-    """Follow predictions, join labels that come later, and commit every step.
+    r"""Follow predictions, join labels that come later, and commit every step.
 
     A step reads what is there, counts it, and writes panes, positions, pending rows and alert
     states in one transaction. However the process dies, the next one goes on with the last
@@ -348,12 +345,13 @@ class Monitor:
     @property
     def windowed(self) -> Windowed:
         """What has been committed: a copy."""
-        held = self._total
         if self._counting is None:
-            held = self._planner.empty
-        elif held is None:
+            empty: Any = self._planner.empty
+            return empty  # type: ignore[no-any-return] # None on the command line
+        if self._total is None:
             return read_checkpoint(self._name).windowed
-        return held if held is None else held.copy()
+        copy: Windowed = self._total.copy()
+        return copy
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""
@@ -381,7 +379,9 @@ class Monitor:
             role: _Reader(role, source, self._partitions(role, {}))
             for role, source in self._sources.items()
         }
-        self._number = self._n_rows = self._n_counted = self._n_labelled = 0
+        self._number = self._n_rows = 0
+        self._n_counted: int | float = 0
+        self._n_labelled: int | float = 0
         self._reported: int | None = None
         self._committed_at: float | None = None
         self._counters: Counter[str] = Counter()
@@ -421,7 +421,7 @@ class Monitor:
             reader.partitions = self._partitions(role, state["partitions"][role])
             reader.position = saved.positions.get(role)
 
-    def _begin(self, samples: Mapping[str, Sequence[Row]]) -> Saved:
+    def _begin(self, samples: Mapping[str, Sequence[Fields]]) -> Saved:
         """Make the plan, and compare the options with those of the checkpoint."""
         predictions, labels = samples["predictions"], samples.get("labels", ())
         plan = self._planner.plan(rows_together(predictions, labels))
@@ -458,7 +458,7 @@ class Monitor:
         self._truths = Truths(parts.truths, saved.values)
         self._dictionaries = self._records.dictionaries | self._truths.dictionaries
         self._label = _label_of(self._unlabelled, parts.truths)
-        options = {
+        options: dict[str, Any] = {
             "wait": self._wait,
             "out_of_order": self._out_of_order,
             "settle": self._settle,
@@ -564,7 +564,9 @@ class Monitor:
         for reason, found in faults.items():
             self._counters[reason] += len(found)
         self._counters["left_out"] += parsed.n_left_out
-        self._add_bad(bad_rows(block, sorted(fault for found in faults.values() for fault in found)))
+        self._add_bad(
+            bad_rows(block, sorted(fault for found in faults.values() for fault in found))
+        )
         times = self._times(batch)
         if not len(times):
             return
@@ -685,7 +687,8 @@ class Monitor:
             return None
         edge = min(known) - self._lateness - self._wait
         width, shift = self._windows.width, self._windows.offset_size
-        return (edge - shift) // width * width + shift
+        until: int = (edge - shift) // width * width + shift
+        return until
 
     def _watermarks(self) -> tuple[int | None, int | None]:
         """Return the watermark of predictions, and that of labels if there are any."""
@@ -773,7 +776,7 @@ class Monitor:
                 "partitions": {
                     role: reader.partitions.to_json() for role, reader in self._readers.items()
                 },
-            }
+            },
         }
         if self._output is not None:
             state["output"] = self._output.write(closed)

@@ -110,12 +110,14 @@ def planner_of(
     needed = {*inner.required, *keys, *(columns or {})}
 
     def plan(rows: Sequence[Row]) -> Plan:
-        known = dict.fromkeys(name for row in rows for name in (*row, *names.values()) if name in row)
-        for argument in names:
-            if argument in needed and names[argument] not in known:
+        known = dict.fromkeys(
+            name for row in rows for name in (*row, *names.values()) if name in row
+        )
+        for argument, name in names.items():
+            if argument in needed and name not in known:
                 raise InvalidInputError(
                     f"is missing: the first rows have the columns {', '.join(known)}",
-                    argument=names[argument],
+                    argument=name,
                 )
         found = {argument: name for argument, name in names.items() if name in known}
         read_as = columns_of(inner.members, found, rows)
@@ -125,7 +127,7 @@ def planner_of(
     return Planner(plan=plan, is_step=config.is_step, empty=accumulator.copy())
 
 
-def rows_together(predictions: Sequence[Row], labels: Sequence[Row]) -> list[Row]:
+def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> list[Fields]:
     """Put first predictions and first labels side by side, as joined rows would be."""
     if not labels:
         return list(predictions)
@@ -163,9 +165,7 @@ def split(
     example_label = _example(truths, labels, "labels")
     example_prediction = _example(others, predictions, "predictions")
     return Split(
-        predictions=attrs.evolve(
-            plan, columns=(*others, an_id), update=_Trial(example_label)
-        ),
+        predictions=attrs.evolve(plan, columns=(*others, an_id), update=_Trial(example_label)),
         labels=attrs.evolve(
             plan, columns=(*truths, moment, an_id), update=_Trial(example_prediction)
         ),
@@ -191,15 +191,12 @@ class _Trial:
 
 
 def _without_gaps(column: Column) -> Column:
-    """A label that is empty is no label: its row is bad."""
-    own = column.field_type
+    """Let no label be missing: an empty one is a bad row."""
+    own: Any = column.field_type
     if isinstance(own, Gaps):
         return attrs.evolve(column, field_type=own.field_type)
-    return attrs.evolve(column, field_type=attrs.evolve(own, gaps=False)) if _gaps(own) else column
-
-
-def _gaps(field_type: FieldType) -> bool:
-    return bool(getattr(field_type, "gaps", False))
+    is_open = getattr(own, "gaps", False)
+    return attrs.evolve(column, field_type=attrs.evolve(own, gaps=False)) if is_open else column
 
 
 def _example(columns: Sequence[Column], rows: Iterable[Row], what: str) -> dict[str, Array]:

@@ -295,8 +295,11 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
         ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),
         ("show a --zzz", "no option --zzz; see streameval show "),
         ("--versoin", "no option --versoin: did you mean --version? See streameval "),
-        ("show a --task binary", "no option --task here: it is for eval, watch; see streameval show "),
-        ("--quiet show a", "no option --quiet here: it is for eval, watch, merge, show, diff, "),
+        (
+            "show a --task binary",
+            "no option --task here: it is for eval, watch; see streameval show ",
+        ),
+        ("--quiet show a", "no option --quiet here: it is for eval, watch, merge, show, "),
     ],
 )
 def test_misspelt_option_is_suggested_with_the_help_of_its_command(arguments, message, call):

@@ -97,7 +97,9 @@ def test_committed_state_of_a_join_is_that_of_the_joined_table(watch, call, fold
 
 
 def test_pending_and_unlabelled_rows_are_shown(watch, folder):
-    write(folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in range(9)])
+    write(
+        folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in range(9)]
+    )
     write(
         folder / "l.jsonl",
         [{"id": 1, "ts": START + 40, "y_true": 1}, {"id": "x", "ts": START + 400, "y_true": 1}],
@@ -121,7 +123,11 @@ def test_lines_out_are_those_of_closed_panes(watch, log):
         "2023-11-14T22:13:00.000000Z",
         "2023-11-14T22:14:00.000000Z",
     ]
-    assert (lines[0]["rows"], lines[0]["revised"], [*lines[0]["metrics"]]) == (60, False, ["roc_auc"])
+    assert (lines[0]["rows"], lines[0]["revised"], [*lines[0]["metrics"]]) == (
+        60,
+        False,
+        ["roc_auc"],
+    )
 
 
 def test_lines_out_that_were_not_committed_are_cut_off(watch, log):
@@ -176,7 +182,9 @@ def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatc
     assert "w.jsonl: is a directory" in watch(log, "--once", "--out", "w.jsonl").err
 
 
-@pytest.mark.parametrize(("rule", "code"), [("roc_auc < 0.9, n >= 1", 1), ("roc_auc < 0, n >= 1", 0)])
+@pytest.mark.parametrize(
+    ("rule", "code"), [("roc_auc < 0.9, n >= 1", 1), ("roc_auc < 0, n >= 1", 0)]
+)
 def test_once_ends_with_1_while_an_alert_fires(watch, log, rule, code):
     for told in (bool(code), False):
         done = watch(log, "--once", "--quiet", "--alert", rule)
@@ -204,7 +212,9 @@ def test_bad_rows_are_told_and_counted(watch, log):
     with log.open("a") as file:
         file.write("{\n")
     done = watch(log, "--once", "--max-bad", "1")
-    assert "streameval: warning: log.jsonl, line 151: not JSON" in done.err.replace(str(log), "log.jsonl")
+    assert "streameval: warning: log.jsonl, line 151: not JSON" in done.err.replace(
+        str(log), "log.jsonl"
+    )
     assert "1 bad row" in done.out
     assert watch(log, "--once", "--max-bad", "1", "--quiet").err == ""
 
@@ -368,7 +378,9 @@ class Broken(io.StringIO):
 @pytest.mark.parametrize(
     ("error", "code"), [(BrokenPipeError(), 0), (OSError(28, "No space left on device"), 3)]
 )
-def test_output_that_cannot_be_written_ends_the_watch(watch, log, monkeypatch, error, code, tmp_path):
+def test_output_that_cannot_be_written_ends_the_watch(
+    watch, log, monkeypatch, error, code, tmp_path
+):
     stream = Broken(error)
     with (tmp_path / "spare").open("w") as spare:
         stream.spare = spare.fileno()

@@ -16,7 +16,9 @@ EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
 
 
 def rows_of(*times):
-    return EMPTY.copy().update({"y_true": [1] * len(times), "y_pred": [1] * len(times), "time": times})
+    return EMPTY.copy().update(
+        {"y_true": [1] * len(times), "y_pred": [1] * len(times), "time": times}
+    )
 
 
 class Writer:
@@ -33,9 +35,7 @@ class Writer:
         self.number += 1
         data = b"" if rows.newest is None else rows.to_bytes()
         given = {"state": {}, "positions": {}} | changes
-        self.checkpoint.commit(
-            self.number, Changes(rows=data, whole=lambda: self.total, **given)
-        )
+        self.checkpoint.commit(self.number, Changes(rows=data, whole=lambda: self.total, **given))
 
 
 @pytest.fixture
@@ -89,7 +89,8 @@ def test_pieces_stay_few_however_many_commits(writer, path):
         found = levels(path)
         assert all(found.count(level) < 16 for level in set(found))
     assert writer.checkpoint.load().windowed == writer.total
-    assert levels(path)[0] > 1000 and 1 in levels(path)
+    assert levels(path)[0] > 1000
+    assert 1 in levels(path)
 
 
 def test_pieces_are_replaced_by_the_whole_once_they_are_as_large(writer, path):
@@ -260,5 +261,3 @@ def test_failed_commit_leaves_no_trace(writer, path):
         writer.commit(rows_of(2), state={"monitor": object()})
     saved = writer.checkpoint.load()
     assert (saved.number, saved.windowed) == (1, rows_of(1))
-
-

@@ -107,7 +107,9 @@ def killed_often(folder, seed, n_kills):
     for log in logs:
         if log.rows:
             log.grow(1.0, rng)
-    ended(streameval("watch", "predictions.jsonl", *JOIN, *COUNTING, *options, "--once", cwd=folder))
+    ended(
+        streameval("watch", "predictions.jsonl", *JOIN, *COUNTING, *options, "--once", cwd=folder)
+    )
     return history
 
 

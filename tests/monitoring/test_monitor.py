@@ -267,9 +267,9 @@ def test_monitor_is_closed_after_an_error(start):
 
 def test_first_rows_of_which_none_can_be_read_are_named(start):
     source = Rows(a=["{"] * 70)
-    with start(source, max_bad=100, read_bytes=1) as monitor:
-        with pytest.raises(se.BadDataError, match="rows: none of the first rows can be counted"):
-            monitor.step()
+    refused = pytest.raises(se.BadDataError, match="rows: none of the first rows can be counted")
+    with start(source, max_bad=100, read_bytes=1) as monitor, refused:
+        monitor.step()
 
 
 def test_first_rows_may_come_after_bad_ones(start):
@@ -357,9 +357,9 @@ def test_wrong_options_are_refused(start, options, message):
 
 
 def test_missing_column_is_named(start):
-    with start(Rows(a=[{"ts": START, "y_true": 1}])) as monitor:
-        with pytest.raises(se.InvalidInputError, match="`y_pred` is missing: the first rows have"):
-            monitor.step()
+    refused = pytest.raises(se.InvalidInputError, match="`y_pred` is missing: the first rows have")
+    with start(Rows(a=[{"ts": START, "y_true": 1}])) as monitor, refused:
+        monitor.step()
 
 
 def test_columns_may_have_other_names(start):

@@ -17,9 +17,7 @@ def label(number, second, truth=1, **more):
 
 
 def windowed(**options):
-    return se.Windowed(
-        se.ConfusionAccumulator(**options), **{"pane": "1m", "unit": "s", "keep": "1h"}
-    )
+    return se.Windowed(se.ConfusionAccumulator(**options), pane="1m", unit="s", keep="1h")
 
 
 @pytest.fixture
@@ -176,9 +174,7 @@ def test_ids_may_be_numbers_or_text(start):
     ],
 )
 def test_rows_that_could_not_be_counted_are_named_at_the_door(start, predictions, labels, said):
-    both = sources(
-        predictions=[prediction("a", 0), *predictions], labels=[label("a", 3), *labels]
-    )
+    both = sources(predictions=[prediction("a", 0), *predictions], labels=[label("a", 3), *labels])
     with start(*both, max_bad=1) as monitor:
         (note,) = monitor.step().notes
         assert said in note
@@ -281,10 +277,9 @@ def test_labels_are_not_read_while_too_many_are_waiting(start):
 def test_more_predictions_within_a_wait_than_may_wait_are_an_error(start):
     rows = [prediction(str(at), at) for at in range(60)]
     both = sources(predictions=rows, labels=[label(str(at), at) for at in range(60)])
-    with start(*both, max_pending=5, read_bytes=1) as monitor:
-        with pytest.raises(se.BadDataError, match="5 predictions are waiting, .* must be larger"):
-            while True:
-                monitor.step()
+    refused = pytest.raises(se.BadDataError, match=r"5 predictions are waiting, .* must be larger")
+    with start(*both, max_pending=5, read_bytes=1) as monitor, refused:
+        list(monitor.run())
     with start(*both, max_pending=500) as monitor:
         monitor.step()
         assert monitor.windowed.n == 60
@@ -308,13 +303,15 @@ def test_label_of_the_unlabelled_needs_one_truth(start):
         se.ConfusionAccumulator(classes=2, multilabel=True), pane="1m", unit="s"
     )
     both = sources(predictions=[prediction("a", 0, [0.1, 0.2])], labels=[label("a", 3, [0, 1])])
-    with start(*both, accumulator, unlabelled="1") as monitor:
-        with pytest.raises(se.InvalidInputError, match="`unlabelled` must be a list"):
-            monitor.step()
+    refused = pytest.raises(se.InvalidInputError, match="`unlabelled` must be a list")
+    with start(*both, accumulator, unlabelled="1") as monitor, refused:
+        monitor.step()
 
 
 def test_first_rows_without_a_label_are_named(start):
     both = sources(predictions=[prediction("a", 0)], labels=[label("a", 3, None)])
-    with start(*both, max_bad=5) as monitor:
-        with pytest.raises(se.BadDataError, match="none of the first labels can be read; .*y_true"):
-            monitor.step()
+    with (
+        start(*both, max_bad=5) as monitor,
+        pytest.raises(se.BadDataError, match=r"none of the first labels can be read; .*y_true"),
+    ):
+        monitor.step()
