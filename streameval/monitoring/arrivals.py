@@ -10,9 +10,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError, require
-from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode
+from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode, select
 
-__all__ = ["MAX_TIME", "Arrivals", "Ids"]
+__all__ = ["MAX_TIME", "Arrivals", "Ids", "read_time"]
 
 Times = npt.NDArray[np.int64]
 
@@ -120,10 +120,8 @@ class Arrivals:
         arrived = self._arrival_times(one, times)
         newest = int(times.max())
         one.newest = newest if one.newest is None else max(one.newest, newest)
-        rows = {**columns, "time": arrived}
-        if (arrived[1:] < arrived[:-1]).any():
-            order = np.argsort(arrived, kind="stable")
-            rows = {name: column[order] for name, column in rows.items()}
+        order = np.argsort(arrived, kind="stable")  # copies: the caller may use its arrays again
+        rows = select({**columns, "time": arrived}, order)
         self._chunks.append(_Chunk(partition, rows))
         self.n_waiting += len(times)
 
@@ -150,8 +148,7 @@ class Arrivals:
         self.n_waiting -= len(rows["time"])
         times = rows["time"]
         if (times[1:] < times[:-1]).any():
-            order = np.argsort(times, kind="stable")
-            rows = {name: column[order] for name, column in rows.items()}
+            rows = select(rows, np.argsort(times, kind="stable"))
         return rows
 
     def changes(self) -> tuple[dict[int, bytes], set[int]]:
@@ -186,11 +183,11 @@ class Arrivals:
             and isinstance(state["chunks"], list),
             "a side of the join has other fields",
         )
-        self._newest_finished = _time(state["newest_finished"])
-        self.reached = _time(state["reached"])
+        self._newest_finished = _time_or_none(state["newest_finished"])
+        self.reached = _time_or_none(state["reached"])
         for name, pair in state["partitions"].items():
             require(isinstance(pair, list) and len(pair) == 2, "a partition has other fields")
-            self._live[name] = _Partition(_time(pair[0]), _time(pair[1]))
+            self._live[name] = _Partition(*map(_time_or_none, pair))
         for item in state["chunks"]:
             require(isinstance(item, list) and len(item) == 3, "a chunk has other fields")
             number, partition, start = item
@@ -240,11 +237,15 @@ class Arrivals:
                 self._chunks += chunks
                 continue
             rows = concatenate([chunk.rest() for chunk in chunks])
-            order = np.argsort(rows["time"], kind="stable")
-            rows = {name: column[order] for name, column in rows.items()}
+            rows = select(rows, np.argsort(rows["time"], kind="stable"))
             self._chunks.append(_Chunk(partition, rows))
 
 
-def _time(value: Any) -> int | None:
-    require(value is None or (type(value) is int and abs(value) < MAX_TIME), "a time is no integer")
-    return None if value is None else int(value)
+def read_time(value: Any) -> int:
+    """Check a time of a stored state; a watermark may lie before the first time."""
+    require(type(value) is int and -2 * MAX_TIME < value < MAX_TIME, "a time is out of range")
+    return int(value)
+
+
+def _time_or_none(value: Any) -> int | None:
+    return None if value is None else read_time(value)

@@ -15,12 +15,12 @@ from streameval.errors import require
 __all__ = [
     "Columns",
     "Layout",
-    "chosen",
     "concatenate",
     "decode",
     "decode_bits",
     "encode",
     "encode_bits",
+    "select",
 ]
 
 Columns = dict[str, npt.NDArray[Any]]
@@ -87,6 +87,7 @@ def _sealed(pieces: Sequence[Any], n_rows: int) -> bytes:
 
 
 def _opened(blob: bytes) -> tuple[int, memoryview]:
+    require(isinstance(blob, bytes), "a blob of the join is no bytes")
     require(len(blob) >= _HEAD.size, "a blob of the join is cut short")
     magic, n_rows, checksum = _HEAD.unpack_from(blob)
     require(magic == _MAGIC, "a blob is not one of the join")

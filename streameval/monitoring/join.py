@@ -74,7 +74,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import IncompatibleStateError, InvalidInputError, require
-from streameval.monitoring.arrivals import MAX_TIME, Arrivals, Ids
+from streameval.monitoring.arrivals import MAX_TIME, Arrivals, Ids, read_time
 from streameval.monitoring.columns import Columns, Layout, concatenate, select
 from streameval.monitoring.ids import hash_ids
 from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
@@ -434,10 +434,8 @@ class Join:
         for count in [*counts, *counters.values()]:
             require(type(count) is int and 0 <= count < MAX_TIME, "a count is no integer")
         require(state["next_id"] > max(used, default=-1), "the next id is used")
-        for time in (state["decided"], state["expired"]):
-            require(type(time) is int and abs(time) <= 2 * MAX_TIME, "a time is no integer")
         self._ids.next, self._n_released = counts
-        self._decided, self._expired = state["decided"], state["expired"]
+        self._decided, self._expired = map(read_time, (state["decided"], state["expired"]))
         self._counters = {name: counters[name] for name in COUNTERS}
         self._take_again()
 
@@ -526,7 +524,7 @@ class Join:
         values: npt.NDArray[Any] = given.astype(dtype)
         is_wrong = np.isnan(values)
         if given.dtype.kind in "iu" and dtype == np.float64:
-            is_wrong = np.abs(values) > 2**53
+            is_wrong = np.abs(values) >= 2**53
         if is_wrong.any():
             position = int(is_wrong.argmax())
             raise InvalidInputError(

@@ -154,10 +154,9 @@ class _Run:
         """Return positions of hashes that are there, and the first row of each."""
         own_high = self.columns["high"]
         at, rows = np.arange(len(sought)), self.index.start(sought)
-        found_at, found_rows = [], []
-        for step in range(_MAX_STEPS + 1):
-            if step == _MAX_STEPS:  # hashes that were chosen to be close
-                rows = np.searchsorted(own_high, sought)
+        found_at, found_rows = [at[:0]], [rows[:0]]
+        n_steps = 0
+        while len(sought):
             is_inside = rows < len(self)
             at, sought, rows = at[is_inside], sought[is_inside], rows[is_inside]
             seen = own_high[rows]
@@ -165,9 +164,10 @@ class _Run:
             found_at.append(at[is_here])
             found_rows.append(rows[is_here])
             is_ahead = seen < sought
-            if not is_ahead.any():
-                break
             at, sought, rows = at[is_ahead], sought[is_ahead], rows[is_ahead] + 1
+            n_steps += 1
+            if n_steps == _MAX_STEPS:  # the hashes are close by chance, or were chosen so
+                rows = np.searchsorted(own_high, sought)
         return np.concatenate(found_at), np.concatenate(found_rows)
 
 

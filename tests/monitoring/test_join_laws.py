@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from monitoring import join_model
 from numpy.random import Generator, default_rng
-from profiles import quick_cases
+from profiles import cases
 
 from streameval.monitoring import arrivals, pending_runs
 from streameval.monitoring.join import Join, Joined
@@ -147,8 +147,35 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("small_runs")
 @pytest.mark.parametrize("seed", range(10))
 def test_join_counts_what_its_rules_say_however_it_is_read(seed: int) -> None:
-    for case in range(quick_cases(400) // 10):
+    for case in range(cases(4000, least=40) // 10):
         random = default_rng([seed, case])
         options, sides = history(random)
         reading = Reading(options, {side: list(sides[side]) for side in sides})
         read_at_random(random, reading, sides, restarts=case % 2 == 0)
+
+
+@pytest.mark.usefixtures("small_runs")
+def test_restarts_change_nothing_when_partitions_are_named_late() -> None:
+    for case in range(cases(2000, least=20)):
+        random = default_rng([7, case])
+        options, sides = history(random)
+        names: dict[str, list[str]] = {side: [] for side in sides}
+        pair = Reading(options, names), Reading(options, names)
+        left = [(side, name, rows) for side in sides for name, rows in sides[side].items()]
+        while left:
+            side, name, rows = left.pop(int(random.integers(len(left))))
+            size = int(random.integers(1, 9))
+            is_ready = random.random() < 0.5
+            for reading in pair:
+                reading.read[side].setdefault(name, [])
+                reading.put(side, name, rows[:size])
+                if is_ready:
+                    reading.ready()
+            pair[1].restart()
+            if rows[size:]:
+                left.append((side, name, rows[size:]))
+        for reading in pair:
+            reading.ready()
+        assert pair[0].counted == pair[1].counted
+        assert pair[0].join.counters == pair[1].join.counters
+        assert max(pair[0].counted.values(), default=0) <= len(sides["predictions"])
