@@ -198,6 +198,7 @@ def test_alerts_are_those_of_the_model_however_steps_are_cut(
     found: dict[Any, list[Any]] = {key: [] for key in expected}
     for event in run.events:
         name = None if event.slice is None else event.slice["country"]
+        assert isinstance(event.end, int)
         found[event.rule, name].append((event.state, event.end // PANE))
     assert found == expected
     assert len({event.id for event in run.events}) == len(run.events)
