@@ -64,9 +64,11 @@ class Receiver(Protocol):
     @property
     def name(self) -> str:
         """What messages call it, without credentials."""
+        ...
 
     def send(self, event: JsonEvent, timeout: float) -> str:
         """Hand over an event and return what is to be shown, or raise `Refused`."""
+        ...
 
 
 @attrs.frozen

@@ -7,7 +7,7 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
@@ -53,6 +53,7 @@ _VALUES = ("value", "certified", "interval", "n", "start", "end")
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
+_MAX_PARTS = 256  # panes that are held as accumulators, for windows
 
 
 class Progress(Protocol):
@@ -61,14 +62,17 @@ class Progress(Protocol):
     @property
     def n_rows(self) -> int:
         """The number of predictions that have been read."""
+        ...
 
     @property
     def n_labelled(self) -> int | float:
         """The weight of the rows that have been counted with a label."""
+        ...
 
     @property
     def n_pending(self) -> int:
         """The number of predictions that wait for a label."""
+        ...
 
 
 @attrs.frozen
@@ -170,31 +174,32 @@ class _Value:
 
 
 class Panes:
-    """The panes of a `Windowed`, each read once for all rules."""
+    """The panes of a `Windowed`, one after the other; each is read once for all rules."""
 
     def __init__(self, windowed: Windowed) -> None:
-        self.config = windowed._config
-        self.state = windowed._everything(windowed._held)
-        self._parts: dict[int, Any] = {}
-        self._merged: dict[tuple[int, int, Any], Any] = {}
+        self._config = windowed._config
+        self._state = windowed._everything(windowed._held)
+        self._parts: dict[tuple[int, int], Any] = {}
+        self._results: dict[Any, Result | None] = {}
 
-    def between(self, low: int | None, high: int) -> list[Span]:
-        """Return the panes within two times, in order."""
-        found: list[Span] = self.state.spans_within(self.config, low, high)
-        return found
+    def between(self, low: int | None, high: int) -> Iterator[Span]:
+        """Yield the panes within two times, in order; what was read of one goes with it."""
+        for span in self._state.spans_within(self._config, low, high):
+            yield span
+            self._results.clear()
+            for key in list(self._parts)[:-_MAX_PARTS]:
+                del self._parts[key]
 
     def result(self, span: Span, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
-        key = (span.start, span.end, value)
-        if key not in self._merged:
+        if value not in self._results:
             part = slice_of(self._live(span), value)
-            self._merged[key] = None if part is None else part.compute()
-        found: Result | None = self._merged[key]
-        return found
+            self._results[value] = None if part is None else part.compute()
+        return self._results[value]
 
     def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in all panes within two times, and where they begin."""
-        spans = self.between(start, end)
+        spans = self._state.spans_within(self._config, start, end)
         parts = [slice_of(self._live(span), value) for span in spans]
         found = [part for part in parts if part is not None]
         return (merged(found).compute(), spans[0].start) if found else (None, start)
@@ -207,7 +212,7 @@ class Panes:
         return _Value(reading, lambda: reading, rows, span.start, span.end)
 
     def _live(self, span: Span) -> Any:
-        key = id(span.pane)
+        key = span.start, span.end
         if key not in self._parts:
             self._parts[key] = None if span.pane.part is None else live(span.pane.part)
         return self._parts[key]

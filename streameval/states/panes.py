@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import attrs
@@ -141,9 +141,13 @@ class Panes:
         for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True)):
             first = -math.inf if low is None else -((shift - low) // rule.width)
             after = math.inf if high is None else (high - shift) // rule.width
+            panes: Iterable[tuple[int, Pane]] = tier.items()
+            if after - first < len(tier):
+                inside = range(int(first), int(after))
+                panes = [(index, tier[index]) for index in inside if index in tier]
             found += [
                 Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
-                for index, pane in tier.items()
+                for index, pane in panes
                 if first <= index < after
             ]
         return sorted(found, key=lambda span: span.start)

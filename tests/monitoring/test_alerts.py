@@ -198,6 +198,7 @@ def test_alerts_are_those_of_the_model_however_steps_are_cut(
     found: dict[Any, list[Any]] = {key: [] for key in expected}
     for event in run.events:
         name = None if event.slice is None else event.slice["country"]
+        assert isinstance(event.end, int)
         found[event.rule, name].append((event.state, event.end // PANE))
     assert found == expected
     assert len({event.id for event in run.events}) == len(run.events)
@@ -262,6 +263,32 @@ def test_evidence_alert_is_resolved_once_as_many_panes_keep_the_limit() -> None:
     assert (run.events[-1].value, run.events[-1].n) == (1.0, 60)
     assert run.state() == "resolved"
     assert run.alerts.states()[0].since == 460
+
+
+def test_evidence_alert_is_not_resolved_before_that_by_one_good_pane() -> None:
+    run = Run("recall{all} < 0.9", false_alarms=100_000)
+    run.through(*[(19, 1)] * 20, *[(12, 8)] * 3, *[(1000, 0)] * 2)
+    assert brief(run.events) == [("firing", 230)]
+    assert brief(run.through((1000, 0), first=25)) == [("resolved", 260)]
+
+
+def test_further_alarm_puts_off_the_end() -> None:
+    run = Run("recall{all} < 0.9", false_alarms=100_000)
+    run.through(*[(19, 1)] * 20, *[(12, 8)] * 6)  # a second alarm at 260
+    assert run.through((1000, 0), (1000, 0), first=26) == []
+    assert brief(run.through((1000, 0), first=28)) == [("resolved", 290)]
+
+
+@pytest.mark.parametrize("others", [0, 1])
+def test_evidence_rests_on_the_time_that_has_passed(others: int) -> None:
+    """A pause within a drop belongs to it, with rows of other slices or without any."""
+    run = Run("recall{country=DE} < 0.9", false_alarms=100_000)
+    run.through(*[(12, 8)] * 2)
+    for number in range(2, 12):
+        count(run.w, number, [(0, 0), (others, 0)])
+        run.step(number + 1)
+    [event] = run.through(*[(12, 8)], first=12)
+    assert (event.start, event.end, event.n) == (0, 130, 60)
 
 
 def test_evidence_alert_stays_while_nothing_comes() -> None:
@@ -440,11 +467,11 @@ def test_alarm_on_a_rolled_up_pane_is_of_that_pane() -> None:
 
 def test_new_rule_looks_at_the_panes_that_are_kept() -> None:
     run = Run("recall{all} < 0.8 for 1 pane")
-    run.through((9, 1), (1, 9))
-    assert brief(run.events) == [("firing", 20)]
+    run.through((1, 9), (9, 1), (1, 9))
+    assert brief(run.events) == [("firing", 10), ("resolved", 20), ("firing", 30)]
     run.restart(*run.rules, "recall{country=DE} < 0.7 for 2 panes")
-    assert run.through((1, 9), first=2) == run.events[1:]
-    assert [event.rule for event in run.events[1:]] == ["recall{country=DE} < 0.7 for 2 panes"]
+    [event] = run.through((1, 9), first=3)
+    assert (event.rule, event.end) == ("recall{country=DE} < 0.7 for 2 panes", 40)
 
 
 def test_alert_of_a_rule_that_is_no_more_is_resolved() -> None:
@@ -475,11 +502,11 @@ def test_restart_gives_the_same_ids() -> None:
 def test_step_that_raises_changes_nothing() -> None:
     w = se.Windowed(se.ConfusionAccumulator(), pane=PANE)
     run = Run("recall < 0.8", "no data for 10s", w=w)
-    batch = {"y_true": [1], "y_pred": [1], "time": [0]}
-    w.update(batch, sample_weight=[0.5])
+    batch = {"y_true": [1, 1], "y_pred": [1, 1], "time": [0, PANE]}
+    w.update(batch, sample_weight=[1, 0.5])
     before = run.alerts.to_json()
     with pytest.raises(InvalidInputError, match="had fractions"):
-        run.step(1)
+        run.step(2)
     assert run.alerts.to_json() == before
 
 
@@ -492,7 +519,7 @@ def test_silence_is_told_by_the_clock_alone() -> None:
         (12, "firing", "1970-01-01T00:02:00Z", "1970-01-01T00:12:00Z"),
         (14, "resolved", "1970-01-01T00:02:00Z", "1970-01-01T00:14:00Z"),
     ]
-    assert said[1][1].alert == said[0][1].id
+    assert said[1][1].alert == said[0][1].id != said[1][1].id
     assert {event.metric for _, event in said} == {event.value for _, event in said} == {None}
     assert run.alerts.states() == (
         AlertState(

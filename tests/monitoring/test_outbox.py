@@ -161,7 +161,7 @@ class Handler(BaseHTTPRequestHandler):
         self.server.posts.append((self.path, dict(self.headers), json.loads(body)))
         self.server.answer(self)
 
-    def log_message(self, *_: object) -> None:
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
         pass
 
 

@@ -97,10 +97,9 @@ def test_alert_is_resolved_about_as_fast_as_it_was_raised() -> None:
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("share", [FLOOR, HEALTHY])
-def test_2000_days_keep_the_promise(share: float) -> None:
+def test_2000_days_at_the_floor_keep_the_promise() -> None:
     """One alarm in 30 days is 67; their number is about Poisson's, or lower."""
-    events = simulated(["accuracy < 0.9"], constant(share), 2000 * 144)
+    events = simulated(["accuracy < 0.9"], constant(FLOOR), 2000 * 144)
     assert len(ends(events, "firing")) <= 67 + 3 * 67**0.5
 
 
