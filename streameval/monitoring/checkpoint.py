@@ -39,6 +39,7 @@ _ID_BYTES = slice(68, 72)  # of the header of an SQLite file
 _VERSION = 1
 _BUSY_SECONDS = 60
 _FAN_IN = 16
+_MAX_PARTS = 2
 _SHOWN = 200
 _OTHER = "is there, and is no checkpoint; choose another name."
 _WHOLE = 1_000_000
@@ -129,8 +130,8 @@ class Checkpoint:
 
     A commit appends the rows that it has counted as an accumulator of their own. `Windowed` is a
     sum, so pieces are merged when they are loaded. Sixteen pieces of one level are merged into
-    one of the next. Once the pieces are as large as everything together, everything is written
-    instead. So a commit of a few rows writes little, whatever the number of panes.
+    one of the next. Once the pieces are twice as large as everything together, everything is
+    written instead. So a commit of a few rows writes little, whatever the number of panes.
 
     Parameters
     ----------
@@ -246,8 +247,9 @@ class Checkpoint:
             return
         whole = sum(size for _, level, size in pieces if level == _WHOLE)
         parts = sum(size for _, level, size in pieces if level < _WHOLE)
-        if parts + len(data) > whole:
-            self._replace(pieces, 0, _WHOLE, changes.whole().to_bytes())
+        if parts + len(data) > _MAX_PARTS * whole:
+            everything = changes.whole().to_bytes() if pieces else data
+            self._replace(pieces, 0, _WHOLE, everything)
             return
         self._replace(pieces, len(pieces), 0, data)
         first, level = self._alike(pieces)
