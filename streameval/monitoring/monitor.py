@@ -242,7 +242,7 @@ class Monitor:
         on_alert: Any = None,
         columns: Mapping[str, str] | None = None,
         read_bytes: int = 2**20,
-        commit_bytes: int = 2**23,
+        commit_bytes: int = 2**25,
         clock: Callable[[], float] = clocks.time,
         output: Output | None = None,
     ) -> None:

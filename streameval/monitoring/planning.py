@@ -164,10 +164,11 @@ def split(
     an_id = Column(ID, (key,), Ids())
     example_label = _example(truths, labels, "labels")
     example_prediction = _example(others, predictions, "predictions")
+    trial = attrs.evolve(plan, make=config.accumulator.leaf.empty)
     return Split(
-        predictions=attrs.evolve(plan, columns=(*others, an_id), update=_Trial(example_label)),
+        predictions=attrs.evolve(trial, columns=(*others, an_id), update=_Trial(example_label)),
         labels=attrs.evolve(
-            plan, columns=(*truths, moment, an_id), update=_Trial(example_prediction)
+            trial, columns=(*truths, moment, an_id), update=_Trial(example_prediction)
         ),
         records=tuple(column for column in others if column is not time),
         truths=truths,
