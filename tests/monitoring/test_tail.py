@@ -774,6 +774,29 @@ def test_a_copy_that_ends_before_what_was_read_is_not_read_again(follow):
         assert read_all(source) == [501]
 
 
+@pytest.mark.parametrize("is_packed", [False, True])
+def test_a_copy_waits_for_the_truncation_also_at_the_first_look(is_packed, follow):
+    write("app.log", *range(500))
+    Path("app.log.1").write_bytes(Path("app.log").read_bytes())
+    if is_packed:
+        pack("app.log.1")
+    tail = follow("app.log")
+    found = values(tail.read(1000).block)
+    Path("app.log").write_text("", encoding="utf-8")
+    write("app.log", 500)
+    assert found + read_all(tail) == [*range(501)]
+
+
+def test_unread_logs_that_begin_alike_are_all_read(follow):
+    banner = "x" * 5000
+    write("app.log.2", *range(10))
+    write("app.log.1", f'10, "text": "{banner}"', 11)
+    tail = follow("app.log")
+    found = values(tail.read(20).block)
+    write("app.log", f'10, "text": "{banner}"', 12)
+    assert found + read_all(tail) == [*range(11), 11, 10, 12]
+
+
 def test_a_log_that_begins_like_one_that_is_gone_is_read(follow):
     banner = "x" * 5000
     for row in (1, 2):
