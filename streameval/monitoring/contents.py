@@ -196,7 +196,7 @@ class Mark:
     head, tail : str
         Digests of the first and of the last bytes that were read, up to 1,024 of each.
     early : int
-        Where the first rows ended that were read.
+        Where the first rows ended that were read, 2 KiB of them if there are as many.
     early_tail : str
         The digest of the last bytes up to there.
     """
@@ -213,7 +213,7 @@ class Mark:
         """Mark a position in a file, after another mark in it."""
         tail = _tail(content, offset)
         head = _digest(content.at(0, min(offset, FINGERPRINT_BYTES)))
-        if before is not None and before.offset:
+        if before is not None and before.early >= 2 * FINGERPRINT_BYTES:
             return cls(offset, line, head, tail, before.early, before.early_tail)
         return cls(offset, line, head, tail, offset, tail)
 

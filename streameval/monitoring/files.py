@@ -10,7 +10,7 @@ from streameval.errors import InvalidInputError
 from streameval.io.formats import checked_format
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
-from streameval.monitoring.followed import FollowedFile, in_order, match
+from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
 from streameval.monitoring.listing import listing
 from streameval.monitoring.options import checked_options
 from streameval.monitoring.sources import Chunk, patterns_of
@@ -146,18 +146,15 @@ class Tail:
         BadDataError
             If a file cannot be read, or is none of text.
         """
-        is_new_round = False
-        while True:
+        for n_looks in range(_MAX_LOOKS):
             while self._round:
-                log = self._round.popleft()
-                chunk = self._next(log, limit)
+                chunk = self._next(self._round.popleft(), limit)
                 if chunk is not None:
                     return chunk
-            if is_new_round and not self._is_stale:
-                return None
-            self._look()
+            if (n_looks and not self._is_stale) or not self._look():
+                break
             self._round.extend(self._logs)
-            is_new_round = True
+        return None
 
     def warnings(self) -> list[str]:
         """Return what may have been lost, and what was passed over, since the last call."""
@@ -197,13 +194,9 @@ class Tail:
         self, log: str, file: FollowedFile, limit: int, *, is_final: bool
     ) -> tuple[Block, Mark] | None:
         """Read the next rows of a file, None if there are none, or if it is another file now."""
-        entry = file.entry
         if file.reader is None:
-            if entry is None or file.has_nothing_new(entry.size, entry.changed, is_final=is_final):
-                return None
-            self._open_file(log, file, entry)
+            self._open_file(log, file, is_final=is_final)
         if file.reader is None:
-            self._is_stale = True
             return None
         content = file.reader.content
         status = content.status()
@@ -211,25 +204,31 @@ class Tail:
         state = (status.st_size, status.st_mtime_ns, is_final)
         if file.fruitless == state:
             return None
-        if not file.mark.is_of(content):
+        if file.is_stored_as(content):
+            block = None
+        elif file.mark.is_of(content):
+            block, mark = file.reader.next(file.mark, limit, is_final=is_final)
+            if block is not None:
+                return block, mark
+        else:
             self._is_stale = True
             file.entry = None
             return None
-        block, mark = file.reader.next(file.mark, limit, is_final=is_final)
-        if block is None:
-            file.fruitless = state
-            if isinstance(content, PackedContent) and not content.is_cut:
-                file.stored = content.stored_digest()
-            return None
-        return block, mark
+        file.fruitless = state
+        if isinstance(content, PackedContent) and not content.is_cut:
+            file.stored = content.stored_digest()
+        return None
 
-    def _open_file(self, log: str, file: FollowedFile, entry: Entry) -> None:
-        """Open a file, to be read on even when it is deleted; not too many of them."""
-        content = opened_content(entry.path)
-        if content is None:
+    def _open_file(self, log: str, file: FollowedFile, *, is_final: bool) -> None:
+        """Open a file that has something new, to be read on even when it is deleted."""
+        entry = file.entry
+        if entry is None or file.has_nothing_new(entry.size, entry.changed, is_final=is_final):
             return
-        if content.inode != entry.inode:
-            content.close()
+        content = opened_content(entry.path)
+        if content is None or content.inode != entry.inode:
+            self._is_stale = True
+            if content is not None:
+                content.close()
             return
         form = checked_format(log, self._form, self._dialect)
         file.reader = RowReader(content, form, self._dialect)
@@ -250,20 +249,25 @@ class Tail:
             file.said.add("late")
             self._warn(f"{file.name}: is read late, since {begun.name} is newer and has been begun")
 
-    def _look(self) -> None:
-        """Find out which file has which name now."""
+    def _look(self) -> bool:
+        """Find out which file has which name now; False if that changes all the time."""
         for _ in range(_MAX_LOOKS):
             entries = listing(self._patterns)
             inodes = {path: entry.inode for path, entry in entries.items()}
             if inodes == self._inodes and not self._is_stale and not self._is_waiting:
                 for file in chain.from_iterable(self._logs.values()):
                     file.found(file.entry and entries.get(file.entry.path))
-                return
-            matches = match(self._logs, entries.values())
+                return True
+            try:
+                matches = match(self._logs, entries.values())
+            except OutdatedError:
+                continue
             # While files are renamed, a listing may show one of them twice or not at all.
             again = listing(self._patterns)
             if {path: entry.inode for path, entry in again.items()} == inodes:
                 break
+        else:
+            return False
         self._inodes = inodes
         self._is_stale = False
         self._is_waiting = bool(matches.waiting)
@@ -273,6 +277,7 @@ class Tail:
                 self._warn_of_cut(name)
         if not entries:
             self._warn_once(f"nothing matches {self.name} so far")
+        return True
 
     def _apply(self, matches: Matches, paths: Container[str]) -> None:
         """Take note of the names that files have now, of files that are new and that are gone."""
@@ -286,10 +291,10 @@ class Tail:
                     "if there were any, are lost"
                 )
             new = [FollowedFile.new(entry) for entry in matches.new[log]]
-            new += [FollowedFile.copied(*copy) for copy in matches.copies[log]]
+            new += [FollowedFile.new(*copy) for copy in matches.copies[log]]
             ordered = in_order(log, files, new)
-            gone = [file for file in ordered if not file.is_there]
-            if len(gone) < len(ordered):
+            if any(file.entry for file in ordered):  # else a disk may not be mounted
+                gone = [file for file in ordered if not file.is_there]
                 kept = [file for file in gone if file.mark.offset][-_MAX_MISSING:]
                 ordered = [file for file in ordered if file.is_there or file in kept]
             self._logs[log] = ordered
@@ -312,7 +317,7 @@ class Tail:
 
     def _warn_of_truncation(self, file: FollowedFile) -> None:
         self._warn(
-            f"{file.name}: was truncated or written anew, as copytruncate does it; rows that were "
+            f"{file.name}: was truncated or written anew, as copytruncate does; rows that were "
             "in no other file are lost"
         )
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import chain, pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -19,7 +20,7 @@ from streameval.monitoring.contents import (
     opened_content,
     shown_path,
 )
-from streameval.monitoring.rotation import NEWEST_AGE
+from streameval.monitoring.rotation import NEWEST_AGE, log_name
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -31,7 +32,7 @@ _NOTHING = Mark()
 
 Logs = Mapping[str, Sequence["FollowedFile"]]
 
-__all__ = ["FollowedFile", "Logs", "Matches", "in_order", "match"]
+__all__ = ["FollowedFile", "Logs", "Matches", "OutdatedError", "in_order", "match"]
 
 
 @attrs.define(eq=False)
@@ -103,6 +104,12 @@ class FollowedFile:
         """Tell whether all rows were read when the file was in this state."""
         return self.fruitless in ((size, changed, is_final), (size, changed, True))
 
+    def is_stored_as(self, content: Content) -> bool:
+        """Tell whether a packed file is the one that was read to its end."""
+        if not self.stored or not isinstance(content, PackedContent):
+            return False
+        return content.stored_digest() == self.stored
+
     def found(self, entry: Entry | None) -> None:
         """Take note of the name that it has now, if any."""
         self.entry = entry
@@ -114,9 +121,8 @@ class FollowedFile:
         elif self.reader is not None:
             self.reader.content.name = self.name
         if self.known.offset < min(entry.size, FINGERPRINT_BYTES) and not self.mark.offset:
-            with content_of(entry, self) as content:
-                if content is not None:
-                    self.seen = Mark.at(content, content.size_up_to(FINGERPRINT_BYTES))
+            with suppress(OutdatedError), content_of(entry, self) as content:
+                self.seen = Mark.at(content, content.size_up_to(FINGERPRINT_BYTES))
 
     def close(self) -> None:
         """Close the file."""
@@ -142,20 +148,10 @@ class FollowedFile:
         return cls(path, Mark.from_json(mark), inode=(device, inode), stored=stored)
 
     @classmethod
-    def new(cls, entry: Entry) -> FollowedFile:
-        """Follow a file from its beginning."""
-        file = cls(entry.path)
+    def new(cls, entry: Entry, mark: Mark = _NOTHING) -> FollowedFile:
+        """Follow a file from its beginning, or from a mark."""
+        file = cls(entry.path, mark)
         file.found(entry)
-        return file
-
-    @classmethod
-    def copied(cls, entry: Entry, original: FollowedFile) -> FollowedFile:
-        """Follow a copy of a file of which more was read."""
-        file = cls.new(entry)
-        with content_of(entry) as content:
-            if content is not None:
-                offset = content.size_up_to(original.mark.offset)
-                file.mark = Mark.at(content, offset, original.mark.line)
         return file
 
 
@@ -169,8 +165,8 @@ class Matches:
         The files that are known, under the names that they have now.
     new : mapping from log to list of Entry
         The others.
-    copies : mapping from log to list of (Entry, FollowedFile)
-        Copies of files of which more was read.
+    copies : mapping from log to list of (Entry, Mark)
+        Copies of files of which more was read, with marks at their ends.
     waiting : mapping from path to str
         What cannot be told yet: copies that are being made, and packed files that are cut short,
         with their names.
@@ -178,7 +174,7 @@ class Matches:
 
     found: dict[FollowedFile, Entry] = attrs.Factory(dict)
     new: dict[str, list[Entry]] = attrs.Factory(lambda: defaultdict(list))
-    copies: dict[str, list[tuple[Entry, FollowedFile]]] = attrs.Factory(lambda: defaultdict(list))
+    copies: dict[str, list[tuple[Entry, Mark]]] = attrs.Factory(lambda: defaultdict(list))
     waiting: dict[str, str] = attrs.Factory(dict)
 
 
@@ -187,6 +183,11 @@ def match(logs: Logs, entries: Iterable[Entry]) -> Matches:
 
     A file is known by the fingerprint of what was read of it. Where several begin with that, the
     inode, then the name, then the age decide; they hold the same rows as far as it goes.
+
+    Raises
+    ------
+    OutdatedError
+        If a file was renamed or replaced meanwhile.
     """
     matches = Matches()
     homes = {file.path: log for log, files in logs.items() for file in files}
@@ -222,50 +223,63 @@ def _is_file(file: FollowedFile, entry: Entry) -> bool:
     if not file.known.offset or entry == file.entry:
         return entry.path == file.path or entry.inode == file.inode
     with content_of(entry, file) as content:
-        if content is None:
-            return False
-        if file.stored and isinstance(content, PackedContent):
-            return content.stored_digest() == file.stored or file.known.is_of(content)
-        return file.known.is_of(content)
+        return file.is_stored_as(content) or file.known.is_of(content)
 
 
 @contextmanager
-def content_of(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content | None]:
-    """Open the file of an entry, None if it has another one by now."""
+def content_of(entry: Entry, file: FollowedFile | None = None) -> Iterator[Content]:
+    """Open the file of an entry.
+
+    Raises
+    ------
+    OutdatedError
+        If another file has its name by now.
+    """
     if file is not None and file.reader is not None and file.reader.content.inode == entry.inode:
         yield file.reader.content
         return
     content = opened_content(entry.path)
+    if content is None:
+        raise OutdatedError
     try:
-        yield None if content is None or content.inode != entry.inode else content
+        if content.inode != entry.inode:
+            raise OutdatedError
+        yield content
     finally:
-        if content is not None:
-            content.close()
+        content.close()
+
+
+class OutdatedError(Exception):
+    """A file was renamed or replaced since its folder was listed."""
 
 
 def _judge(log: str, entry: Entry, files: Sequence[FollowedFile], matches: Matches) -> None:
     """Tell what an entry is that no file of its log was found to be."""
     with content_of(entry) as content:
-        for file in files if content is not None else ():
+        for file in files:
             now = matches.found.get(file)
-            if now is not None:
-                if now.path == file.path and _is_being_copied(entry, now, file):
-                    matches.waiting[entry.path] = ""
-                    return
-            elif content is not None and _is_shorter(content, file):
+            if now is None and _is_shorter(entry, content, file):
+                size = content.size_up_to(file.mark.offset)
                 if content.is_cut:
                     matches.waiting[entry.path] = content.name
                 else:
-                    matches.copies[log].append((entry, file))
+                    copy = Mark.at(content, size, file.mark.line)
+                    matches.copies[log].append((entry, copy))
+                return
+            if now is not None and now.path == file.path and _is_being_copied(entry, now, file):
+                matches.waiting[entry.path] = ""
                 return
     matches.new[log].append(entry)
 
 
-def _is_shorter(content: Content, file: FollowedFile) -> bool:
-    """Tell whether a file is another one that is gone, with less of it than was read.
+def _is_shorter(entry: Entry, content: Content, file: FollowedFile) -> bool:
+    """Tell whether an entry is a file that is gone, with less of it than was read.
 
-    It was copied or compressed before the other grew and was read, or it is not yet whole.
+    It was copied or compressed before the other grew and was read, or is not yet written whole.
     """
+    age = log_name(Path(file.path).name).age
+    if entry.age > age or (entry.age == age and not content.is_packed):
+        return False
     offset = file.known.offset
     if not file.known.began(content) or content.size_up_to(offset) == offset:
         return False
@@ -294,8 +308,6 @@ def _is_being_copied(entry: Entry, now: Entry, file: FollowedFile | None = None)
     if entry.age >= now.age or not 0 < entry.size <= now.size:
         return False
     with content_of(entry) as copy, content_of(now, file) as original:
-        if copy is None or original is None:
-            return False
         size = copy.size_up_to(now.size + 1)
         return size <= now.size and Mark.at(copy, size).is_of(original)
 
@@ -325,7 +337,7 @@ def _match_over_logs(logs: Logs, matches: Matches) -> None:
 
 def _head(entry: Entry) -> str:
     with content_of(entry) as content:
-        return "" if content is None else Mark.at(content, FINGERPRINT_BYTES).head
+        return Mark.at(content, FINGERPRINT_BYTES).head
 
 
 def in_order(

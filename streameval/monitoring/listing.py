@@ -82,9 +82,12 @@ def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
 def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
     """Yield the paths that match a pattern, each with whether it is a link."""
     folder, wanted = os.path.split(pattern)
-    is_one = Path(folder).is_dir() or not glob.has_magic(folder)
-    # Path.glob would want a root to begin at.
-    for found in [folder] if is_one else glob.glob(folder, recursive=True):  # noqa: PTH207
+    folders = [folder]
+    if glob.has_magic(folder) and not Path(folder).is_dir():
+        # Path.glob would want a root to begin at. Two stars stand for no folder as well.
+        folders = glob.glob(f"{folder}{os.sep}", recursive=True)  # noqa: PTH207
+        folders += [""] * (folder == "**")
+    for found in folders:
         with reading(shown_path(found)):
             try:
                 scanned = os.scandir(found or ".")

@@ -141,11 +141,11 @@ def read_all(source, limit=64):
 class MortalReader:
     """Follow a log, die at any time, and go on from a position that was committed."""
 
-    def __init__(self, pattern, rng, **options):
+    def __init__(self, pattern, rng, limits=(1, 20, 100, 1000)):
         self.pattern = pattern
         self.rng = rng
-        self.options = options
-        self.position = None
+        self.limits = limits
+        self.position = self.last_position = None
         self.n_committed = 0
         self.rows = []
         self.said = []
@@ -153,24 +153,29 @@ class MortalReader:
         self.begin()
 
     def begin(self):
-        self.tail = Tail(self.pattern, **self.options)
+        self.tail = Tail(self.pattern)
         self.tail.seek(json.loads(json.dumps(self.position)))
 
     def die(self):
         self.said += self.tail.warnings()
         self.tail.close()
+        self.last_position = self.position
         del self.rows[self.n_committed :]
         self.begin()
 
     def read(self, n_chunks):
         for _ in range(n_chunks):
-            chunk = self.tail.read(self.rng.choice([1, 20, 100, 1000]))
+            chunk = self.tail.read(self.rng.choice(self.limits))
             if chunk is None:
                 return
             self.rows += values(chunk.block)
             self.partitions.add(chunk.partition)
+            self.last_position = chunk.position
             if self.rng.random() < 0.7:
-                self.position, self.n_committed = chunk.position, len(self.rows)
+                self.commit()
+
+    def commit(self):
+        self.position, self.n_committed = self.last_position, len(self.rows)
 
     def finish(self):
         self.read(10**6)

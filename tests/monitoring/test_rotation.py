@@ -1,6 +1,8 @@
 """Rows of logs that rotate: none lost, none twice, in order, whatever happens to the files."""
 
 import random
+import subprocess
+import sys
 
 import pytest
 from monitoring.rotating_logs import MortalReader, RotatingLog, json_row
@@ -87,3 +89,82 @@ def test_only_rows_between_copy_and_truncation_are_lost(seed, tmp_path):
     assert any(
         "was truncated or written anew, as copytruncate does" in text for text in reader.said
     )
+
+
+@pytest.mark.slow
+def test_rows_of_a_thousand_rotations_come_once_and_in_order(tmp_path):
+    rng = random.Random(16)
+    log = RotatingLog(tmp_path / "app.log", rng)
+    reader = MortalReader(str(tmp_path / "app.log"), rng)
+    n_deaths = 0
+    for n_rotations in range(1000):
+        live(log, reader, rng, n_steps=4, acts="write read compress")
+        log.rotate()
+        if rng.random() < 0.3:
+            reader.die()
+            n_deaths += 1
+        if n_rotations % 10 == 9:
+            reader.read(10**6)
+            reader.commit()
+            log.remove(n_kept=8)
+    log.close()
+    assert n_deaths > 200
+    assert reader.finish() == [*range(log.n_rows)]
+    assert [text for text in reader.said if "nothing matches" not in text] == []
+
+
+_SERVICE = """
+import gzip, json, os, random, sys, threading, time
+folder, rng = sys.argv[1], random.Random(7)
+log = os.path.join(folder, "app.log")
+file, number, n_rotations, packing = open(log, "ab", buffering=0), 0, 0, None
+def pack(name):
+    with open(name, "rb") as whole, gzip.open(name + ".gz", "wb") as packed:
+        while piece := whole.read(500):
+            packed.write(piece)
+            time.sleep(0.0001)
+    os.remove(name)
+while n_rotations < 200:
+    for _ in range(rng.randrange(200)):
+        line = json.dumps({"i": number, "text": "x" * rng.randrange(50)}).encode() + b"\\n"
+        cut = rng.randrange(len(line))
+        file.write(line[:cut])
+        file.write(line[cut:])
+        number += 1
+    if packing is not None:
+        packing.join()
+    for old in sorted(range(1, n_rotations + 1), reverse=True):
+        for suffix in ("", ".gz"):
+            if os.path.exists(f"{log}.{old}{suffix}"):
+                os.rename(f"{log}.{old}{suffix}", f"{log}.{old + 1}{suffix}")
+    os.rename(log, log + ".1")
+    for _ in range(rng.randrange(3)):
+        file.write(json.dumps({"i": number}).encode() + b"\\n")
+        number += 1
+    file.close()
+    file = open(log, "ab", buffering=0)
+    if os.path.exists(log + ".2"):
+        packing = threading.Thread(target=pack, args=[log + ".2"])
+        packing.start()
+    n_rotations += 1
+    time.sleep(0.005 * rng.random())
+print(number)
+"""
+
+
+@pytest.mark.slow
+def test_rows_of_a_process_that_rotates_come_once_and_in_order(tmp_path):
+    service = subprocess.Popen(
+        [sys.executable, "-c", _SERVICE, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    )
+    rng = random.Random(8)
+    reader = MortalReader(str(tmp_path / "app.log"), rng, limits=[300, 10_000])
+    n_deaths = 0
+    while service.poll() is None:
+        reader.read(5)
+        if rng.random() < 0.1:
+            reader.die()
+            n_deaths += 1
+    n_rows = int(service.communicate()[0])
+    assert reader.finish() == [*range(n_rows)]
+    assert n_deaths > 10
