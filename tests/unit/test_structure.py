@@ -36,6 +36,7 @@ LAYERS = [
     {"reports"},
     {"__init__"},
     {"runs"},
+    {"monitoring"},
     {"cli", "engines", "testing"},
     {"loops"},
     {"__main__"},
