@@ -37,8 +37,8 @@ def concatenate(parts: Sequence[Columns]) -> Columns:
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
-def select(columns: Columns, rows: npt.NDArray[Any]) -> Columns:
-    """Return some rows, by a mask or by their positions."""
+def select(columns: Columns, rows: npt.NDArray[Any] | slice) -> Columns:
+    """Return some rows, by a mask, by their positions or by a range."""
     return {name: column[rows] for name, column in columns.items()}
 
 

@@ -349,9 +349,8 @@ class Join:
         admitted = self._admit_predictions()
         joined = self._admit_labels(admitted)
         watermark = self.watermark
-        if watermark is None:
-            return self._joined([joined])
-        return self._joined([joined, self._expire(watermark)])
+        unlabelled = [] if watermark is None else [self._expire(watermark)]
+        return self._joined(joined, *unlabelled)
 
     def changes(self) -> RunChanges:
         """Return what changed since the last call, or since the join was restored.
@@ -571,11 +570,11 @@ class Join:
                     latest = int(times[position])
         return is_row
 
-    def _admit_labels(self, admitted: Columns | None) -> _Batch:
-        """Find the rows of labels, and return the rows that have one now."""
+    def _admit_labels(self, admitted: Columns | None) -> Columns:
+        """Find the rows of labels, and return the rows that have one now, with their labels."""
         labels = self._labels_to_place(admitted)
         if labels is None:
-            return self._nothing()
+            return self._with_labels(np.zeros(0, np.int64), np.zeros(0))
         owner, is_late = self._owners(labels)
         is_owned = owner >= 0
         self._counters["late_label"] += int(is_late.sum())
@@ -650,7 +649,7 @@ class Join:
         watermark = self._predictions.watermark
         return owner, is_late & (labels["time"] < (_NO_TIME if watermark is None else watermark))
 
-    def _accept(self, labels: Columns, owner: Integers) -> _Batch:
+    def _accept(self, labels: Columns, owner: Integers) -> Columns:
         """Give rows their first label, and count the others."""
         order = np.argsort(owner, kind="stable")
         owner, labels = owner[order], select(labels, order)
@@ -669,13 +668,13 @@ class Join:
         self._counters[differing] += int((~is_equal).sum())
         accepted = owner[is_accepted]
         self._counters["joined"] += len(accepted)
-        if not len(accepted):
-            return self._nothing()
-        rows = self._rows.columns(accepted)
         self._rows.take(accepted)
-        given = {**rows, "value": values[is_accepted]}
-        self._accepted.add(select(given, key_order(given)))
-        return given["high"], given["event"], given["row"], given["value"]
+        rows = self._with_labels(accepted, values[is_accepted])
+        self._accepted.add(select(rows, key_order(rows)))
+        return rows
+
+    def _with_labels(self, rows: Integers, values: npt.NDArray[Any]) -> Columns:
+        return {**self._rows.columns(rows), "value": values}
 
     def _accepted_values(self, labels: Columns, owner: Integers) -> npt.NDArray[Any]:
         """Return the labels that rows have."""
@@ -686,8 +685,8 @@ class Join:
         values[found.keys[is_own]] = self._accepted.column("value", found.rows[is_own])
         return values
 
-    def _expire(self, watermark: int) -> _Batch:
-        """Let go what no row can meet any more."""
+    def _expire(self, watermark: int) -> Columns:
+        """Let go what nothing can meet any more, and return the rows without a label."""
         wait = self._options.wait
         self._expired = watermark - wait
         self._counters["orphan_expired"] += len(self._orphans.take_past(self._expired))
@@ -697,24 +696,16 @@ class Join:
         self._orphans.drop(_NO_TIME)
         self._accepted.drop(self._expired)
         self._rows.drop(watermark - 2 * wait)
-        return rows["high"], rows["event"], rows["row"], None
+        return rows
 
-    def _nothing(self) -> _Batch:
-        none = np.zeros(0, np.int64)
-        return np.zeros(0, np.uint64), none, np.zeros(0, self.dtype), None
-
-    def _joined(self, batches: list[_Batch]) -> Joined:
-        """Put batches together, by event time and then by id."""
+    def _joined(self, labelled: Columns, *unlabelled: Columns) -> Joined:
+        """Put rows with and without labels together, by event time and then by id."""
+        parts = (labelled, *unlabelled)
         high, times, rows = (
-            np.concatenate([batch[column] for batch in batches]) for column in range(3)
+            np.concatenate([part[name] for part in parts]) for name in ("high", "event", "row")
         )
-        dtype = self._options.label_dtype
-        labels = np.concatenate(
-            [np.zeros(len(batch[0]), dtype) if batch[3] is None else batch[3] for batch in batches]
-        )
-        is_labelled = np.concatenate([np.full(len(b[0]), b[3] is not None) for b in batches])
+        is_labelled = np.arange(len(times)) < len(labelled["value"])
+        labels = np.zeros(len(times), dtype=self._options.label_dtype)
+        labels[is_labelled] = labelled["value"]
         order = np.lexsort((high, times))
         return Joined(times[order], rows[order], labels[order], is_labelled[order])
-
-
-_Batch = tuple[npt.NDArray[np.uint64], Integers, npt.NDArray[Any], npt.NDArray[Any] | None]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import mmap
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
@@ -14,10 +16,12 @@ from streameval.monitoring.arrivals import MAX_TIME, Ids
 from streameval.monitoring.columns import (
     Columns,
     Layout,
+    concatenate,
     decode,
     decode_bits,
     encode,
     encode_bits,
+    select,
 )
 from streameval.monitoring.ids import Words
 
@@ -38,6 +42,9 @@ MAX_BLOB = 2**17  # written again by a commit
 _RUN_SHIFT = np.int64(40)
 _POSITION = np.int64(2**40 - 1)
 _MAX_STEPS = 16  # from the start of its range to a row: there is one row a range on average
+_CHUNK = 2**16  # temporary arrays are no longer than this
+_BITS = np.uint8(1) << np.arange(8, dtype=np.uint8)
+_MAPPED = 2**21  # bytes of an array that has pages of its own
 _FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
 
 
@@ -74,6 +81,14 @@ class Found:
     rows: Integers
 
 
+def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Make an array whose memory the system has back when it goes; others leave holes."""
+    n_bytes = size * dtype.itemsize
+    if n_bytes < _MAPPED:
+        return np.empty(size, dtype)
+    return np.frombuffer(mmap.mmap(-1, n_bytes), dtype, size)
+
+
 class _Index:
     """Where an id would stand in a run, and for most ids that are not there that they are not.
 
@@ -86,26 +101,32 @@ class _Index:
     __slots__ = ("_bits", "_n_rows", "_shift", "_starts")
 
     def __init__(self, high: Words) -> None:
-        log = max((_FILTER_BITS * len(high) - 1).bit_length(), 3)
+        n_rows = len(high)
+        log = max((_FILTER_BITS * n_rows - 1).bit_length(), 3)
         self._shift = np.uint64(64 - log)
-        bits = np.zeros(1 << log, dtype=np.bool_)
-        bits[high >> self._shift] = True
-        self._bits = np.packbits(bits, bitorder="little")
-        self._n_rows = np.uint64(len(high))
-        starts = np.zeros(len(high) + 1, dtype=np.int32)
-        np.cumsum(np.bincount(self._bucket(high), minlength=len(high)), out=starts[1:])
-        self._starts = starts
+        self._n_rows = np.uint64(n_rows)
+        self._bits = np.zeros(1 << log >> 3, dtype=np.uint8)
+        self._starts = np.zeros(n_rows + 1, dtype=np.int32)
+        for first in range(0, n_rows, _CHUNK):
+            part = high[first : first + _CHUNK]
+            byte, mask = self._bit(part)
+            np.bitwise_or.at(self._bits, byte, mask)
+            np.add.at(self._starts, self._bucket(part) + 1, np.int32(1))
+        np.cumsum(self._starts, out=self._starts)
 
     def may_hold(self, high: Words) -> Bits:
         """Return False for most hashes that are not in the run, and True for all that are."""
-        bit = high >> self._shift
-        held = self._bits[bit >> np.uint64(3)] >> (bit & np.uint64(7)).astype(np.uint8)
-        may: Bits = (held & np.uint8(1)).view(np.bool_)
-        return may
+        byte, mask = self._bit(high)
+        held: Bits = self._bits[byte] & mask != 0
+        return held
 
     def start(self, high: Words) -> Integers:
         """Return a position that no row of the hash stands before, and few others after."""
         return self._starts[self._bucket(high)].astype(np.int64)
+
+    def _bit(self, high: Words) -> tuple[Integers, npt.NDArray[np.uint8]]:
+        bit = high >> self._shift
+        return (bit >> np.uint64(3)).view(np.int64), _BITS[bit & np.uint64(7)]
 
     def _bucket(self, high: Words) -> Integers:
         """Cut the hashes into as many equal ranges as there are rows."""
@@ -169,6 +190,22 @@ class _Run:
             if n_steps == _MAX_STEPS:  # the hashes are close by chance, or were chosen so
                 rows = np.searchsorted(own_high, sought)
         return np.concatenate(found_at), np.concatenate(found_rows)
+
+
+def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[Columns, Bits]]:
+    """Yield rows of two runs by ranges of the hash, which fit the cache, and which are taken."""
+    edges = max(first, second, key=len).columns["high"][_CHUNK::_CHUNK]
+    cuts = [
+        np.concatenate([[0], np.searchsorted(run.columns["high"], edges), [len(run)]]).tolist()
+        for run in (first, second)
+    ]
+    for ranges in zip(*map(itertools.pairwise, cuts), strict=True):
+        parts = [slice(*pair) for pair in ranges]
+        pairs = list(zip((first, second), parts, strict=True))
+        yield (
+            concatenate([select(run.columns, part) for run, part in pairs]),
+            np.concatenate([run.taken[part] for run, part in pairs]),
+        )
 
 
 class PendingRuns:
@@ -368,31 +405,30 @@ class PendingRuns:
                 runs.append(merged)
 
     def _merged(self, first: _Run, second: _Run) -> _Run | None:
-        """Make one run of two, column by column to save memory, without what is forgotten."""
-
-        def both(name: str) -> npt.NDArray[Any]:
-            return np.concatenate([first.columns[name], second.columns[name]])
-
+        """Make one run of two without what is forgotten."""
         blobs: tuple[int, ...] = ()
         if len(first) + len(second) > MAX_BLOB:
             for run in (first, second):
                 if not run.blobs:
                     self._encode(run)
             blobs = first.blobs + second.blobs
-        taken = np.concatenate([first.taken, second.taken])
-        order = key_order({"high": both("high"), "low": both("low")})
-        keep = both("time") >= self._horizon
-        if not self._keeps_taken:
-            keep &= ~taken
-        if not keep.all():
+        size = len(first) + len(second)
+        columns = {name: _large(size, dtype) for name, dtype in self._layout.items()}
+        taken = np.empty(size, dtype=np.bool_)
+        end = 0
+        for part, part_taken in _by_hash(first, second):
+            order = key_order(part)
+            keep = part["time"] >= self._horizon
+            if not self._keeps_taken:
+                keep &= ~part_taken
             order = order[keep[order]]
-        if not len(order):
+            start, end = end, end + len(order)
+            for name, column in columns.items():
+                column[start:end] = part[name][order]
+            taken[start:end] = part_taken[order]
+        if not end:
             return None
-        columns = {}
-        for name in self._layout:
-            columns[name] = both(name)[order]
-            del first.columns[name], second.columns[name]
-        return _Run(columns, taken[order], blobs)
+        return _Run({name: column[:end] for name, column in columns.items()}, taken[:end], blobs)
 
     def _encode(self, run: _Run) -> None:
         """Make the blob of a run that has none."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import bisect
+import itertools
+
 import numpy as np
 import numpy.typing as npt
 
@@ -50,27 +53,24 @@ class Settling:
         due = select(due, key_order(due))
         of_due = store.find(select(due, key_starts(due))).rows
         labels = {**store.columns(of_due), "stored": of_due}
-        labels = select(labels, np.argsort(labels["order"], kind="stable"))
-        labels = select(labels, key_order(labels))
+        labels = select(labels, key_order(labels))  # runs keep the order of labels of one id
         is_first, is_released = key_starts(labels), np.ones(len(of_due), dtype=np.bool_)
         last = np.arange(len(of_due))
         bounds = np.append(np.flatnonzero(is_first), len(of_due))
         for number in np.flatnonzero(np.diff(bounds) > 1).tolist():
-            first = start = int(bounds[number])
-            end = int(bounds[number + 1])
+            first, end = bounds[number : number + 2].tolist()
             times, values = labels["time"][first:end].tolist(), labels["value"][first:end].tolist()
-            for member in range(first + 1, end):
-                if times[member - first] - times[start - first] > self._settle:
-                    start = member
-                    is_first[member] = True
-                    if times[member - first] >= before:
-                        is_released[member:end] = False
-                        break
-                else:
-                    is_equal = values[member - first] == values[last[start] - first]
-                    n_repeated += is_equal
-                    n_corrected += not is_equal
-                    last[start] = member
+            start = 0
+            while start < end - first and times[start] < before:
+                stop = bisect.bisect_right(times, times[start] + self._settle)
+                is_first[first + start] = True
+                last[first + start] = first + stop - 1
+                pairs = itertools.pairwise(values[start:stop])
+                n_differing = sum(value != earlier for earlier, value in pairs)
+                n_corrected += n_differing
+                n_repeated += stop - start - 1 - n_differing
+                start = stop
+            is_released[first + start : end] = False
         store.take(labels.pop("stored")[is_released])
         store.drop(-MAX_TIME)
         is_first &= is_released

@@ -101,15 +101,9 @@ def outcome(
     of_labels = None if bounds[1] is None else bounds[1][0] - (settle or 0)
     both = None if of_predictions is None or of_labels is None else min(of_predictions, of_labels)
 
-    rows: dict[Any, list[Arrived]] = defaultdict(list)
-    n_rows = 0
-    for prediction in released(predictions, out_of_order, finished_predictions or set()):
-        own = rows[prediction.id]
-        if own and prediction.time - own[-1].time <= wait:
-            counters["duplicate_prediction"] += 1
-        else:
-            own.append(prediction)
-            n_rows += 1
+    predicted = released(predictions, out_of_order, finished_predictions or set())
+    rows = rows_of(predicted, wait)
+    counters["duplicate_prediction"] = len(predicted) - sum(map(len, rows.values()))
 
     known = released(labels, out_of_order, finished_labels or set())
     if settle is not None:
@@ -139,6 +133,15 @@ def outcome(
     n_read = sum(map(len, predictions.values()))
     over = counters["joined"] + counters["unlabelled"] + counters["duplicate_prediction"]
     return Outcome(counted, +counters, n_read - over)
+
+
+def rows_of(predictions: list[Arrived], wait: int) -> dict[Any, list[Arrived]]:
+    rows: dict[Any, list[Arrived]] = defaultdict(list)
+    for prediction in predictions:
+        own = rows[prediction.id]
+        if not own or prediction.time - own[-1].time > wait:
+            own.append(prediction)
+    return rows
 
 
 def row_of(

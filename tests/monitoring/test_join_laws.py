@@ -141,6 +141,8 @@ def read_at_random(random: Generator, reading: Reading, sides: Any, *, restarts:
 def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_runs, "MAX_RUN", 16)
     monkeypatch.setattr(pending_runs, "MAX_BLOB", 4)
+    monkeypatch.setattr(pending_runs, "_CHUNK", 3)
+    monkeypatch.setattr(pending_runs, "_MAPPED", 50)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 2)
 
 

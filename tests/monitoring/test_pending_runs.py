@@ -9,7 +9,7 @@ import pytest
 
 from streameval.monitoring import pending_runs
 from streameval.monitoring.arrivals import Ids
-from streameval.monitoring.pending_runs import PendingRuns, key_order
+from streameval.monitoring.pending_runs import PendingRuns, key_order, key_starts
 
 VALUE = {"value": np.dtype(np.float64)}
 
@@ -36,6 +36,17 @@ def values(runs: PendingRuns, high: Any, low: Any = 0) -> list[list[float]]:
     found = runs.find(keys)
     of_rows = runs.column("value", found.rows)
     return [sorted(of_rows[found.keys == key].tolist()) for key in range(len(keys["high"]))]
+
+
+def test_key_order_keeps_the_order_of_equal_ids_that_share_half_a_hash_with_others() -> None:
+    keys = {
+        "high": np.array([7, 9, 7, 7, 7], np.uint64),
+        "low": np.array([2, 0, 1, 2, 1], np.uint64),
+    }
+    order = key_order(keys)
+    assert order.tolist() == [2, 4, 0, 3, 1]
+    sorted_keys = {name: column[order] for name, column in keys.items()}
+    assert key_starts(sorted_keys).tolist() == [True, False, True, False, True]
 
 
 def test_runs_find_every_row_and_no_other() -> None:
