@@ -17,6 +17,7 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
+from streameval.monitoring import series
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 
 PANE = 10
@@ -497,6 +498,18 @@ def test_restart_gives_the_same_ids() -> None:
         run.through((5, 5), (9, 1), (1, 9), (2, 8), (9, 1))
     assert [event.id for event in first.events] == [event.id for event in second.events]
     assert len(first.events) > 4
+
+
+def test_backlog_is_looked_at_with_few_panes_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = []
+    for most in (256, 1):
+        monkeypatch.setattr(series, "_MAX_PARTS", most)
+        run = Run("recall < 0.6 over 3 panes", "recall < 0.6")
+        for number in range(20):
+            count(run.w, number, [(number % 7, 3), (3, number % 5)])
+        events.append(run.step(20))
+    assert len(events[0]) > 4
+    assert events[0] == events[1]
 
 
 def test_step_that_raises_changes_nothing() -> None:
