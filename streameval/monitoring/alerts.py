@@ -18,7 +18,7 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.names import nearest
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, require
 from streameval.monitoring.rules import Rule, SilenceRule, parse_rule
 from streameval.monitoring.series import (
     AlertState,
@@ -141,7 +141,9 @@ class Alerts:
         for key, item in stored.items():
             if key in known:
                 known[key].restore(item)
-            elif item["state"] == "firing":
+                continue
+            require(isinstance(item, dict) and {"state", "alert"} <= item.keys(), "an alert")
+            if item["state"] == "firing":
                 made._removed[key] = item
         return made
 

@@ -466,7 +466,7 @@ class Silence(Series):
     def __init__(self, rule: SilenceRule, value: Any, config: WindowedConfig) -> None:
         super().__init__(rule, value, config)
         self.count: int | float = -1
-        self.grown = 0
+        self.grown: int | None = None
 
     def is_due(self, mature_until: int | None) -> bool:  # noqa: ARG002 - panes are not looked at
         """Tell whether there may be something new to it: time always passes."""
@@ -477,16 +477,18 @@ class Silence(Series):
         of_labels = self.rule.of_labels
         count = progress.n_labelled if of_labels else progress.n_rows
         is_idle = of_labels and not progress.n_pending
-        if count != self.count or is_idle:
-            silent_since, self.count, self.grown = self.grown, count, now
-            if self.state != "firing":
-                return None
-            self.turn("resolved", now)
-            return self.event("resolved", silent_since, now, start=_time_text(silent_since))
-        if self.state == "firing" or now - self.grown < self.rule.duration:
+        since = self.grown
+        if count != self.count or since is None or is_idle:
+            self.count, self.grown = count, None if is_idle else now
+            return None if since is None else self._turned("resolved", since, now)
+        is_late = now - since >= self.rule.duration
+        return self._turned("firing", since, now) if is_late else None
+
+    def _turned(self, state: State, since: int, now: int) -> Event | None:
+        if (self.state == "firing") is (state == "firing"):
             return None
-        self.turn("firing", now)
-        return self.event("firing", self.grown, now, start=_time_text(self.grown))
+        self.turn(state, now)
+        return self.event(state, since, now, start=_time_text(since))
 
     def time(self, time: int | None) -> str | int | None:
         """Write a time of the clock."""

@@ -17,6 +17,7 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
+from streameval.monitoring import series
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 
 PANE = 10
@@ -499,6 +500,18 @@ def test_restart_gives_the_same_ids() -> None:
     assert len(first.events) > 4
 
 
+def test_backlog_is_looked_at_with_few_panes_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    events = []
+    for n_held in (256, 1):
+        monkeypatch.setattr(series, "_MAX_PARTS", n_held)
+        run = Run("recall < 0.6 over 3 panes", "recall < 0.6")
+        for number in range(20):
+            count(run.w, number, [(number % 7, 3), (3, number % 5)])
+        events.append(run.step(20))
+    assert len(events[0]) > 4
+    assert events[0] == events[1]
+
+
 def test_step_that_raises_changes_nothing() -> None:
     w = se.Windowed(se.ConfusionAccumulator(), pane=PANE)
     run = Run("recall < 0.8", "no data for 10s", w=w)
@@ -528,6 +541,16 @@ def test_silence_is_told_by_the_clock_alone() -> None:
     )
 
 
+def test_labels_that_nothing_waits_for_change_no_state() -> None:
+    """So that a monitor without data has nothing to commit."""
+    run = Run("labels stalled for 10m", "no data for 10m")
+    states = []
+    for minute in range(5):
+        run.step(None, Seen(n_rows=7), 60.0 * minute)
+        states.append(run.alerts.to_json())
+    assert states[1:] == states[:-1]
+
+
 def test_labels_are_stalled_only_while_predictions_wait() -> None:
     run = Run("labels stalled for 10m")
     told = []
@@ -536,7 +559,7 @@ def test_labels_are_stalled_only_while_predictions_wait() -> None:
     ):
         seen = Seen(minute, labelled, pending)
         told += [(minute, event.state) for event in run.step(None, seen, 60.0 * minute)]
-    assert told == [(30, "firing"), (32, "resolved"), (42, "firing"), (43, "resolved")]
+    assert told == [(31, "firing"), (32, "resolved"), (42, "firing"), (43, "resolved")]
 
 
 @pytest.mark.parametrize(
@@ -640,8 +663,9 @@ def test_times_are_iso_8601() -> None:
 def test_corrupt_state_is_refused(stored: Any) -> None:
     alerts = Alerts(["recall{all} < 0.8"], windowed(), false_alarms=10)
     [key] = alerts.to_json()
-    with pytest.raises(CorruptStateError, match="state is corrupt: an alert"):
-        Alerts.restore(["recall{all} < 0.8"], windowed(), {key: stored}, false_alarms=10)
+    for rules in (["recall{all} < 0.8"], []):
+        with pytest.raises(CorruptStateError, match="state is corrupt: an alert"):
+            Alerts.restore(rules, windowed(), {key: stored}, false_alarms=10)
 
 
 def test_corrupt_sums_are_refused() -> None:

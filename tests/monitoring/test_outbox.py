@@ -280,7 +280,7 @@ def test_webhook_that_does_not_answer_in_time_has_refused(server: Server, answer
     start = time.monotonic()
     with pytest.raises(Refused, match=r"has not answered within 0\.3 s"):
         Webhook.of(server.url).send(EVENT, 0.3)
-    assert time.monotonic() - start < 1
+    assert time.monotonic() - start < 1.8
 
 
 def test_webhook_has_no_time_left_after_a_redirect(server: Server) -> None:
