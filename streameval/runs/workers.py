@@ -9,8 +9,9 @@ from collections import deque
 from concurrent.futures import Future, ProcessPoolExecutor
 from concurrent.futures.process import BrokenProcessPool
 from contextlib import contextmanager, nullcontext
-from multiprocessing import connection, get_context
-from typing import TYPE_CHECKING
+from multiprocessing import connection
+from multiprocessing.context import SpawnContext, SpawnProcess
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError, Named
 from streameval.runs.counting import BlockCounts, count
@@ -33,14 +34,13 @@ def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockC
 
 
 def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
-    # Spawned: a forked child inherits locks of threads that it does not have.
-    context = get_context("spawn")
+    context = _Spawning()
     leash, held = context.Pipe(duplex=False)  # its end is noticed however this process ends
     pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(leash,))
     pending: deque[Future[BlockCounts]] = deque()
     try:
         for block in blocks:
-            with _heirs_leave_interrupts():  # to submit may start a process
+            with _signals_held(), _heirs_leave_interrupts():  # to submit may start a process
                 pending.append(pool.submit(count, block, plan))
             if len(pending) == 2 * jobs:  # bounds the memory, and keeps every process busy
                 yield pending.popleft().result()
@@ -52,9 +52,52 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[B
             "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
         ) from None
     finally:
-        held.close()  # ends the workers that are in the middle of a block nobody waits for
+        held.close()
+        for worker in context.started:  # nobody waits for what they count or still import
+            if worker.pid is not None:
+                worker.kill()
         pool.shutdown(cancel_futures=True)
         leash.close()
+
+
+class _Spawning(SpawnContext):
+    """Spawn processes, since a forked one inherits locks of threads that it lacks; keep them."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.started: list[SpawnProcess] = []
+
+    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
+        """Make a process as the pool asks for it."""
+        process = SpawnProcess(*args, **options)
+        self.started.append(process)
+        return process
+
+
+@contextmanager
+def _signals_held() -> Iterator[None]:
+    """Call the handlers of signals only afterwards: a process that is half started complains.
+
+    Blocking the signals does not suffice, since any thread of NumPy's may take them.
+    """
+    is_main = threading.current_thread() is threading.main_thread()
+    handlers = {number: signal.getsignal(number) for number in _ENDING} if is_main else {}
+    arrived: list[int] = []
+    held = {number: handler for number, handler in handlers.items() if callable(handler)}
+    try:
+        for number in held:
+            signal.signal(number, lambda number, _: arrived.append(number))
+        yield
+    finally:
+        for number, handler in held.items():
+            signal.signal(number, handler)
+        for number in arrived:
+            signal.raise_signal(number)
+
+
+_ENDING = [
+    getattr(signal, name) for name in ("SIGINT", "SIGTERM", "SIGHUP") if hasattr(signal, name)
+]
 
 
 @contextmanager
