@@ -296,6 +296,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
             *("--header", values.header, "A,B,C|none"),
             "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
         ),
+        ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
         (
             *("--max-bad", values.count_or_share, "N|P%"),
             "bad rows to leave out, or which share of all, default 0",

@@ -46,7 +46,7 @@ __all__ = ["evaluate"]
 _TOP = 20
 _MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
-_OF_FORMATS = ("format", "delimiter", "header")
+_OF_FORMATS = ("format", "delimiter", "header", "decimal")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
@@ -137,7 +137,7 @@ def _source(options: Options) -> Source:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        dialect = Dialect(options.delimiter, options.header)
+        dialect = Dialect(options.delimiter, options.header, options.decimal)
         _check_dialect(options)
         return RowFiles(
             options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL

@@ -97,6 +97,7 @@ class Options:
     format: str | None = None
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
+    decimal: str | None = None
     jobs: int = 1
     output: str | None = None
     max_bad: int | Share = 0

@@ -30,6 +30,7 @@ __all__ = [
     "Vectors",
     "as_text",
     "class_number",
+    "has_decimal_comma",
     "integer_or_text",
     "number_or_text",
     "objects",
@@ -42,6 +43,7 @@ Array = npt.NDArray[Any]
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
@@ -49,6 +51,15 @@ _INT64 = range(-(2**63), 2**63)
 _DATES = (date, time)
 _LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+_COMMA_HINT = " with a decimal point (--decimal , reads commas)"
+
+
+class _CommaNumber(str):
+    """A cell that is a number with a decimal comma."""
+
+    __slots__ = ()
 
 
 class FieldType(Protocol):
@@ -112,7 +123,10 @@ class Numbers:
                 return list(map(float, cells))
             except ValueError:
                 pass
-        return [number_or_text(cell) for cell in cells]
+        return [
+            _CommaNumber(cell) if has_decimal_comma(cell) else number_or_text(cell)
+            for cell in cells
+        ]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
@@ -123,7 +137,9 @@ class Numbers:
 
     def fault(self, value: Any) -> str | None:
         """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
-        return None if self.whole([value]) is not None else "a number"
+        if self.whole([value]) is not None:
+            return None
+        return f"a number{_COMMA_HINT if isinstance(value, _CommaNumber) else ''}"
 
 
 @attrs.frozen
@@ -403,6 +419,15 @@ def scores_by_class(value: Any) -> dict[str, Any] | None:
         return None
     scores = {as_text(item["label"]) or "": item["score"] for item in value}
     return scores if len(scores) == len(value) else None
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Tell whether a cell is a number whose decimals stand behind a comma.
+
+    >>> has_decimal_comma("-0,5"), has_decimal_comma("1e-3"), has_decimal_comma("1.234,5")
+    (True, False, False)
+    """
+    return "," in cell and _DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def integer_or_text(cell: str) -> int | str | None:
