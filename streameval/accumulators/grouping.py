@@ -251,7 +251,7 @@ class Batch:
             )
         columns = {name: table.column(name) for name in inner.required}
         for name in inner.optional:
-            if name in table.names:
+            if table.holds(name):
                 columns[name] = table.column(name)
         if sample_weight is not None:
             columns |= _weight_columns(sample_weight, columns, inner)

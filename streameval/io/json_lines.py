@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
-from streameval.io.paths import find, is_path
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
