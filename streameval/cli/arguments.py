@@ -380,7 +380,7 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--classes", values.classes, "K|A,B,C|auto"),
-            "their number, their labels, or (default) by what the rows hold",
+            "their number, their labels, with names 0=neg,1=pos, or (default) by the rows",
         ),
         ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
         (

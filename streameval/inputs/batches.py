@@ -87,7 +87,7 @@ def field_of(column: Any, path: str) -> Any:
 
 def _field(column: Any, name: str) -> Any:
     """Take a field out of a column of Arrow or polars; None if its type has no such field."""
-    arrow_type = getattr(column, "type", None)
+    arrow_type: Any = getattr(column, "type", None)
     if str(arrow_type).startswith("struct<"):
         names = [arrow_type.field(at).name for at in range(arrow_type.num_fields)]
         # flatten() knows the rows whose structure is null, and field() does not

@@ -159,10 +159,7 @@ def test_decimal_comma_is_read_as_a_point(commas, call, folder):
 
 @pytest.mark.parametrize(("condition", "n"), [("k=1.5", 2), ("k<1.7", 2), ("k>=2", 1)])
 def test_decimal_commas_compare_as_numbers_in_filters(condition, n, commas, call):
-    assert (
-        call("eval", *commas, "--decimal", ",", "--where", condition, "--json").json["n"]
-        == n
-    )
+    assert call("eval", *commas, "--decimal", ",", "--where", condition, "--json").json["n"] == n
 
 
 def test_decimal_commas_are_numbers_in_the_names_of_slices(commas, call):
