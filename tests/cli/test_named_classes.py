@@ -6,6 +6,8 @@ import pytest
 
 import streameval as se
 
+OF_TWO = "--classes with names is for more classes here: a curve of two shows no labels"
+
 
 @pytest.fixture
 def labels(write):
@@ -64,7 +66,7 @@ def test_names_of_scored_classes_are_shown(task, make, scores, call, folder):
         (["--classes", "0=neg,1=neg"], "--classes must be distinct, got 'neg' twice."),
         (
             ["--classes", "0=neg,1=pos", "--task", "binary", "--score", "y_pred"],
-            "--classes with names is for more classes here: a curve of two shows no labels; list 0,1.",
+            f"{OF_TWO}; list 0,1.",
         ),
     ],
 )
