@@ -53,9 +53,8 @@ def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[B
         ) from None
     finally:
         held.close()
-        for worker in context.started:  # nobody waits for what they count or still import
-            if worker.pid is not None:
-                worker.kill()
+        for worker in [made for made in context.made if made.pid is not None]:
+            worker.kill()  # nobody waits for what it counts or still imports
         pool.shutdown(cancel_futures=True)
         leash.close()
 
@@ -65,12 +64,12 @@ class _Spawning(SpawnContext):
 
     def __init__(self) -> None:
         super().__init__()
-        self.started: list[SpawnProcess] = []
+        self.made: list[SpawnProcess] = []
 
     def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
         """Make a process as the pool asks for it."""
         process = SpawnProcess(*args, **options)
-        self.started.append(process)
+        self.made.append(process)
         return process
 
 

@@ -111,3 +111,9 @@ def test_field_of_a_structure_that_is_null_is_missing(make: Frame) -> None:
     rows = {**ROWS, "truth": [{"label": 1}, None, {"label": 1}, {"label": 0}]}
     with pytest.raises(se.InvalidInputError, match=r"`y_true` must .* 1"):
         nested().update(make(rows))
+
+
+@pytest.mark.parametrize(("by", "type_name"), [("id", "int64"), ("ctx.country", "string")])
+def test_type_of_slices_is_that_of_the_column_or_of_the_field(by: str, type_name: str) -> None:
+    counting = SourceCounter.of(se.PRCurveSketch, COLUMNS, by=by)
+    assert str(counting.type_of_slices(pa.RecordBatch.from_pydict(ROWS))) == type_name
