@@ -25,7 +25,7 @@ from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
-from streameval.runs.slices import SizeLimit, counting_plan, sliced
+from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
@@ -33,7 +33,7 @@ from streameval.runs.workers import count_all
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from streameval.cli.options import By, Options, Reporting
+    from streameval.cli.options import Options, Reporting
     from streameval.cli.window_text import Windows
     from streameval.io import Block
     from streameval.runs.counting import Plan
@@ -193,13 +193,18 @@ def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     """Plan to count panes of time, or each value of a column, for themselves."""
     if options.time is not None:
         return windowed(plan, options, rows)
-    return plan if options.by is None else _sliced(plan, options.by, rows)
-
-
-def _sliced(plan: Plan, by: By, rows: Sequence[Row]) -> Plan:
-    """Plan to count each value of a column for itself: those named, or all."""
+    by = options.by
+    if by is None:
+        return plan
     check_columns(by.columns, rows)
-    return sliced(plan, by.column, None if by.values is None else by.canonical())
+    return _by_value(plan, options, None if by.values is None else by.canonical())
+
+
+def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
+    """Plan to count values; the rows of a query may go on in other blocks, and have several."""
+    by: Any = options.by
+    split = parts_by_value if options.task == "ranking" else rows_by_value
+    return split(plan, by.column, values)
 
 
 def _limit(options: Options) -> SizeLimit | None:
@@ -216,7 +221,7 @@ def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
-    chosen = sliced(plan, by.column, values)
+    chosen = _by_value(plan, options, values)
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
 
 

@@ -79,7 +79,7 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     notes = plan.notes
     if not isinstance(options.pane, int) and is_naive(first):
         notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
-    return attrs.evolve(plan, make=make, columns=tuple(columns), notes=notes)
+    return attrs.evolve(plan, make=make, columns=tuple(columns), notes=notes, is_buffered=True)
 
 
 def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:
