@@ -25,6 +25,7 @@ from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
+from streameval.runs.gathered import Gathered
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
@@ -87,14 +88,14 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         except _TooManyStates:
             counting = _of_most_frequent(plan, options, source)
             tally = _tallied(source.blocks(), counting, options)
-        held = tally.total()
+        held = _whole(tally, counting)
         if not tally.n_good.total():
             tally.bad.refuse_all()
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator, missing):
+            for text in counting.finish(accumulator, missing):
                 spool.write(text)
         result, by_value, windows = _computed(total, slices, options.reporting)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
@@ -241,6 +242,12 @@ def _unsure(columns: tuple[str, ...]) -> str:
         f"`{names}` has so many values that the most frequent ones may be others; the numbers of "
         "those shown are right. --by COLUMN=A,B,C names them."
     )
+
+
+def _whole(tally: Tally, plan: Plan) -> Any:
+    """Return what all rows were counted with; queries that were gathered are counted now."""
+    held = tally.total()
+    return held.counted(plan) if isinstance(held, Gathered) else held
 
 
 def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:
