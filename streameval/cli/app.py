@@ -75,7 +75,7 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     if command in _COMMANDS:
         outcome = _COMMANDS[command](**arguments)
     else:
-        names = ("json", "markdown", "bounds", "gates", "metrics", "level")
+        names = ("json", "markdown", "bounds", "gates", "metrics", "level", "limits", "false_alarms")
         reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
         if command == "show":
             outcome = show(arguments["states"], reporting)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 
 from streameval.cli.errors import UsageError
+from streameval.cli.evidence_text import evidence_of
 from streameval.cli.options import option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
@@ -20,7 +21,7 @@ from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
@@ -82,6 +83,8 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
     counting = _split(plan, options, rows)
+    with suppress(UnknownMetricError):  # of a class that no row has yet
+        evidence_of(_of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:
         try:
             tally = _tallied(blocks, counting, options, spool, _limit(options))
@@ -108,6 +111,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
             write=plan.text,
             slices=by_value,
             windows=windows,
+            evidence=evidence_of(total, options.reporting),
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
@@ -246,7 +250,10 @@ def _unsure(columns: tuple[str, ...]) -> str:
 
 def _whole(tally: Tally, plan: Plan) -> Any:
     """Return what all rows were counted with; queries that were gathered are counted now."""
-    held = tally.total()
+    return _of_rows(tally.total(), plan)
+
+
+def _of_rows(held: Any, plan: Plan) -> Any:
     return held.counted(plan) if isinstance(held, Gathered) else held
 
 
