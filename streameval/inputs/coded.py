@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -69,6 +69,13 @@ class CodedTexts:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Make an array of objects."""
         return self._texts()[self.codes]
+
+    def mapped(self, change: Callable[[str | None], str | None]) -> CodedTexts:
+        """Replace texts by others, which may be equal."""
+        changed = list(map(change, self.texts))
+        numbers = {text: code for code, text in enumerate(dict.fromkeys(changed))}
+        table = np.array([numbers[text] for text in changed], dtype=np.int64)
+        return CodedTexts(table[self.codes], list(numbers))
 
     def factorize(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """Return the codes and the texts, as pandas does."""

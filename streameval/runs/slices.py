@@ -43,6 +43,7 @@ ARGUMENT = "slice"
 MAX_SLICES = 100_000
 """How many values a column may have where each is returned."""
 _HELD = 2**16
+_UNNAMED = "x" * 257  # is longer than any value of a file
 _MAX_OPEN = 2**16  # slices of this many values pass every limit of their memory
 _BUFFERS = 11_000  # bytes that pending rows touch, by the memory of processes with many states
 _MIN_GROWTH = 1.1
@@ -115,8 +116,9 @@ class RowsByValue:
 
     def update(self, batch: Mapping[str, Any]) -> None:
         """Count each row in the slice of its value, all or nothing."""
-        self._sliced.update(batch)
-        self._n_rows.update(_numbers_of([batch[name] for name in self._arguments]))
+        columns = [self._named(number, batch[name]) for number, name in enumerate(self._arguments)]
+        self._sliced.update({**batch, **dict(zip(self._arguments, columns, strict=True))})
+        self._n_rows.update(_numbers_of(columns))
 
     def merge(self, other: RowsByValue) -> None:
         """Add what another one has counted."""
@@ -149,6 +151,17 @@ class RowsByValue:
         other = merge([self._sliced.other, *rest]) if has_other else None
         by_value = {value: self._slice(value) for value in shown}
         return Slices(column=self._column, by_value=by_value, other=other)
+
+    def _named(self, number: int, column: Any) -> CodedTexts:
+        """Code a column of values; all that have no name are one, which takes no memory."""
+        coded: CodedTexts = (
+            column if isinstance(column, CodedTexts) else CodedTexts.of(column.tolist())
+        )
+        if self._values is None:
+            return coded
+        values = self._values
+        known = {value[number] if isinstance(value, tuple) else value for value in values}
+        return coded.mapped(lambda text: text if text in known else _UNNAMED)
 
     def _slice(self, value: Value) -> Any:
         """Copy a slice; rows of weight 0 alone make none."""
@@ -428,13 +441,11 @@ def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
 
 
-def _numbers_of(columns: Sequence[Any]) -> dict[Value, int]:
+def _numbers_of(columns: Sequence[CodedTexts]) -> dict[Value, int]:
     """Count the rows of each value."""
     if len(columns) > 1:
         return Counter(zip(*(column.tolist() for column in columns), strict=True))
     (column,) = columns
-    if not isinstance(column, CodedTexts):
-        return Counter(column.tolist())
     numbers = np.bincount(column.codes, minlength=len(column.texts)).tolist()
     return {text: n for text, n in zip(column.texts, numbers, strict=True) if n}
 

@@ -420,6 +420,29 @@ def test_values_of_rows_without_weight_are_shown(by, call, write):
     assert done.get("other", {"n": None})["n"] == (None if by == "v" else 0)
 
 
+def test_values_of_several_columns_can_be_named(call, write):
+    rows = [row | {"day": n % 2} for n, row in enumerate(log())]
+    options = ["--by", "country=DE,PT", "--by", "day=1", "--json"]
+    done = call("eval", write("log.jsonl", rows), *options).json
+    inside = [row for row in rows if (row["country"], row["day"]) == ("DE", 1)]
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [
+        (["DE", "1"], len(inside)),
+        (["PT", "1"], 0),
+    ]
+    assert done["slices"][0]["metrics"] == expected(inside).as_dict()
+    assert done["other"]["n"] == len(rows) - len(inside)
+
+
+@pytest.mark.parametrize("options", [["v=a,c"], ["v", "--top", "2"]])
+@pytest.mark.parametrize("task", ["lists", "rows"])
+def test_values_of_queries_can_be_named_or_the_most_frequent(task, options, call, write):
+    asked, row = TASKS[task]
+    rows = [row | {"v": value, "query": f"q{n}"} for n, value in enumerate("aaabbcccd")]
+    done = call("eval", write("log.jsonl", rows), *asked, "--by", *options, "--json").json
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [("a", 3), ("c", 3)]
+    assert done["other"]["n"] == 3
+
+
 def test_column_of_values_may_be_one_that_is_evaluated(call, write):
     name = write("log.jsonl", log())
     done = call("eval", name, "--by", "y_true", "--by", "country", "--top", "1", "--json").json
@@ -432,7 +455,11 @@ def test_memory_of_rows_by_value_is_that_of_their_states_and_buffers():
     assert rows.measured() == 0
     scores = np.arange(20_000) / 20_000
     for n in range(3):
-        batch = {"y_true": scores > 0.5, "y_score": scores, "slice v": np.full(20_000, n)}
+        batch = {
+            "y_true": scores > 0.5,
+            "y_score": scores,
+            "slice v": np.full(20_000, f"v{n}", object),
+        }
         rows.update(batch)
     cells = 3 * 20_000 * 24  # a key, which is both ends, and two counts
     assert cells < rows.measured() < cells + 3 * 15_000

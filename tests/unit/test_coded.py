@@ -29,6 +29,12 @@ def test_codes_are_the_texts():
     assert held[3] == "owl"
 
 
+def test_texts_may_be_replaced_by_equal_ones():
+    held = coded(TRUTH).mapped(lambda text: text if text == "cat" else "x")
+    assert held.tolist() == ["cat", "x", "cat", "x", "cat"]
+    assert held.texts == ["cat", "x"]
+
+
 @pytest.mark.parametrize("values", [[1], ["a", 1], [["a"]], [{}], [True, "x"], [b"x"]])
 def test_codes_are_of_texts_alone(values):
     assert coded(values) is None
