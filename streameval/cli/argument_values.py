@@ -40,6 +40,7 @@ __all__ = [
     "path",
     "policy",
     "positive",
+    "promise",
     "rollup",
     "width",
 ]
@@ -138,6 +139,14 @@ def level(text: str) -> float:
     if not 0 <= value < 1:
         raise ArgumentTypeError(f"must lie in [0, 1), got {text!r}")
     return value
+
+
+def promise(text: str) -> str | float:
+    """Read how often there may be a false alarm; what is no number is read with the panes."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
 
 
 def path(text: str) -> str:

@@ -113,6 +113,8 @@ class Reporting:
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
+    limits: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
+    false_alarms: str | float | None = None
     quiet: bool = False
 
 
@@ -207,4 +209,5 @@ def option_words(named: Named) -> str | None:
 
 _OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}
 _OPTIONS["kind"] = option_text("curve")
+_OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
 _QUOTES = "\"'"

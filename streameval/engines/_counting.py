@@ -179,7 +179,9 @@ class SourceCounter:
             columns = group_columns(made, found, columns)
         plan = Plan(self.make, columns, update=partial(_update, options=self.options))
         if self.by is not None:
-            plan = slices.sliced(plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES)
+            plan = slices.parts_by_value(
+                plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES
+            )
         tally = Tally(plan)
         for block in blocks:
             tally.add(count(block, plan))
@@ -188,7 +190,7 @@ class SourceCounter:
     def _empty(self) -> Any:
         if self.by is None:
             return self.make()
-        return slices.Sliced(self.make, self.by, max_values=slices.MAX_SLICES)
+        return slices.PartsByValue(self.make, self.by, max_values=slices.MAX_SLICES)
 
     def _states(self, held: Any) -> States:
         parts = {None: held} if self.by is None else held.slices().by_value

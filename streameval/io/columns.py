@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
 
 if TYPE_CHECKING:
@@ -182,15 +183,20 @@ class Labels:
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make an int64 array, or an object array of text, if every value is such a label."""
+        """Make an int64 array, or codes of texts, if every value is such a label."""
         array = self._array(values)
-        is_known = array is None or not self.among or set(array.tolist()) <= set(self.among)
-        return array if is_known else None
+        if array is None or not self.among:
+            return array
+        labels = array.texts if isinstance(array, CodedTexts) else array.tolist()
+        return array if set(labels) <= set(self.among) else None
 
     def _array(self, values: Sequence[Any]) -> Array | None:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
             return integers if integers is not None else self._from_others(values)
+        coded = CodedTexts.of(values)
+        if are_texts(coded):
+            return coded if all(map(self._fits, coded.texts)) else None
         are_usual = set(map(type, values)) <= self._text_types
         if not are_usual and any(map(self.fault, values)):
             return None
@@ -243,9 +249,10 @@ class Values:
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make an object array if every value is a single one."""
-        if set(map(type, values)) <= {str, type(None)}:  # the usual case: few different ones
-            return None if any(map(self.fault, set(values))) else objects(values)
+        """Make codes of texts, or an object array, if every value is a single one."""
+        coded = CodedTexts.of(values)  # the usual case: few different ones
+        if coded is not None:
+            return None if any(map(self.fault, coded.texts)) else coded
         return None if any(map(self.fault, values)) else objects(list(map(self._made, values)))
 
     def fault(self, value: Any) -> str | None:

@@ -25,12 +25,28 @@ if TYPE_CHECKING:
 
 __all__ = ["count_all"]
 
+# A large state takes long to change; past so many rows, merges of states of like size are faster.
+_BUFFERED_ROWS = 2**20
+
 
 def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
     """Count blocks in `jobs` processes; the results come in the order of the blocks."""
     if jobs == 1:
-        return (count(block, plan) for block in blocks)
+        return _count_here(blocks, plan)
     return _count_in_pool(blocks, plan, jobs)
+
+
+def _count_here(blocks: Iterable[Block], plan: Plan) -> Iterator[BlockCounts]:
+    """Count blocks one by one; an accumulator with a large buffer counts many of them."""
+    accumulator, n_rows = None, 0
+    for block in blocks:
+        counted = count(block, plan, accumulator)
+        n_rows += counted.n_good
+        if plan.is_buffered:
+            accumulator = counted.accumulator if n_rows < _BUFFERED_ROWS else None
+        if accumulator is None:
+            n_rows = 0
+        yield counted
 
 
 def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
