@@ -45,6 +45,7 @@ Array = npt.NDArray[Any]
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
 _DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # may be meant: no advice then
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
@@ -140,7 +141,8 @@ class Numbers:
         """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
         if self.whole([value]) is not None:
             return None
-        return f"a number{_COMMA_HINT if isinstance(value, _CommaNumber) else ''}"
+        has_comma = isinstance(value, _CommaNumber) and not _THOUSANDS.fullmatch(value)
+        return f"a number{_COMMA_HINT if has_comma else ''}"
 
 
 @attrs.frozen
