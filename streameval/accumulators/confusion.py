@@ -27,6 +27,7 @@ from streameval.inputs.arrays import (
     as_labels_or_scores,
     read_weights,
 )
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import (
     Classes,
@@ -180,6 +181,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
+            if self._config.is_open and are_texts(y_true, y_pred):
+                return self._update_observed(y_true, y_pred, sample_weight)
             y_true = as_labels_or_scores(y_true, name="y_true")
             y_pred = as_labels_or_scores(y_pred, name="y_pred")
         held = self._held
@@ -294,14 +297,13 @@ class ConfusionAccumulator(
                 " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
-        labels = np.concatenate([truth, prediction])
         if len(truth) <= _MAX_OBSERVED:
-            codes = _encode(labels, dictionary)
+            columns = _encode(truth, prediction, dictionary)
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
-                return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
+                return self._append(Rows(columns, weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted_state(held))
-        observed, codes = observe(labels)
+        observed, codes = observe(np.concatenate([truth, prediction]))
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
         return self._absorb(ObservedCounts.of(observed, truth, prediction, fixed))
@@ -348,7 +350,24 @@ class ConfusionAccumulator(
         return ObservedCounts if config.is_open else MatrixCounts
 
 
-def _encode(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
+    """Return the codes of true and predicted labels."""
+    if type(truth) is type(prediction) is CodedTexts:
+        return tuple(_recoded(side, dictionary) for side in (truth, prediction))
+    codes = _codes_of(np.concatenate([truth, prediction]), dictionary)
+    return tuple(np.split(codes, 2))
+
+
+def _recoded(labels: CodedTexts, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+    """Turn the codes of a batch into those of a dictionary, which gets the texts of rows alone."""
+    occur = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.texts)))
+    codes = np.zeros(len(labels.texts), dtype=np.int64)
+    texts: list[Any] = [labels.texts[code] for code in occur.tolist()]
+    codes[occur] = dictionary.encode(texts, name="y_true")
+    return codes[labels.codes]
+
+
+def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
     if labels.dtype == object or len(labels) < _FEW_LABELS:
         return dictionary.encode(labels.tolist(), name="y_true")
     numbers, codes = distinct(labels, name="y_true")

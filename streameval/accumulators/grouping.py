@@ -27,6 +27,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.batches import Table
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
 from streameval.states.panes import Sealed
@@ -109,7 +110,9 @@ class GroupedRows:
     @property
     def layout(self) -> tuple[Any, ...]:
         """The keys, types and shapes that rows must share to be pending together."""
-        return tuple((key, part.dtype, part.shape[1:]) for key, part in self.columns.items())
+        return tuple(
+            (key, type(part), part.dtype, part.shape[1:]) for key, part in self.columns.items()
+        )
 
     def taken(self, rows: Array) -> GroupedRows:
         """Copy some of the rows."""
@@ -251,7 +254,7 @@ class Batch:
             )
         columns = {name: table.column(name) for name in inner.required}
         for name in inner.optional:
-            if name in table.names:
+            if table.holds(name):
                 columns[name] = table.column(name)
         if sample_weight is not None:
             columns |= _weight_columns(sample_weight, columns, inner)
@@ -268,9 +271,11 @@ class Batch:
         return int(shape[0]) if shape else 0
 
     def arrays(self) -> dict[Key, Array]:
-        """Return the columns as arrays; counting the batch has already checked them."""
-        columns = self.columns.items()
-        return {name: as_array(part, name=name, allow_missing=True) for name, part in columns}
+        """Return the columns as arrays or codes; counting the batch has already checked them."""
+        return {
+            name: part if are_texts(part) else as_array(part, name=name, allow_missing=True)
+            for name, part in self.columns.items()
+        }
 
     def without_truth(self) -> Array | None:
         """Tell which rows have no label; None if all have."""
@@ -314,6 +319,8 @@ class Batch:
 
 def _missing(value: Any, name: str) -> Array | None:
     """Tell which items of a vector are missing; None if none can be."""
+    if are_texts(value):
+        return None
     array = value if isinstance(value, np.ndarray) else _listed(value, name)
     if array.dtype.kind == "f" and array.ndim == 1:
         return np.asarray(np.isnan(array))
@@ -329,6 +336,8 @@ def _missing(value: Any, name: str) -> Array | None:
 
 def _listed(value: Any, name: str) -> Array:
     """Make an array of the items of a column with gaps, so that rows can be left out."""
+    if isinstance(value, CodedTexts):
+        return np.asarray(value)
     items = value.to_list() if hasattr(value, "to_list") else value
     items = items.to_pylist() if hasattr(items, "to_pylist") else items
     if not isinstance(items, (list, tuple)):
@@ -383,6 +392,8 @@ class Held:
         Pending rows without a label.
     codes : ValueCodes
         The values of the codes in the rows.
+    texts : dict from key to dict from text to code
+        The texts of pending columns that are stored as codes.
     n_queries : int
         The number of pending queries whose ids have been replaced by numbers.
     read : Slices or Panes, optional
@@ -392,14 +403,15 @@ class Held:
     """
 
     __slots__ = (
-        *("blank", "block", "codes", "layout", "n_queries", "read", "state", "total", "used"),
-        "weight",
+        *("blank", "block", "codes", "layout", "n_queries", "read", "state", "texts", "total"),
+        *("used", "weight"),
     )
 
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
         self.state, self.total = state, total
         self.block, self.used = Block((), 0), 0
         self.layout: tuple[Any, ...] = ()
+        self.texts: dict[Key, dict[Any, int]] = {}
         self.blank: tuple[tuple[Array, Array | None], ...] = ()
         many = codes is None or len(codes.values) > _MAX_CODES
         self.codes = ValueCodes() if many or codes is None else codes
@@ -414,8 +426,10 @@ class Held:
     @property
     def rows(self) -> GroupedRows:
         """The pending rows, as views."""
-        keys = [key for key, _, _ in self.layout]
-        columns = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        keys = [key for key, *_ in self.layout]
+        columns: dict[Key, Any] = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        for key, known in self.texts.items():
+            columns[key] = CodedTexts(columns[key], list(known))
         return GroupedRows(columns, self.used, self.codes.values)
 
     def following(self) -> Held:
@@ -433,15 +447,29 @@ class Held:
 
     def put(self, rows: GroupedRows) -> None:
         """Write rows behind the pending ones."""
-        self.used = self.block.put(self.used, Rows(tuple(rows.columns.values())))
+        self.used = self.block.put(self.used, self._stored(rows))
 
     def open(self, rows: GroupedRows, capacity: int) -> None:
         """Allocate a block for rows like these, and move pending rows into it."""
         old, used = self.block, self.used
-        self.block = Block.like(Rows(tuple(rows.columns.values())), capacity)
+        if not used:
+            self.texts = {}
+        self.block = Block.like(self._stored(rows), capacity)
         if used:
             self.block.put(0, old.rows(used))
         self.layout = rows.layout
+
+    def _stored(self, rows: GroupedRows) -> Rows:
+        """Return the columns as a block holds them: texts as codes of all pending ones."""
+        columns = []
+        for key, column in rows.columns.items():
+            stored: Any = column
+            if isinstance(stored, CodedTexts):
+                known = self.texts.setdefault(key, {})
+                codes = [known.setdefault(text, len(known)) for text in stored.texts]
+                stored = np.array(codes, dtype=np.int64)[stored.codes]
+            columns.append(stored)
+        return Rows(tuple(columns))
 
 
 class Grouping(Accumulator[ConfigT, Any]):
