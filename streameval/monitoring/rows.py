@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.inputs.coded import CodedTexts
 from streameval.io import as_text
 from streameval.io.columns import objects
 from streameval.io.rows import assemble, fields_of
@@ -190,13 +191,21 @@ def empty_batch(columns: Sequence[Column]) -> dict[str, Array]:
     return dict(assemble(columns, fields, []).batch)
 
 
-def _codes(coder: Dictionary, array: Array) -> Array:
-    """Encode values of any shape; a row of several is one list in JSON, and a tuple here."""
+def _codes(coder: Dictionary, array: Any) -> Array:
+    """Encode values of any shape; of coded texts, each different one once."""
+    if isinstance(array, CodedTexts):
+        found: Array = coder.encode(list(array.texts))[array.codes]
+        return found
     return coder.encode(array.ravel().tolist()).reshape(array.shape)
 
 
-def _items(coder: Dictionary, codes: Array) -> Array:
-    return objects(coder.decode(codes.ravel())).reshape(codes.shape)
+def _items(coder: Dictionary, codes: Array) -> Any:
+    """Decode values of any shape; a vector of texts stays coded."""
+    different, numbers = np.unique(codes, return_inverse=True)
+    values = coder.decode(different)
+    if codes.ndim == 1 and set(map(type, values)) <= {str, type(None)}:
+        return CodedTexts(numbers, values)
+    return objects(values)[numbers].reshape(codes.shape)
 
 
 def _hashable(value: Any) -> Any:
