@@ -1,9 +1,12 @@
 """The monitor with labels that come later."""
 
+import numpy as np
 import pytest
 from monitoring.memory import Clock, Rows
+from win_rate import WinRate
 
 import streameval as se
+from streameval.monitoring.rows import Dictionary
 
 START = 1_699_999_980
 
@@ -314,4 +317,57 @@ def test_first_rows_without_a_label_are_named(start):
         start(*both, max_bad=5) as monitor,
         pytest.raises(se.BadDataError, match=r"none of the first labels can be read; .*y_true"),
     ):
+        monitor.step()
+
+
+def test_tables_of_text_are_joined(start, tmp_path):
+    inner = se.Sliced(se.ConfusionAccumulator(), "shop", values=[1, "x"])
+    predictions, labels = tmp_path / "p.csv", tmp_path / "l.csv"
+    predictions.write_text(
+        f"id,ts,y_pred,shop\n7,{START},0.9,1\n8,{START + 1},0.9,x\n9,{START + 2},0.9,\n"
+    )
+    labels.write_text(f"id,ts,y_true\n7,{START + 3},1\n8,{START + 4},0\n9,{START + 5},1\n")
+    with start(str(predictions), str(labels), se.Windowed(inner, pane="1m", unit="s")) as monitor:
+        monitor.step()
+        total = monitor.windowed.total()
+    assert (total[1].compute().tp, total["x"].compute().fp, total[None].n) == (1, 1, 1)
+
+
+def test_values_that_were_seen_before_get_no_new_code():
+    coder = Dictionary(["DE", ["a", 1]])
+    assert coder.encode(["DE", ("a", 1)]).tolist() == [0, 1]
+    assert coder.added == []
+    assert coder.encode([None, "DE", None]).tolist() == [2, 0, 2]
+    assert (coder.added, coder.decode(np.array([2, 1]))) == ([None], [None, ("a", 1)])
+
+
+def test_joined_rows_that_cannot_be_counted_stop_the_monitor(start, monkeypatch):
+    both = sources(predictions=[prediction("a", 0)], labels=[label("a", 3)])
+
+    def refuse(self, batch):
+        raise se.CountOverflowError("too many")
+
+    refused = pytest.raises(se.BadDataError, match="joined rows cannot be counted: too many")
+    with start(*both) as monitor, refused:
+        monkeypatch.setattr(se.Windowed, "update", refuse)
+        monitor.step()
+
+
+def test_several_truths_have_no_label_for_the_unlabelled(start):
+    members = {"cm": se.ConfusionAccumulator(), "price": se.RegressionAccumulator()}
+    columns = {"price": {"y_true": "cost", "y_pred": "guess"}}
+    accumulator = se.Windowed(se.Collection(members, columns=columns), pane="1m", unit="s")
+    both = sources(predictions=[prediction("a", 0, guess=1.5)], labels=[label("a", 3, cost=2.0)])
+    refused = pytest.raises(se.InvalidInputError, match="`unlabelled` cannot be one label")
+    with start(*both, accumulator, unlabelled=0) as monitor, refused:
+        monitor.step()
+
+
+def test_what_needs_no_truth_cannot_be_joined(start):
+    accumulator = se.Windowed(WinRate(), pane="1m", unit="s")
+    both = sources(
+        predictions=[{"id": "a", "ts": START, "preference": "a"}], labels=[label("a", 3)]
+    )
+    refused = pytest.raises(se.InvalidInputError, match="`accumulator` is counted without labels")
+    with start(*both, accumulator) as monitor, refused:
         monitor.step()
