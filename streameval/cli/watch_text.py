@@ -33,8 +33,10 @@ def board(
 ) -> Sheet:
     """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
     held, status = snapshot.windowed, snapshot.status
-    if held is None or held.newest is None:
+    if held is None or status.last_event_time is None:
         return ["no rows yet"]
+    if held.newest is None:
+        return [_footer(held, status, now)]
     total = held.total()
     names, found, notes = [], [], []
     end = _end(held, status)

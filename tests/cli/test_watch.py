@@ -425,3 +425,21 @@ def test_missing_checkpoint_is_told(call, log):
 def test_damaged_checkpoint_is_no_state(call, folder):
     (folder / "ck.db").write_bytes(b"SQLite format 3\0" + bytes(200))
     assert call("show", "ck.db").code == 3
+
+
+def test_no_line_is_written_while_no_pane_is_mature(watch, folder):
+    write(folder / "log.jsonl", [row(1)])
+    watch("log.jsonl", "--once", "--out", "w.jsonl")
+    assert LINES.read_text() == ""
+
+
+def test_predictions_that_are_not_read_for_now_are_told(watch, folder):
+    write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
+    write(folder / "l.jsonl", [{"id": "x", "ts": START, "y_true": 1}])
+    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m")
+    done = watch("p.jsonl", *join, "--once", "--max-pending", "3", "--unlabelled", "0")
+    assert "9 rows, 9 pending, 0 open panes" in done.out
+    write(folder / "l.jsonl", [{"id": 0, "ts": START, "y_true": 1}], "a")
+    done = watch("p.jsonl", *join, "--once", "--max-pending", "3", "--unlabelled", "0")
+    assert "9 rows, 8 pending, 1 open pane" in done.out
+    assert "waiting for labels" in done.out

@@ -198,6 +198,12 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
 
 
+@pytest.mark.parametrize("module", ["streameval", "streameval.cli.app"])
+def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
+    needed = {"sqlite3", "http.server", "http.client", "prometheus_client"}
+    assert loaded_by(f"import {module}").isdisjoint(needed)
+
+
 def test_accumulators_load_nothing_that_renders_before_they_compute() -> None:
     names = [name for name in dir(se) if is_accumulator(name)]
     loaded = own(loaded_by(f"import streameval as se; [getattr(se, name) for name in {names}]"))
