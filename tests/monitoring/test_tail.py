@@ -437,6 +437,16 @@ def test_a_packed_file_is_known_without_unpacking_it(follow, monkeypatch):
     assert read_all(follow("app.log", position=position)) == [3]
 
 
+def test_a_file_that_is_packed_while_it_is_open_is_read_on(follow):
+    write("app.log", *range(100))
+    tail = follow("app.log")
+    first = values(tail.read(200).block)
+    pack("app.log", "app.log.1.gz")
+    write("app.log", 100)
+    assert first + read_all(tail, limit=200) == [*range(101)]
+    assert tail.warnings() == []
+
+
 def test_a_file_that_is_being_packed_is_read_as_it_is(follow):
     write("app.log.1", 1, 2)
     write("app.log", 3)
@@ -640,8 +650,7 @@ def test_a_file_that_goes_while_it_is_compared_is_looked_for_again(
     is_replaced, follow, monkeypatch
 ):
     write("app.log", 1)
-    tail = follow("app.log")
-    assert read_all(tail) == [1]
+    position = last_position(follow("app.log"))
     listed = files.listing
 
     def before_rotation(patterns):
@@ -655,7 +664,7 @@ def test_a_file_that_goes_while_it_is_compared_is_looked_for_again(
     Path("app.log").rename("app.log.1")
     write("app.log", 3)
     monkeypatch.setattr(files, "listing", before_rotation)
-    assert read_all(tail) == ([2, 3] if is_replaced else [3])
+    assert read_all(follow("app.log", position=position)) == ([2, 3] if is_replaced else [3])
 
 
 def test_a_file_that_can_never_be_opened_is_left_alone(follow, monkeypatch):
