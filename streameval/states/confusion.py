@@ -19,7 +19,7 @@ from streameval.inputs.labels import (
     canonical_label,
     check_lengths,
 )
-from streameval.states.stack import Stack, StackableState, are_same
+from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers
 
 __all__ = ["MatrixCounts", "MultilabelCounts", "ObservedCounts", "TopKCredit"]
@@ -62,7 +62,7 @@ class TopKCredit:
 
 @final
 @attrs.frozen
-class MatrixCounts(StackableState):
+class MatrixCounts(StackableState, SummableState):
     """Weights by (truth, prediction) over a fixed set of classes.
 
     Parameters
@@ -269,7 +269,7 @@ class ObservedCounts(State):
 
 @final
 @attrs.frozen
-class MultilabelCounts(StackableState):
+class MultilabelCounts(StackableState, SummableState):
     """Weights by (truth, prediction) of each of K labels that are each present or not.
 
     Parameters

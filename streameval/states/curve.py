@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, final
@@ -17,8 +18,10 @@ from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_
 from streameval.inputs.labels import Label, canonical_label
 from streameval.states.cells import Cells
 from streameval.states.column import Column
-from streameval.states.stack import Stack, StackableState, are_same
+from streameval.states.flat import run_indices
+from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import check_numbers
+from streameval.states.tables import joined_tables
 
 __all__ = ["ScoreTables", "ScoredRows", "check_canonical", "check_cells"]
 
@@ -64,7 +67,7 @@ class ScoredRows:
 
 @final
 @attrs.frozen
-class ScoreTables(StackableState):
+class ScoreTables(StackableState, SummableState):
     """The cells of K curves, one after the other.
 
     Parameters
@@ -185,6 +188,43 @@ class ScoreTables(StackableState):
             return self
         tables = (cells.fitted(budget, level) for level, cells in self.tables())
         return self._of(self.n, self.skipped, self.negative_label, tables)
+
+    @classmethod
+    def sum_all(
+        cls, config: CurveConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+    ) -> dict[str, Stack]:
+        """Join the cells of runs of states, and keep the budget of each curve."""
+        n_sums, n_curves = len(sizes), config.n_curves
+        lo, hi, pos, neg = (fields[name] for name in ("lo", "hi", "pos", "neg"))
+        cells = Cells(lo.items, hi.items, pos.items, neg.items)
+        n_cells, levels = (fields[name].items for name in ("sizes", "levels"))
+        if n_curves > 1:  # from state after state to curve after curve
+            sum_of = np.repeat(np.arange(n_sums), sizes)
+            curves = (sum_of[:, None] * n_curves + np.arange(n_curves)).ravel()
+            order = np.argsort(curves, kind="stable")
+            starts = (np.cumsum(n_cells) - n_cells)[order]
+            n_cells, levels = n_cells[order], levels[order]
+            cells = cells[run_indices(starts, n_cells)]
+        n_lists = np.repeat(sizes, n_curves)
+        levels, n_cells, cells = joined_tables(cells, n_cells, levels, n_lists, config.budget)
+        lengths = n_cells.reshape(n_sums, n_curves).sum(axis=1)
+        of_curves = np.full(n_sums, n_curves)
+        starts = np.cumsum(sizes) - sizes
+        has_fraction = {
+            name: np.logical_or.reduceat(fields[name].has_fraction, starts)
+            for name in ("pos", "neg")
+        }
+        return {
+            "n": fields["n"].summed(sizes),
+            "skipped": fields["skipped"].summed(sizes),
+            "negative_label": _one_label_of_runs(fields["negative_label"], starts),
+            "levels": Stack.of_vectors(levels, of_curves),
+            "sizes": Stack.of_vectors(n_cells, of_curves),
+            "lo": Stack.of_vectors(cells.lo, lengths),
+            "hi": Stack.of_vectors(cells.hi, lengths),
+            "pos": Stack.of_vectors(cells.pos, lengths, has_fraction["pos"]),
+            "neg": Stack.of_vectors(cells.neg, lengths, has_fraction["neg"]),
+        }
 
     @classmethod
     def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
@@ -317,3 +357,13 @@ def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Labe
             f"cannot merge: the negative label differs ({mine[0]!r} and {theirs[0]!r})."
         )
     return mine or theirs
+
+
+def _one_label_of_runs(labels: Stack, starts: npt.NDArray[np.int64]) -> Stack:
+    """Find the label of each run of states that begins at `starts`, among which none differs."""
+    if not any(labels.forms):
+        return Stack(((),), np.zeros(len(starts), dtype=np.intp), None)
+    forms = [labels.forms[code] for code in labels.codes.tolist()]
+    edges = itertools.pairwise([*starts.tolist(), len(forms)])
+    found = tuple(functools.reduce(_one_label, forms[start:end]) for start, end in edges)
+    return Stack(found, np.arange(len(found)), None)

@@ -1,0 +1,146 @@
+"""Cells of many tables at once: the union of lists of cells, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.score_keys import Keys
+from streameval.states.cells import Cells
+
+__all__ = ["joined_tables", "shifted"]
+
+Ints = npt.NDArray[np.int64]
+
+_CHUNK = 2**15  # cells whose temporaries stay in the cache
+_BITS = 64
+
+
+def joined_tables(
+    cells: Cells, sizes: Ints, levels: Ints, n_runs: Ints, budget: int | None
+) -> tuple[Ints, Ints, Cells]:
+    """Join canonical lists of cells, and fit each table to the budget.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of all lists, one after the other.
+    sizes, levels : int64 arrays, shape (R,)
+        The number of cells of each list, and its level.
+    n_runs : int64 array, shape (T,)
+        The number of neighbouring lists that make up each table, at least one.
+    budget : int or None
+        How many cells a table may have.
+
+    Returns
+    -------
+    levels, sizes : int64 arrays, shape (T,)
+        Of the tables.
+    cells : Cells
+        The cells of all tables, one after the other.
+    """
+    starts = np.cumsum(n_runs) - n_runs
+    level = np.maximum.reduceat(levels, starts)
+    n_cells = np.add.reduceat(sizes, starts)
+    edges = np.append(0, np.cumsum(n_cells))
+    parts: list[tuple[Ints, Ints, Cells]] = [
+        _joined(cells[edges[first] : edges[last]], n_cells[first:last], level[first:last], budget)
+        for first, last in _chunks(n_cells)
+    ]
+    new_levels, new_sizes, joined = zip(*parts, strict=True)
+    return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
+
+
+def shifted(keys: Keys, shift: Any) -> Keys:
+    """Drop the low bits of each key; a shift by 64 is not a shift."""
+    return (keys >> np.minimum(shift, _BITS - 1).astype(np.uint64)) * (shift < _BITS)
+
+
+def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Cut tables into runs with few cells, and with few tables."""
+    after = np.cumsum(sizes + 1)
+    first = 0
+    while first < len(sizes):
+        held = after[first] - sizes[first]
+        last = int(np.searchsorted(after, held + _CHUNK, side="right"))
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple[Ints, Ints, Cells]:
+    """Join the cells of neighbouring tables."""
+    table = np.repeat(np.arange(len(sizes)), sizes)
+    order, is_start = _ordered(cells.lo, table, level)
+    starts = np.flatnonzero(is_start)
+    ends = np.append(starts[1:], len(order))[: len(starts)] - 1
+    has_hi = bool(level.any())
+    if not len(starts) or (ends - starts).max() <= 1:
+        made = cells._paired(order[starts], order[ends], int(has_hi))
+    else:
+        made = _reduced(cells[order], starts, has_hi=has_hi)
+    table = table[starts]  # cells are in order of their tables before and after
+    n_cells = np.bincount(table, minlength=len(sizes))
+    if budget is None or int(n_cells.max(initial=0)) <= budget:
+        return level, n_cells, made
+    return _fitted(made, table, n_cells, level, budget)
+
+
+def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Sort cells by table and prefix, and tell where a new cell begins."""
+    is_start = np.ones(len(lo), dtype=bool)
+    if not len(lo):
+        return table, is_start
+    shift = level[0] if (level == level[0]).all() else level[table]
+    prefix = shifted(lo, shift)
+    prefix -= prefix.min()
+    zeros = int(np.bitwise_or.reduce(prefix))
+    zeros = (zeros & -zeros).bit_length() - 1 if zeros else 0
+    prefix >>= np.uint64(zeros)
+    width = int(prefix.max()).bit_length()
+    if int(table[-1]).bit_length() + width <= _BITS:
+        if table[-1]:
+            prefix |= table.astype(np.uint64) << np.uint64(width)
+        order = np.argsort(prefix, kind="stable")
+        ordered = prefix[order]
+        np.not_equal(ordered[1:], ordered[:-1], out=is_start[1:])
+        return order, is_start
+    by_prefix = np.argsort(prefix, kind="stable")
+    of_prefix = table[by_prefix].astype(np.uint16)
+    order = by_prefix[np.argsort(of_prefix, kind="stable")]
+    ordered, tables = prefix[order], table[order]
+    np.not_equal(ordered[1:], ordered[:-1], out=is_start[1:])
+    is_start[1:] |= tables[1:] != tables[:-1]
+    return order, is_start
+
+
+def _fitted(
+    cells: Cells, table: Ints, sizes: Ints, level: Ints, budget: int
+) -> tuple[Ints, Ints, Cells]:
+    """Raise the level of each table that is over budget to the lowest that fits."""
+    gaps = cells.lo[1:] ^ cells.lo[:-1]
+    gaps &= ~(gaps >> np.uint64(1))  # so that rounding to a float carries into no other bit
+    bits = np.frexp(gaps.astype(np.float64))[1].astype(np.int64)
+    is_inner = table[1:] == table[:-1]
+    of_bits = (table[1:] * (_BITS + 1) + bits)[is_inner]
+    counts = np.bincount(of_bits, minlength=len(sizes) * (_BITS + 1)).reshape(len(sizes), -1)
+    above = sizes[:, None] - 1 - np.cumsum(counts, axis=1)  # the gaps that a level leaves open
+    raised = np.maximum(level, (above > budget - 1).sum(axis=1))
+    is_start = np.ones(len(cells), dtype=bool)
+    is_start[1:] = ~is_inner | (bits > raised[table[1:]])
+    starts = np.flatnonzero(is_start)
+    made = _reduced(cells, starts, has_hi=True)
+    return raised, np.bincount(table[starts], minlength=len(sizes)), made
+
+
+def _reduced(cells: Cells, starts: npt.NDArray[np.intp], *, has_hi: bool) -> Cells:
+    """Merge the runs of cells that begin at `starts`, each in any order."""
+    if not len(starts):
+        return cells
+    lo = hi = cells.lo[starts]
+    if has_hi:
+        lo, hi = np.minimum.reduceat(cells.lo, starts), np.maximum.reduceat(cells.hi, starts)
+    return Cells(lo, hi, cells.pos.sum_runs(starts), cells.neg.sum_runs(starts))
