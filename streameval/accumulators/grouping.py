@@ -15,6 +15,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
+from streameval.accumulators.sealed import total_of
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -29,7 +30,6 @@ from streameval.inputs.arrays import (
 from streameval.inputs.batches import Table
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
-from streameval.states.panes import Sealed
 
 __all__ = [
     "CODES",
@@ -42,8 +42,6 @@ __all__ = [
     "Held",
     "Take",
     "groups_of",
-    "live",
-    "merged",
     "outer_difference",
     "read_inner",
     "refuse_split_queries",
@@ -198,18 +196,6 @@ def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> Non
         accumulator.update(given)
     else:
         accumulator.update(*[columns[key] for key in first], **given)
-
-
-def merged(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
-    if len(accumulators) == 1:
-        return accumulators[0].copy()
-    return merge([live(accumulator) for accumulator in accumulators])
-
-
-def live(part: Any) -> Any:
-    """Return an accumulator as it is, or make one from a sealed one."""
-    return part.copy() if isinstance(part, Sealed) else part
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
@@ -505,16 +491,13 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            inner = self._config.accumulator
-            found = self._everything(held).accumulators
-            if inner is not inner.leaf:
-                found = [part._all_rows(part._held) for part in map(live, found)]
-            held.total = merged([inner.leaf.empty(), *found])
+            parts = self._everything(held).accumulators
+            held.total = total_of(self._config.accumulator, parts)
         return held.total
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
         held = [one._held for one in alike]
-        total = merged([self._all_rows(one) for one in held])
+        total = merge([self._all_rows(one) for one in held])
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
@@ -19,23 +20,23 @@ from streameval.accumulators.grouping import (
     Key,
     Take,
     groups_of,
-    merged,
     outer_difference,
     read_inner,
 )
-from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner
+from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner, merged_all
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value
 from streameval.states import codec
+from streameval.states.sealed import live
 from streameval.states.slices import Slices
 
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
 
-__all__ = ["Sliced", "absorb", "count_in_slices"]
+__all__ = ["Sliced", "count_in_slices"]
 
 
 @final
@@ -151,8 +152,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         from streameval.results.sliced import SlicedResult  # noqa: PLC0415 (rendering too)
 
         state = self._everything(self._held)
-        by_value = {value: self._slice(state, value).compute() for value in self._values(state)}
-        other = self._config.accumulator.empty() if state.other is None else state.other
+        by_value = {value: live(self._slice(state, value)).compute() for value in self._values(state)}
+        other = self.other
         return SlicedResult.of(
             self._config,
             by_value,
@@ -233,8 +234,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return _written(config), {
             "accumulator": (config.accumulator.empty(),),
             "values": values,
-            "slices": tuple(state.parts[value] for value in values),
-            "other": () if state.other is None else (state.other,),
+            "slices": tuple(live(state.parts[value]) for value in values),
+            "other": () if state.other is None else (live(state.other),),
         }
 
     @classmethod
@@ -271,7 +272,8 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         return count_in_slices([state], owners, rows, self._config, take)[0]
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        return Slices.sum_of(states, self._config.kept, merged)
+        merge_all = functools.partial(merged_all, self._config.accumulator)
+        return Slices.sum_of(states, self._config.kept, merge_all)
 
 
 def count_in_slices(
@@ -324,36 +326,6 @@ def count_in_slices(
     return [Slices(*pair) for pair in zip(parts, others, strict=True)]
 
 
-def absorb(target: Any, part: Any, inner: Inner) -> None:
-    """Merge in place into an accumulator that nothing else holds, without copying it."""
-    if inner.cls is Collection:
-        for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
-            mine.merge(theirs)
-    elif inner.cls is not Sliced:
-        target.merge(part)
-    else:
-        state, more, config = target._held.state, part._everything(part._held), inner.options
-        leaf = config.accumulator
-        held = {**state.parts, _Other: state.other}
-        for value, theirs in [*more.parts.items(), (_Other, more.other)]:
-            _absorb_one(held, value, theirs, leaf)
-        values = held.keys() - {_Other}
-        for value in values - config.kept(values):
-            _absorb_one(held, _Other, held.pop(value), leaf)
-        other = held.pop(_Other)
-        target._held = Held(Slices(held, other))
-
-
-def _absorb_one(held: dict[Any, Any], value: Any, theirs: Any, leaf: Inner) -> None:
-    mine = held.get(value)
-    if theirs is None:
-        return
-    if mine is None:
-        held[value] = theirs.copy()
-    else:
-        absorb(mine, theirs, leaf)
-
-
 class _Other:
     """The rows whose value has no slice."""
 
@@ -374,7 +346,8 @@ def _make_way(
     evicted = [held.pop(value) for value in list(held) if value not in kept]
     if evicted:
         other = others[owner]
-        others[owner] = merged([*([] if other is None else [other]), *evicted])
+        parts_of_other = [*([] if other is None else [other]), *evicted]
+        (others[owner],) = merged_all(config.accumulator, [parts_of_other])
     return kept
 
 

@@ -25,13 +25,19 @@ from streameval.accumulators.grouping import (
     Key,
     Take,
     groups_of,
-    live,
-    merged,
     outer_difference,
     read_inner,
 )
-from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
-from streameval.accumulators.sliced import Sliced, absorb, count_in_slices
+from streameval.accumulators.sealed import (
+    FlatLeaves,
+    FlatSlices,
+    decode_inner,
+    encode_inner,
+    gathered,
+    merged_all,
+    sealed_all,
+)
+from streameval.accumulators.sliced import Sliced, count_in_slices
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -40,7 +46,8 @@ from streameval.inputs.labels import distinct
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
+from streameval.states.panes import Pane, Panes, Span, newest_end
+from streameval.states.sealed import Sealed, detached, live
 from streameval.states.state import check_numbers
 
 __all__ = ["Windowed"]
@@ -180,7 +187,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         held = self._held
         if self._inner is self._config.accumulator.leaf:
             return self._all_rows(held).copy()
-        return merged([self._inner.empty(), *self._everything(held).accumulators])
+        return self._merged(self._everything(held).accumulators)
 
     @property
     def newest(self) -> Any:
@@ -267,7 +274,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             high = self._newest_end(state)
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.pane.part for span in spans if span.pane.part is not None]
-        return merged([self._inner.empty(), *parts])
+        return self._merged(parts)
 
     def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
         """Slide a window over the panes.
@@ -322,11 +329,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return
         ends = self._window_ends(state, spans, size, step)
         stacks = _TwoStacks(self._inner)
+        parts = [span.pane.part for span in spans]
+        if self._inner.cls is Sliced:
+            parts = sealed_all(self._inner, parts)
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:
+                stacks.push(parts[after])
                 after += 1
-                stacks.push(spans[after - 1])
             while first < after and spans[first].start < end - size:
                 first += 1
                 stacks.pop()
@@ -344,7 +354,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         panes = [pane for tier in state.tiers for _, pane in sorted(tier.items())]
         panes += [] if state.before is None else [state.before]
         numbers = [number for tier in state.tiers for number in sorted(tier)]
-        parts = [live(pane.part) for pane in panes if pane.part is not None]
+        parts = [pane.part for pane in panes if pane.part is not None]
         zeros = FixedPoint.zeros(0)
         times = [] if state.newest is None else [state.newest]
         fields = {
@@ -354,7 +364,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "panes": Column(np.array(numbers, dtype=np.int64)),
             "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
-        } | _flat_type(inner).of(inner, parts).fields()
+        } | gathered(inner, parts).fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -400,6 +410,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     @classmethod
     def _usual_options(cls) -> dict[str, Any]:
         return {"time": "time", "rollups": (), "offset": 0}
+
+    def _merged(self, parts: Sequence[Any]) -> Any:
+        """Merge accumulators, live or sealed, into a new one."""
+        return live(self._merge_all([parts or [self._inner.empty()]])[0])
+
+    def _merge_all(self, groups: Sequence[Sequence[Any]]) -> list[Any]:
+        return merged_all(self._inner, groups)
 
     def _part(self, pane: Pane | None) -> Any:
         if pane is None or pane.part is None:
@@ -577,7 +594,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         newest = max(int(part.max()) for part in times)
         if state.newest is not None:
             newest = max(newest, state.newest)
-        aged: Panes = state.aged(newest, self._config, merged)
+        aged: Panes = state.aged(newest, self._config, self._merge_all)
         tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
         def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
@@ -658,15 +675,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         ]
         if not chosen:
             return after
-        inner = self._inner
-        columns = _flat_type(inner).of(inner, [pane.part for _, _, pane in chosen])
+        sealed = sealed_all(self._inner, [pane.part for _, _, pane in chosen])
         tiers = [dict(tier) for tier in after.tiers]
-        for at, (number, index, pane) in enumerate(chosen):
-            tiers[number][index] = Pane(pane.rows, Sealed(columns, at))
+        for (number, index, pane), part in zip(chosen, sealed, strict=True):
+            tiers[number][index] = Pane(pane.rows, part)
         return attrs.evolve(after, tiers=tuple(tiers))
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        state = Panes.sum_of(states, self._config, merged)
+        state = Panes.sum_of(states, self._config, self._merge_all)
         _check_weight(state)
         return state
 
@@ -788,23 +804,26 @@ class _TwoStacks:
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of what is coming
 
-    def push(self, span: Span) -> None:
-        """Add the next pane."""
-        part = span.pane.part
+    def push(self, part: Any) -> None:
+        """Add the accumulator of the next pane; None if it has none."""
+        # columns pay where an accumulator has many states; a few are merged as objects
+        part = part if self._inner.cls is Sliced else live(part)
         self._coming.append(part)
         if part is None:
             return
         if self._back is None:
-            self._back = part.copy()
+            self._back = detached(part)
+        elif isinstance(part, Sealed):
+            self._back = self._joined(self._back, part)
         else:
-            absorb(self._back, live(part), self._inner)
+            _absorb(self._back, part)
 
     def pop(self) -> None:
         """Remove the oldest pane."""
         if not self._front:
             below = None
             for part in reversed(self._coming):
-                below = _joined(below, part)
+                below = self._joined(below, part)
                 self._front.append(below)
             self._coming, self._back = [], None
         self._front.pop()
@@ -812,14 +831,22 @@ class _TwoStacks:
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""
         front = self._front[-1] if self._front else None
-        found = _joined(front, self._back)
+        found = self._joined(front, self._back)
         if found is None:
             return self._inner.empty()
         is_held = front is None or self._back is None
-        return found.copy() if is_held else found
+        return found.copy() if is_held else live(found)
+
+    def _joined(self, a: Any, b: Any) -> Any:
+        if a is None or b is None:
+            return b if a is None else a
+        return merged_all(self._inner, [[a, b]])[0]
 
 
-def _joined(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return b if a is None else a
-    return merged([a, b])
+def _absorb(target: Any, part: Any) -> None:
+    """Merge in place into an accumulator that nothing else holds, without copying it."""
+    if not isinstance(target, Collection):
+        target.merge(part)
+        return
+    for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
+        mine.merge(theirs)
