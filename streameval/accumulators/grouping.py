@@ -15,7 +15,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
-from streameval.accumulators.sealed import total_of
+from streameval.accumulators.sealed import FlatLeaves, total_of
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -30,6 +30,8 @@ from streameval.inputs.arrays import (
 from streameval.inputs.batches import Table
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
+from streameval.states.flat import FlatStates
+from streameval.states.runs import order_in_groups
 
 __all__ = [
     "CODES",
@@ -62,7 +64,6 @@ _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
-_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
 
 ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
@@ -130,8 +131,7 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
     if len(found) == 1:
         yield int(found[0]), rows
         return
-    narrow = groups.astype(np.uint16 if n_groups <= _SMALL else np.uint32)
-    ordered = rows.taken(np.argsort(narrow, kind="stable"))
+    ordered = rows.taken(order_in_groups(groups, n_groups))
     ends = np.cumsum(counts[found]).tolist()
     start = 0
     for number, end in zip(found.tolist(), ends, strict=True):
@@ -181,6 +181,32 @@ class Counter:
             forks.append(fork)
         made._held = Members(held.names, tuple(forks))
         return made
+
+    def count_all(self, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:
+        """Count the rows of many groups, each with rows, into flat columns."""
+        columns = (
+            self._count_states(member, read, rows, groups, n_groups)
+            for member, read in zip(self._inner.members, self._members, strict=True)
+        )
+        return FlatLeaves(self._inner, tuple(columns))
+
+    def _count_states(
+        self, member: Any, read: Any, rows: GroupedRows, groups: Array, n_groups: int
+    ) -> FlatStates:
+        """Count what one member reads: all groups at once, or one after the other."""
+        first, rest, _ = read
+        named = dict(zip(member.cls._arrays, first, strict=False)) | dict(rest)
+        arrays = {array: rows.columns[key] for array, key in named.items()}
+        state_type = member.cls._state_type(member.options)
+        stacks = member.cls._count_groups(member.options, arrays, groups, n_groups)
+        if stacks is not None:
+            return FlatStates.of_stacks(member.options, stacks, state_type)
+        states = []
+        for _, part in groups_of(rows, groups, n_groups):
+            made = member.cls._empty(member.options)
+            _hand_over(made, read, part.columns)
+            states.append(made._state)
+        return FlatStates.of(member.options, states, state_type)
 
 
 def _is_open(member: Any) -> bool:
@@ -615,11 +641,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows if held.used else None, _fork)
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows, _fork)
-        return Held(self._sealed(held.state, state), held.total, held.codes)
-
-    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
-        """Move what a split left unchanged into flat columns, where a class does so."""
-        return after
+        return Held(state, held.total, held.codes)
 
 
 def _fork(accumulator: Any) -> Any:

@@ -26,7 +26,7 @@ from streameval.states.flat import Add, FlatStates, run_indices
 from streameval.states.sealed import Sealed, detached
 from streameval.states.slices import Slices
 
-__all__ = ["FlatLeaves", "FlatSlices", "decode_inner", "encode_inner", "gathered", "merged_all", "sealed_all", "total_of"]
+__all__ = ["FlatLeaves", "FlatSlices", "Layout", "decode_inner", "encode_inner", "gathered", "merged_all", "sealed_all", "total_of"]
 
 Indices = npt.NDArray[Any]
 
@@ -218,6 +218,75 @@ class FlatLeaves:
 
 
 @attrs.frozen(eq=False)
+class Layout:
+    """Which values have a slice in each of several `Sliced`, as columns of `FlatSlices`."""
+
+    lengths: npt.NDArray[Any]
+    codes: npt.NDArray[Any]
+    others: npt.NDArray[Any]
+
+    @classmethod
+    def of(
+        cls,
+        config: SlicedConfig,
+        values: Sequence[Value],
+        owners: Indices,
+        codes: Indices,
+        with_others: Indices,
+        n_owners: int,
+    ) -> tuple[Self, Indices, Indices]:
+        """Choose the values that have a slice, and find the leaf of each item.
+
+        The first values of each owner keep a slice; the others share its last leaf.
+
+        Parameters
+        ----------
+        config : SlicedConfig
+        values : sequence
+            In the order of their hashes.
+        owners, codes : int arrays, shape (n,)
+            The index of the `Sliced`, and of the value, of each item.
+        with_others : int array
+            The `Sliced` that have other rows already.
+        n_owners : int
+
+        Returns
+        -------
+        layout : Layout
+        leaves : int array, shape (n,)
+            The leaf of each item.
+        others : int array
+            The leaf of the other rows of each `Sliced` in `with_others`.
+        """
+        n_values = max(1, len(values))
+        found, item = np.unique(owners * n_values + codes, return_inverse=True)
+        owner, code = np.divmod(found, n_values)
+        is_named = np.array([value in config.named for value in values], dtype=bool)
+        is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
+        unnamed = np.flatnonzero(~is_kept)
+        is_kept[unnamed[_ranks(owner[unnamed], n_owners) < config.max_others]] = True
+        lengths = np.bincount(owner[is_kept], minlength=n_owners)
+        others = np.zeros(n_owners, dtype=np.int64)
+        others[owner[~is_kept]] = others[with_others] = 1
+        ends = np.cumsum(lengths + others)
+        leaf = ends[owner] - 1
+        kept = owner[is_kept]
+        leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
+        columns = (column.astype(np.uint64) for column in (lengths, code[is_kept], others))
+        return cls(*columns), leaf[item], ends[with_others] - 1
+
+    @property
+    def columns(self) -> tuple[npt.NDArray[Any], ...]:
+        """The columns, in the order of `FlatSlices`."""
+        return self.lengths, self.codes, self.others
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return int(self.lengths.sum() + self.others.sum())
+
+
+@attrs.frozen(eq=False)
 class FlatSlices:
     """The slices of several `Sliced` with one configuration.
 
@@ -328,37 +397,19 @@ class FlatSlices:
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
         """
-        config: SlicedConfig = self.inner.options
-        lengths, n_values = self.lengths.astype(np.int64), max(1, len(self.values))
-        pairs = np.repeat(groups, lengths) * n_values + self.codes.astype(np.int64)
-        found, slice_of = np.unique(pairs, return_inverse=True)
-        owner, code = np.divmod(found, n_values)
-        is_unnamed = np.array([value not in config.named for value in self.values], dtype=bool)
-        is_kept = ~is_unnamed[code] if len(code) else np.zeros(0, dtype=bool)
-        others = np.flatnonzero(~is_kept)
-        is_kept[others[_ranks(owner[others], n_groups) < config.max_others]] = True
-
-        kept = np.bincount(owner[is_kept], minlength=n_groups)
-        has_other = np.zeros(n_groups, dtype=np.int64)
-        of_others = groups[self.others == 1]
-        has_other[owner[~is_kept]] = has_other[of_others] = 1
-        ends = np.cumsum(kept + has_other)
-        leaf_of = ends[owner] - 1  # that of the other rows is the last
-        leaf_of[is_kept] = (ends - kept - has_other)[owner[is_kept]]
-        leaf_of[is_kept] += _ranks(owner[is_kept], n_groups)
-
+        lengths = self.lengths.astype(np.int64)
+        layout, of_slices, of_others = Layout.of(
+            *(self.inner.options, self.values, np.repeat(groups, lengths)),
+            *(self.codes.astype(np.int64), groups[self.others == 1], n_groups),
+        )
         target = np.empty(len(self.leaves), dtype=np.int64)
         is_other = np.zeros(len(target), dtype=bool)
         is_other[self.edges[1][1:][self.others == 1] - 1] = True
-        target[~is_other], target[is_other] = leaf_of[slice_of], ends[of_others] - 1
-        return type(self)(
-            self.inner,
-            self.values,
-            kept.astype(np.uint64),
-            code[is_kept].astype(np.uint64),
-            has_other.astype(np.uint64),
-            self.leaves.summed(target, int(ends[-1])) if len(target) else self.leaves,
-        )
+        target[~is_other], target[is_other] = of_slices, of_others
+        leaves = self.leaves
+        if len(target):
+            leaves = leaves.summed(target, layout.size)
+        return type(self)(self.inner, self.values, *layout.columns, leaves)
 
     def total(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""

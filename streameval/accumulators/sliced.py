@@ -23,12 +23,18 @@ from streameval.accumulators.grouping import (
     outer_difference,
     read_inner,
 )
-from streameval.accumulators.sealed import FlatSlices, decode_inner, encode_inner, merged_all
+from streameval.accumulators.sealed import (
+    FlatSlices,
+    Layout,
+    decode_inner,
+    encode_inner,
+    merged_all,
+)
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
 from streameval.inputs.labels import distinct
-from streameval.inputs.values import Value
+from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.sealed import live
 from streameval.states.slices import Slices
@@ -36,7 +42,7 @@ from streameval.states.slices import Slices
 if TYPE_CHECKING:
     from streameval.results.sliced import SlicedResult
 
-__all__ = ["Sliced", "count_in_slices"]
+__all__ = ["Sliced", "count_in_flat", "count_in_slices"]
 
 
 @final
@@ -324,6 +330,37 @@ def count_in_slices(
         else:
             parts[owner][value] = counter.count(parts[owner].get(value), part, take)
     return [Slices(*pair) for pair in zip(parts, others, strict=True)]
+
+
+def count_in_flat(
+    owners: Any, n_owners: int, rows: GroupedRows, inner: Inner
+) -> FlatSlices:
+    """Count rows into the slices of their values, for several new `Sliced`, as flat columns.
+
+    Parameters
+    ----------
+    owners : int array, shape (n,)
+        The index of the `Sliced` that each row belongs to; each has rows.
+    n_owners : int
+    rows : GroupedRows
+        The rows, with the column `CODES`.
+    inner : Inner
+        The class and options of the `Sliced`.
+    """
+    config: SlicedConfig = inner.options
+    columns = dict(rows.columns)
+    found, local = distinct(columns.pop(CODES), name="codes")
+    observed = [rows.values[code] for code in found.tolist()]
+    order = sorted(range(len(observed)), key=lambda at: rank_of(observed[at]))
+    values = [observed[at] for at in order]
+    rank = np.empty(len(order), dtype=np.int64)
+    rank[order] = np.arange(len(order))
+    nobody = np.zeros(0, dtype=np.int64)
+    layout, leaves, _ = Layout.of(config, values, owners, rank[local], nobody, n_owners)
+    counter = Counter(config.accumulator, columns)
+    left = GroupedRows(columns, rows.size, rows.values)
+    counted = counter.count_all(left, leaves, layout.size)
+    return FlatSlices(inner, values, *layout.columns, counted)
 
 
 class _Other:

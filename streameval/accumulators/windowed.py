@@ -37,7 +37,7 @@ from streameval.accumulators.sealed import (
     merged_all,
     sealed_all,
 )
-from streameval.accumulators.sliced import Sliced, count_in_slices
+from streameval.accumulators.sliced import Sliced, count_in_flat, count_in_slices
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -597,7 +597,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         aged: Panes = state.aged(newest, self._config, self._merge_all)
         tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
-        def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
+        def count(keys: Sequence[PaneKey], weights: FixedPoint, count_in: Any) -> None:
             """Add rows to the panes of some keys, and replace their parts."""
             homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
             indices = [0 if key is None else key[1] for key in keys]
@@ -614,16 +614,58 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
-            count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left, take))
+            is_open = np.array([key is not None and self._is_open(*key, newest) for key in keys])
+            count(keys, weights, lambda parts: self._count_parts(parts, is_open, pane_of, left, take))
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)
             count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
-        return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
+        return self._sealed(attrs.evolve(aged, tiers=tuple(tiers), before=before[0]))
+
+    def _is_open(self, tier: int, index: int, newest: int) -> bool:
+        """Tell whether a pane is one of the newest: their accumulators are live."""
+        config = self._config
+        return not tier and index >= newest_end(newest, config) // config.width - _OPEN_PANES
 
     def _count_parts(
+        self, parts: list[Any], is_open: Array, pane_of: Array, rows: GroupedRows, take: Take
+    ) -> list[Any]:
+        """Count rows into the accumulators of their panes.
+
+        Rows of sealed panes are counted into columns, and these added to the columns of the pane.
+        """
+        if is_open.all():
+            return self._count_live(parts, pane_of, rows, take)
+        closed = np.flatnonzero(~is_open)
+        of_kind = np.cumsum(is_open) - 1
+        of_kind[closed] = np.arange(len(closed))
+        is_live = is_open[pane_of]
+        late = np.flatnonzero(~is_live)
+        new = self._count_flat(of_kind[pane_of[late]], len(closed), rows.taken(late))
+        sealed = [Sealed(new, index) for index in range(len(closed))]
+        held = [parts[at] for at in closed.tolist()]
+        groups = [[b] if a is None else [a, b] for a, b in zip(held, sealed, strict=True)]
+        made = list(parts)
+        for at, part in zip(closed.tolist(), self._merge_all(groups), strict=True):
+            made[at] = part
+        if len(late) < rows.size:
+            opened = np.flatnonzero(is_open).tolist()
+            kept = np.flatnonzero(is_live)
+            live_parts = [parts[at] for at in opened]
+            counted = self._count_live(live_parts, of_kind[pane_of[kept]], rows.taken(kept), take)
+            for at, part in zip(opened, counted, strict=True):
+                made[at] = part
+        return made
+
+    def _count_flat(self, pane_of: Array, n_panes: int, rows: GroupedRows) -> Any:
+        """Count rows into columns, with an accumulator for each pane."""
+        inner = self._inner
+        if inner.cls is Sliced:
+            return count_in_flat(pane_of, n_panes, rows, inner)
+        return Counter(inner, rows.columns).count_all(rows, pane_of, n_panes)
+
+    def _count_live(
         self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
-        """Count rows into the accumulators of their panes."""
         inner = self._inner
         if inner.cls is not Sliced:
             counter = Counter(inner, rows.columns)
@@ -662,24 +704,23 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         pane_of[rest] = len(keys)
         return [*keys, None], pane_of
 
-    def _sealed(self, before: Any, after: Any) -> Any:
-        """Seal the panes that this split left unchanged, except the newest."""
-        open_from = after.end(self._config) // self._config.width - _OPEN_PANES
+    def _sealed(self, state: Panes) -> Panes:
+        """Seal all panes but the newest."""
+        newest: Any = state.newest
         chosen = [
             (number, index, pane)
-            for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
+            for number, tier in enumerate(state.tiers)
             for index, pane in tier.items()
-            if (number or index < open_from)
-            and old.get(index) is pane
-            and not isinstance(pane.part, (Sealed, NoneType))
+            if not isinstance(pane.part, (Sealed, NoneType))
+            and not self._is_open(number, index, newest)
         ]
         if not chosen:
-            return after
+            return state
         sealed = sealed_all(self._inner, [pane.part for _, _, pane in chosen])
-        tiers = [dict(tier) for tier in after.tiers]
+        tiers = [dict(tier) for tier in state.tiers]
         for (number, index, pane), part in zip(chosen, sealed, strict=True):
             tiers[number][index] = Pane(pane.rows, part)
-        return attrs.evolve(after, tiers=tuple(tiers))
+        return attrs.evolve(state, tiers=tuple(tiers))
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
         state = Panes.sum_of(states, self._config, self._merge_all)

@@ -122,6 +122,31 @@ class MatrixCounts(StackableState, SummableState):
         credit[0, 0] = tally[:: k + 1].sum()
         return cls(_number(rows), FixedPoint(tally.reshape(k, k)), FixedPoint(credit))
 
+    @classmethod
+    def of_groups(
+        cls,
+        truth: Indices,
+        prediction: Indices,
+        weights: FixedPoint | None,
+        groups: Indices,
+        n_groups: int,
+        config: ConfusionConfig,
+    ) -> dict[str, Stack]:
+        """Count the rows of many groups, whose weights are whole, and return the fields.
+
+        Hits have full credit.
+        """
+        k, top_k = config.n_classes, config.top_k
+        cells = (groups * k + truth) * k + prediction
+        counted = _tally(cells, n_groups * k * k, weights).whole.reshape(n_groups, k * k)
+        credit = np.zeros((n_groups, top_k, k), dtype=np.int64)
+        credit[:, 0, 0] = counted[:, :: k + 1].sum(axis=1)
+        return {
+            "n": Stack.of_numbers(FixedPoint(counted.sum(axis=1)), ()),
+            "matrix": Stack.of_numbers(FixedPoint(counted), (k, k)),
+            "credit": Stack.of_numbers(FixedPoint(credit), (top_k, k)),
+        }
+
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given in the flat matrix; hits have full credit.
 

@@ -19,10 +19,11 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
 from streameval.states.narrow import narrowed
+from streameval.states.runs import order_in_groups, run_indices
 from streameval.states.stack import Stack, StackableState, SummableState, form_of
 from streameval.states.state import READ_ERRORS, State, as_corrupt
 
-__all__ = ["Add", "FlatStates", "run_indices"]
+__all__ = ["Add", "FlatStates"]
 
 Integers = npt.NDArray[np.integer[Any]]
 Indices = npt.NDArray[Any]
@@ -224,6 +225,16 @@ class FlatStates:
         return cls(state_type, config, tuple(made))
 
     @classmethod
+    def of_stacks(cls, config: Any, stacks: Mapping[str, Stack], state_type: type[State]) -> Self:
+        """Hold states, given by their fields."""
+        base = bases(state_type)
+        made = (
+            _Field.of_stack(name, type_name, stacks[name], stacks.get(base.get(name, "")))
+            for name, type_name in field_types(state_type).items()
+        )
+        return cls(state_type, config, tuple(made))
+
+    @classmethod
     def concatenated(cls, parts: Sequence[Self]) -> Self:
         """List the states of several, all of one class and configuration."""
         if len(parts) == 1:
@@ -259,12 +270,13 @@ class FlatStates:
         """
         sizes = np.bincount(groups, minlength=n_groups)
         is_ordered = bool((groups[1:] >= groups[:-1]).all())
-        ordered = self if is_ordered else self.taken(np.argsort(groups, kind="stable"))
+        ordered = self if is_ordered else self.taken(order_in_groups(groups, n_groups))
         if len(self) == n_groups:
             return ordered
         if issubclass(self.state_type, SummableState):
             stacks = ordered._stacks(range(len(self)))
-            return self._of_stacks(self.state_type.sum_all(self.config, stacks, sizes))
+            summed = self.state_type.sum_all(self.config, stacks, sizes)
+            return self.of_stacks(self.config, summed, self.state_type)
         return ordered._added(sizes, add)
 
     def _added(self, sizes: Indices, add: Add) -> Self:
@@ -277,16 +289,6 @@ class FlatStates:
         rank = np.empty(len(sizes), dtype=np.int64)
         rank[np.argsort(sizes > 1, kind="stable")] = np.arange(len(sizes))
         return both.taken(rank)
-
-    def _of_stacks(self, stacks: Mapping[str, Stack]) -> Self:
-        base = bases(self.state_type)
-        return self._with(
-            _Field.of_stack(
-                *(field.name, field.type_name, stacks[field.name]),
-                stacks[base[field.name]] if field.name in base else None,
-            )
-            for field in self._fields
-        )
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -440,13 +442,6 @@ def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) ->
             items[form[0]].append(own)
     arrays = {array: _joined(array, parts) for array, parts in items.items()}
     return _Field(name, type_name, tuple(form_by_key.values()), narrowed(codes), arrays)
-
-
-def run_indices(starts: Indices, sizes: Indices) -> npt.NDArray[np.int64]:
-    """List the indices of runs, one after the other, from where each begins and its size."""
-    ends = np.cumsum(sizes)
-    total = int(ends[-1]) if len(ends) else 0
-    return np.repeat(starts - (ends - sizes), sizes) + np.arange(total)
 
 
 def _itself(form: Any) -> Any:
