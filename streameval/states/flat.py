@@ -178,16 +178,22 @@ class _Field:
     def _slice(self, array: str, first: int, last: int) -> slice:
         """Find where the items of some states lie in an array."""
         if len(self.forms) == 1:
-            size = _sizes(self.type_name, self.forms[0]).get(array, 0)
+            (size,) = self._sizes(array)
             return slice(first * size, last * size)
         edges = self._edges(array)
         return slice(int(edges[first]), int(edges[last]))
 
+    def _sizes(self, array: str) -> list[int]:
+        """Count the items that each form has in an array."""
+        if self.type_name == "Column":
+            return [form[1] if form[0] == array else 0 for form in self.forms]
+        is_held = array == "whole"
+        return [math.prod(form[1]) if is_held or form[0] else 0 for form in self.forms]
+
     def _edges(self, array: str) -> Integers:
         """Find where the items of each state begin in an array, and where the last ones end."""
         if array not in self._ends:
-            sizes = [_sizes(self.type_name, form).get(array, 0) for form in self.forms]
-            ends = np.cumsum(np.array(sizes, dtype=np.int64)[self.codes])
+            ends = np.cumsum(np.array(self._sizes(array), dtype=np.int64)[self.codes])
             self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
         return self._ends[array]
 
@@ -470,14 +476,6 @@ def _text(form: Any) -> str:
     return codec.canonical_json(codec.to_json(form))
 
 
-def _sizes(type_name: str, form: Any) -> dict[str, int]:
-    """Count the items that one value of a form has in each array."""
-    if type_name not in _ARRAYS:
-        return {}
-    size = form[1] if type_name == "Column" else math.prod(form[1])
-    return dict.fromkeys(_names(form), size)
-
-
 def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
     """Check that columns hold exactly what forms and codes declare."""
     parts = {part: written[f"{name}.{part}"] for part in ("forms", "codes")}
@@ -504,11 +502,12 @@ def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int
     require(not len(codes) or int(codes.max()) < len(forms), f"{name}: codes")
     counts = np.bincount(codes.astype(np.intp), minlength=len(forms)).tolist()
     require(all(counts), f"{name}: a form that no state has")
-    sizes = [_sizes(type_name, form) for form in forms]
+    field = _Field(name, type_name, forms, narrowed(codes), arrays)
     for array, values in arrays.items():
-        total = sum(count * one.get(array, 0) for count, one in zip(counts, sizes, strict=True))
+        pairs = zip(counts, field._sizes(array), strict=True)
+        total = sum(count * size for count, size in pairs)
         require(total == len(values), f"{name} declares other than there is")
-    return _Field(name, type_name, forms, narrowed(codes), arrays)
+    return field
 
 
 def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) -> Any:
