@@ -57,7 +57,7 @@ Take = Callable[[Any], Any]
 CODES, TIMES, WEIGHTS = 0, 1, 2
 """Keys of the columns that are not in the batch; its own columns have names."""
 
-CAPACITY = 2**17
+CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""
 
 _FIRST_CAPACITY = 2**10

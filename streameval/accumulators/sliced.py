@@ -82,7 +82,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     ``s[value]`` is an independent copy of a slice. Iterating yields the values: the named ones
     first, the others sorted. `n` counts all rows.
 
-    Up to 131,072 rows are pending; they are split together once there are more, or when the
+    Up to 262,144 rows are pending; they are split together once there are more, or when the
     state is read. An update counts all rows once and copies them; the split costs about 10 ns a
     row and 10 microseconds a slice.
 

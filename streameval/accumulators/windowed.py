@@ -108,7 +108,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     `RankingAccumulator`, all rows of a query must have one time, and an update must hold
     complete queries.
 
-    Up to 131,072 rows are pending; they are split together once there are more, or when the
+    Up to 262,144 rows are pending; they are split together once there are more, or when the
     state is read. The split costs about 10 ns a row and 10 microseconds a pane (and slice).
 
     Examples
