@@ -354,7 +354,8 @@ class ConfusionAccumulator(
         weights = decided.rows.fixed_weights
         if decided.credit is not None or (weights is not None and not weights.is_whole):
             return None
-        return MatrixCounts.of_groups(*decided.rows.columns, weights, groups, n_groups, config)
+        truth, prediction = decided.rows.columns
+        return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
 
     def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
         return MultilabelCounts if self._config.multilabel else MatrixCounts

@@ -22,11 +22,22 @@ from streameval.errors import CorruptStateError, require
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.flat import Add, FlatStates, run_indices
+from streameval.states.flat import Add, FlatStates
+from streameval.states.runs import run_indices
 from streameval.states.sealed import Sealed, detached
 from streameval.states.slices import Slices
 
-__all__ = ["FlatLeaves", "FlatSlices", "Layout", "decode_inner", "encode_inner", "gathered", "merged_all", "sealed_all", "total_of"]
+__all__ = [
+    "FlatLeaves",
+    "FlatSlices",
+    "Layout",
+    "decode_inner",
+    "encode_inner",
+    "gathered",
+    "merged_all",
+    "sealed_all",
+    "total_of",
+]
 
 Indices = npt.NDArray[Any]
 
@@ -115,10 +126,10 @@ def total_of(inner: Inner, parts: Sequence[Any]) -> Any:
     """Merge accumulators, live or sealed, into a new one of all their rows, without groups."""
     held = [part for part in parts if isinstance(part, Sealed)]
     totals = [gathered(inner, held).total() if held else inner.leaf.empty()]
-    for part in parts:
-        if not isinstance(part, Sealed):
-            totals.append(part if inner is inner.leaf else part._all_rows(part._held))
-    return merge(totals)
+    others = [part for part in parts if not isinstance(part, Sealed)]
+    if inner is not inner.leaf:
+        others = [part._all_rows(part._held) for part in others]
+    return merge([*totals, *others])
 
 
 @attrs.frozen(eq=False)
@@ -275,10 +286,9 @@ class Layout:
         columns = (column.astype(np.uint64) for column in (lengths, code[is_kept], others))
         return cls(*columns), leaf[item], ends[with_others] - 1
 
-    @property
-    def columns(self) -> tuple[npt.NDArray[Any], ...]:
-        """The columns, in the order of `FlatSlices`."""
-        return self.lengths, self.codes, self.others
+    def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves) -> FlatSlices:
+        """Hold the slices whose accumulators are the leaves."""
+        return FlatSlices(inner, values, self.lengths, self.codes, self.others, leaves)
 
     @property
     def size(self) -> int:
@@ -392,7 +402,7 @@ class FlatSlices:
             self.leaves.taken(chosen[1]),
         )
 
-    def summed(self, groups: Indices, n_groups: int) -> Self:
+    def summed(self, groups: Indices, n_groups: int) -> FlatSlices:
         """Merge the accumulators of each group, of which none is empty.
 
         The first values of all, in their fixed order, keep a slice; other rows take the rest.
@@ -409,7 +419,7 @@ class FlatSlices:
         leaves = self.leaves
         if len(target):
             leaves = leaves.summed(target, layout.size)
-        return type(self)(self.inner, self.values, *layout.columns, leaves)
+        return layout.flat(self.inner, self.values, leaves)
 
     def total(self) -> Any:
         """Merge all accumulators into a new one, whatever their values."""
@@ -485,7 +495,7 @@ def _recoded(codes: Indices, values: list[Value], code_of: Mapping[Value, int]) 
 
 
 def _ranks(groups: Indices, n_groups: int) -> npt.NDArray[np.int64]:
-    """Number the items of each group from 0; groups are in order."""
+    """Return the position of each item in its group; groups are in order."""
     sizes = np.bincount(groups, minlength=n_groups)
     return np.arange(len(groups)) - (np.cumsum(sizes) - sizes)[groups]
 

@@ -158,7 +158,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         from streameval.results.sliced import SlicedResult  # noqa: PLC0415 (rendering too)
 
         state = self._everything(self._held)
-        by_value = {value: live(self._slice(state, value)).compute() for value in self._values(state)}
+        by_value = {value: self._slice(state, value).compute() for value in self._values(state)}
         other = self.other
         return SlicedResult.of(
             self._config,
@@ -220,7 +220,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
 
     def _slice(self, state: Slices, value: Value) -> Any:
         found = state.parts.get(value)
-        return self._config.accumulator.empty() if found is None else found
+        return self._config.accumulator.empty() if found is None else live(found)
 
     def _values(self, state: Slices) -> list[Value]:
         named = self._config.named
@@ -332,9 +332,7 @@ def count_in_slices(
     return [Slices(*pair) for pair in zip(parts, others, strict=True)]
 
 
-def count_in_flat(
-    owners: Any, n_owners: int, rows: GroupedRows, inner: Inner
-) -> FlatSlices:
+def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -> FlatSlices:
     """Count rows into the slices of their values, for several new `Sliced`, as flat columns.
 
     Parameters
@@ -360,7 +358,7 @@ def count_in_flat(
     counter = Counter(config.accumulator, columns)
     left = GroupedRows(columns, rows.size, rows.values)
     counted = counter.count_all(left, leaves, layout.size)
-    return FlatSlices(inner, values, *layout.columns, counted)
+    return layout.flat(inner, values, counted)
 
 
 class _Other:

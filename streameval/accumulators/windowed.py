@@ -423,18 +423,34 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return self._inner.empty()
         return pane.part.copy()
 
-    def _counted(self) -> Iterator[tuple[Any, Any, int | float, Any]]:
-        """Yield start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
+    def _counted(
+        self, newest: int | None = None
+    ) -> tuple[int, Iterator[tuple[Any, Any, int | float, Any]]]:
+        """Return start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
 
         The rows before all panes come first, with None for both ends. Asking `n_rows` for each
         pane instead costs the square of the number of panes.
+
+        Parameters
+        ----------
+        newest : int, optional
+            How many to return, the newest; by default all.
+
+        Returns
+        -------
+        n_earlier : int
+            How many there are before these.
+        counted : iterator
         """
         state, shown = self._everything(self._held), self._config.shown
-        if state.before is not None:
-            yield None, None, _weight_of([state.before]), self._part(state.before)
-        for span in state.spans(self._config):
-            rows = _weight_of([span.pane])
-            yield shown(span.start), shown(span.end), rows, self._part(span.pane)
+        before = [] if state.before is None else [(None, None, state.before)]
+        spans = state.spans(self._config)
+        every = before + [(shown(one.start), shown(one.end), one.pane) for one in spans]
+        n_earlier = 0 if newest is None else max(0, len(every) - newest)
+        return n_earlier, (
+            (start, end, _weight_of([pane]), self._part(pane))
+            for start, end, pane in every[n_earlier:]
+        )
 
     def _newest_end(self, state: Panes) -> int:
         return state.end(self._config) + self._config.offset_size
@@ -615,7 +631,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
             is_open = np.array([key is not None and self._is_open(*key, newest) for key in keys])
-            count(keys, weights, lambda parts: self._count_parts(parts, is_open, pane_of, left, take))
+            count(
+                keys, weights, lambda parts: self._count_parts(parts, is_open, pane_of, left, take)
+            )
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)
             count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)

@@ -186,7 +186,5 @@ def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
 def _joined(
     tier: dict[int, Pane], coming: dict[int, list[Pane]], merge_all: MergeAll
 ) -> dict[int, Pane]:
-    groups = [
-        [tier[index], *panes] if index in tier else panes for index, panes in coming.items()
-    ]
+    groups = [[tier[index], *panes] if index in tier else panes for index, panes in coming.items()]
     return tier | dict(zip(coming, Pane.sums_of(groups, merge_all), strict=True))

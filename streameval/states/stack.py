@@ -102,7 +102,8 @@ class Stack:
     def sizes(self) -> Lengths:
         """The number of items of each state: numbers of any shape."""
         sizes = np.array([math.prod(form[1]) for form in self.forms], dtype=np.int64)
-        return sizes[self.codes]
+        taken: Lengths = sizes[self.codes]
+        return taken
 
     def summed(self, sizes: Lengths) -> Stack:
         """Add up runs of states, each with at least one: numbers of one shape, or exact sums."""

@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.exact.score_keys import Keys
+from streameval.exact.score_keys import Keys, prefixes
 from streameval.states.cells import Cells
 from streameval.states.runs import run_indices
 
-__all__ = ["joined_tables", "shifted"]
+__all__ = ["joined_tables"]
 
 Ints = npt.NDArray[np.int64]
 
@@ -56,9 +55,14 @@ def joined_tables(
     return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
 
 
-def shifted(keys: Keys, shift: Any) -> Keys:
-    """Drop the low bits of each key; a shift by 64 is not a shift."""
-    return (keys >> np.minimum(shift, _BITS - 1).astype(np.uint64)) * (shift < _BITS)
+def _shifted(keys: Keys, level: Ints, table: Ints) -> Keys:
+    """Drop the low bits of each key, as many as the level of its table."""
+    if (level == level[0]).all():
+        return prefixes(keys, int(level[0]))
+    shift = level[table].astype(np.uint64)
+    left: Keys = keys >> np.minimum(shift, np.uint64(_BITS - 1))
+    left[shift == _BITS] = 0  # a shift by 64 is not a shift
+    return left
 
 
 def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
@@ -91,9 +95,8 @@ def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, npt.NDArray[np.b
     is_start = np.ones(len(lo), dtype=bool)
     if not len(lo):
         return table, is_start
-    shift = level[0] if (level == level[0]).all() else level[table]
-    prefix = shifted(lo, shift)
-    prefix -= prefix.min()
+    prefix = _shifted(lo, level, table)
+    prefix = prefix - prefix.min()
     zeros = int(np.bitwise_or.reduce(prefix))
     zeros = (zeros & -zeros).bit_length() - 1 if zeros else 0
     prefix >>= np.uint64(zeros)
@@ -147,7 +150,10 @@ def _merged(cells: Cells, order: Ints, starts: npt.NDArray[np.intp], level: int)
         ordered = cells[order]
         lo = hi = ordered.lo[starts]
         if level:
-            lo, hi = np.minimum.reduceat(ordered.lo, starts), np.maximum.reduceat(ordered.hi, starts)
+            lo, hi = (
+                np.minimum.reduceat(ordered.lo, starts),
+                np.maximum.reduceat(ordered.hi, starts),
+            )
         return Cells(lo, hi, ordered.pos.sum_runs(starts), ordered.neg.sum_runs(starts))
     made = cells._paired(order[starts], order[starts + sizes - 1], level)
     if n_inner:  # most runs are one cell or two: the rest is added to these
