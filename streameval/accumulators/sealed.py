@@ -19,6 +19,7 @@ from streameval.accumulators.merging import merge
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
@@ -26,6 +27,7 @@ from streameval.states.flat import Add, FlatStates
 from streameval.states.runs import run_indices
 from streameval.states.sealed import Sealed, detached
 from streameval.states.slices import Slices
+from streameval.states.state import as_corrupt
 
 __all__ = [
     "FlatLeaves",
@@ -40,6 +42,8 @@ __all__ = [
 ]
 
 Indices = npt.NDArray[Any]
+
+_AT_ONCE = 8  # accumulators that are merged one after the other
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
@@ -223,9 +227,35 @@ class FlatLeaves:
             errors = member.cls._definition.errors
             flat = FlatStates.decode(member.cls._state_type(options), options, data, errors)
             require(len(flat) == size, f"{len(flat)} states instead of {size}")
-            flat.totals().total()  # past 2**63 - 1 it raises
             columns.append(flat)
-        return cls(inner, tuple(columns))
+        read = cls(inner, tuple(columns))
+        read._check_traces()
+        return read
+
+    def _check_traces(self) -> None:
+        """Check that each has counted something, where no row can be left out."""
+        if not all(map(_leaves_traces, self.inner.members)):
+            return
+        is_empty = np.ones(len(self), dtype=bool)
+        for flat in self.columns:
+            is_empty &= ~flat.totals().is_positive()
+        for index in np.flatnonzero(is_empty).tolist():
+            has_counted = any(
+                flat.state(index) != flat.state_type.zero(flat.config) for flat in self.columns
+            )
+            require(has_counted, "a group without rows")
+
+    def checked_total(self) -> Any:
+        """Merge all accumulators that were read, which no rows have made if that is refused."""
+        errors = tuple(error for one in self.inner.members for error in one.cls._definition.errors)
+        try:
+            return self.total()
+        except errors as error:
+            raise as_corrupt(error) from error
+
+    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+        """Add up the `n` of each member over the accumulators of each owner."""
+        return [flat.totals().scatter(owners, n_owners) for flat in self.columns]
 
 
 @attrs.frozen(eq=False)
@@ -478,15 +508,33 @@ class FlatSlices:
         leaves = FlatLeaves.read(config.accumulator, len(codes) + int(others.sum()), fields)
         return cls(inner, values, lengths, codes, others, leaves)
 
+    def checked_total(self) -> Any:
+        """Merge all accumulators that were read, which no rows have made if that is refused."""
+        return self.leaves.checked_total()
+
+    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+        """Add up the `n` of each member over the accumulators of each owner."""
+        sizes = np.diff(self.edges[1])
+        require(bool(sizes.all()), "a pane without slices")
+        return self.leaves.weights(np.repeat(owners, sizes), n_owners)
+
 
 def _addition(member: Any) -> Add:
     """Return what adds up states of a member by its accumulators."""
 
     def add(states: Sequence[Any]) -> Any:
         alike = [member.cls._make(member.options, state) for state in states]
-        return alike[0]._sum_of(alike)
+        while len(alike) > 1:  # one after the other would take the square of their number
+            alike = [merge(alike[at : at + _AT_ONCE]) for at in range(0, len(alike), _AT_ONCE)]
+        return alike[0]._state
 
     return add
+
+
+def _leaves_traces(member: Any) -> bool:
+    """Tell whether every row of any weight changes the state of a member."""
+    definition = member.cls._definition
+    return not definition.is_open and getattr(member.options, "ignore_label", None) is None
 
 
 def _recoded(codes: Indices, values: list[Value], code_of: Mapping[Value, int]) -> Indices:

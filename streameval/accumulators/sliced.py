@@ -6,6 +6,7 @@ import functools
 from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Self, final
 
+import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
@@ -256,7 +257,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
         config = SlicedConfig.of(accumulator=inner, **options)
         parts.check_header(_written(config), fields)
         flat = FlatSlices.read(Inner(cls, config), 1, fields)
-        return config, flat.slices(0)
+        return config, attrs.evolve(flat.slices(0), total=flat.checked_total())
 
     @classmethod
     def _difference(cls, config: SlicedConfig, other: SlicedConfig) -> tuple[str, str]:

@@ -806,6 +806,12 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
 
     inner = config.accumulator
     flat = _flat_type(inner).read(inner, sum(labelled), fields)
+    require(bool(inner.truths) or 0 not in labelled, "rows without labels that need none")
+    total = flat.checked_total()
+    owners = np.flatnonzero(labelled)
+    for weights in flat.weights(owners, size):
+        is_within = (rows - weights).whole >= 0
+        require(bool(is_within.all()), "a pane with less weight than its rows with a label")
     made, index = [], 0
     for position, has_part in enumerate(labelled):
         made.append(Pane.of(rows[position], None))
@@ -820,7 +826,7 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
         held.append(dict(zip(own, made[start : start + length], strict=True)))
         start += length
     before = made[-1] if size > len(numbers) else None
-    state = Panes(newest[0] if newest else None, tuple(held), before)
+    state = Panes(newest[0] if newest else None, tuple(held), before, total)
     _check_tiers(state, config)
     return state
 
