@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -25,6 +25,7 @@ from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_labels_or_scores,
+    as_vector,
     read_weights,
 )
 from streameval.inputs.coded import CodedTexts, are_texts
@@ -42,6 +43,7 @@ from streameval.states.confusion import (
     ObservedCounts,
     TopKCredit,
 )
+from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
@@ -53,6 +55,7 @@ Buffered = BufferedState[ConfusionCounts]
 Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
+_MAX_CELLS = 2**22  # of the matrices of many groups
 _FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
 
 
@@ -339,6 +342,22 @@ class ConfusionAccumulator(
         if self._state_type(self._config) is not MatrixCounts:
             return super()._sum_all(states)
         return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
+
+    @classmethod
+    def _count_groups(
+        cls, config: ConfusionConfig, arrays: Mapping[str, Any], groups: Any, n_groups: int
+    ) -> Mapping[str, Stack] | None:
+        y_true, y_pred = arrays["y_true"], arrays["y_pred"]
+        if config.is_open or config.multilabel or config.ignore_label is not None:
+            return None
+        if y_true.ndim != 1 or n_groups * config.n_classes**2 > _MAX_CELLS:
+            return None
+        decided = read_decided(y_true, as_vector(y_pred), arrays.get("sample_weight"), config)
+        weights = decided.rows.fixed_weights
+        if decided.credit is not None or (weights is not None and not weights.is_whole):
+            return None
+        truth, prediction = decided.rows.columns
+        return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
 
     def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
         return MultilabelCounts if self._config.multilabel else MatrixCounts

@@ -15,6 +15,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
+from streameval.accumulators.sealed import FlatLeaves, total_of
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -30,7 +31,8 @@ from streameval.inputs.batches import Table
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
-from streameval.states.panes import Sealed
+from streameval.states.flat import FlatStates
+from streameval.states.runs import order_in_groups
 
 __all__ = [
     "CODES",
@@ -43,8 +45,6 @@ __all__ = [
     "Held",
     "Take",
     "groups_of",
-    "live",
-    "merged",
     "outer_difference",
     "read_inner",
     "refuse_split_queries",
@@ -58,14 +58,13 @@ Take = Callable[[Any], Any]
 CODES, TIMES, WEIGHTS = 0, 1, 2
 """Keys of the columns that are not in the batch; its own columns have names."""
 
-CAPACITY = 2**17
+CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""
 
 _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
-_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
 
 ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
@@ -135,8 +134,7 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
     if len(found) == 1:
         yield int(found[0]), rows
         return
-    narrow = groups.astype(np.uint16 if n_groups <= _SMALL else np.uint32)
-    ordered = rows.taken(np.argsort(narrow, kind="stable"))
+    ordered = rows.taken(order_in_groups(groups, n_groups))
     ends = np.cumsum(counts[found]).tolist()
     start = 0
     for number, end in zip(found.tolist(), ends, strict=True):
@@ -187,6 +185,32 @@ class Counter:
         made._held = Members(held.names, tuple(forks))
         return made
 
+    def count_all(self, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:
+        """Count the rows of many groups, each with rows, into flat columns."""
+        columns = (
+            self._count_states(member, read, rows, groups, n_groups)
+            for member, read in zip(self._inner.members, self._members, strict=True)
+        )
+        return FlatLeaves(self._inner, tuple(columns))
+
+    def _count_states(
+        self, member: Any, read: Any, rows: GroupedRows, groups: Array, n_groups: int
+    ) -> FlatStates:
+        """Count what one member reads: all groups at once, or one after the other."""
+        first, rest, _ = read
+        named = dict(zip(member.cls._arrays, first, strict=False)) | dict(rest)
+        arrays = {array: rows.columns[key] for array, key in named.items()}
+        state_type = member.cls._state_type(member.options)
+        stacks = member.cls._count_groups(member.options, arrays, groups, n_groups)
+        if stacks is not None:
+            return FlatStates.of_stacks(member.options, stacks, state_type)
+        states = []
+        for _, part in groups_of(rows, groups, n_groups):
+            made = member.cls._empty(member.options)
+            _hand_over(made, read, part.columns)
+            states.append(made._state)
+        return FlatStates.of(member.options, states, state_type)
+
 
 def _is_open(member: Any) -> bool:
     is_open: bool = member.cls._definition.is_open
@@ -201,18 +225,6 @@ def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> Non
         accumulator.update(given)
     else:
         accumulator.update(*[columns[key] for key in first], **given)
-
-
-def merged(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
-    if len(accumulators) == 1:
-        return accumulators[0].copy()
-    return merge([live(accumulator) for accumulator in accumulators])
-
-
-def live(part: Any) -> Any:
-    """Return an accumulator as it is, or make one from a sealed one."""
-    return part.copy() if isinstance(part, Sealed) else part
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
@@ -533,16 +545,13 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            inner = self._config.accumulator
-            found = self._everything(held).accumulators
-            if inner is not inner.leaf:
-                found = [part._all_rows(part._held) for part in map(live, found)]
-            held.total = merged([inner.leaf.empty(), *found])
+            parts = self._everything(held).accumulators
+            held.total = total_of(self._config.accumulator, parts)
         return held.total
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
         held = [one._held for one in alike]
-        total = merged([self._all_rows(one) for one in held])
+        total = merge([self._all_rows(one) for one in held])
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 
@@ -660,11 +669,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows if held.used else None, _fork)
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows, _fork)
-        return Held(self._sealed(held.state, state), held.total, held.codes)
-
-    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
-        """Move what a split left unchanged into flat columns, where a class does so."""
-        return after
+        return Held(state, held.total, held.codes)
 
 
 def _fork(accumulator: Any) -> Any:

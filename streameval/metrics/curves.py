@@ -136,10 +136,10 @@ def tenths(points: Points) -> list[int]:
     Integers are compared: 10 times the true positives and i times all.
     """
     tp = points.exact_tp
-    whole = tp[len(tp.whole) - 1].to_fraction()
+    size = len(tp.whole)
+    every = tp.units_at(size - 1)
     return [
-        bisect_left(range(len(tp.whole)), i * whole, key=lambda at: 10 * tp[at].to_fraction())
-        for i in range(11)
+        bisect_left(range(size), i * every, key=lambda at: 10 * tp.units_at(at)) for i in range(11)
     ]
 
 

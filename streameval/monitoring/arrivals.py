@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping
 from typing import Any, Literal
 
@@ -17,7 +18,8 @@ __all__ = ["MAX_TIME", "Arrivals", "Ids", "read_time"]
 Times = npt.NDArray[np.int64]
 
 MAX_TIME = 2**62
-_MAX_CHUNKS = 16  # of one partition, before they become one
+_MAX_CHUNKS = 16  # small ones of one partition, before they become one
+_SMALL = 2**16  # rows; larger chunks are not written again
 
 
 class Ids:
@@ -225,20 +227,20 @@ class Arrivals:
         return min((mark, name) for mark, name in marks if mark is not None)
 
     def _compact(self) -> None:
-        """Join the chunks of partitions that have many."""
+        """Make one chunk of the newest of a partition, where many of them are small."""
         by_partition: dict[str, list[_Chunk]] = {}
         for chunk in self._chunks:
             by_partition.setdefault(chunk.partition, []).append(chunk)
-        if max(map(len, by_partition.values()), default=0) <= _MAX_CHUNKS:
-            return
         self._chunks = []
         for partition, chunks in by_partition.items():
-            if len(chunks) <= _MAX_CHUNKS:
-                self._chunks += chunks
-                continue
-            rows = concatenate([chunk.rest() for chunk in chunks])
-            rows = select(rows, np.argsort(rows["time"], kind="stable"))
-            self._chunks.append(_Chunk(partition, rows))
+            is_small = (len(chunk) < _SMALL for chunk in reversed(chunks))
+            n_small = sum(1 for _ in itertools.takewhile(bool, is_small))
+            end = len(chunks) - n_small if n_small > _MAX_CHUNKS else len(chunks)
+            self._chunks += chunks[:end]
+            if chunks[end:]:
+                rows = concatenate([chunk.rest() for chunk in chunks[end:]])
+                order = np.argsort(rows["time"], kind="stable")
+                self._chunks.append(_Chunk(partition, select(rows, order)))
 
 
 def read_time(value: Any) -> int:

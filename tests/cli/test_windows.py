@@ -774,7 +774,11 @@ def test_picture_of_a_metric_over_time_shows_values_intervals_and_coverage(folde
         [one.sampling for one in expected if one.sampling],
         [pair for pair in segments if not math.isnan(pair[0])],
     )
-    heights = [bar.get_height() for bar in below.patches]
+    (bars,) = below.collections
+    corners = bars.get_paths()[0].vertices[1 : 4 * len(expected) + 1, 1].reshape(-1, 4)
+    assert corners[:, [0, 3]].max() == 0
+    np.testing.assert_array_equal(corners[:, 1], corners[:, 2])
+    heights = corners[:, 1].tolist()
     assert heights == [part.n / held.n_rows(*edges) for *edges, part in held.panes()]
     texts = [text.get_text() for text in above.get_legend().get_texts()]
     assert texts == ["(all)", "certified", "90% sampling interval"]

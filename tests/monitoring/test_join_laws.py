@@ -144,6 +144,7 @@ def small_runs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pending_runs, "_CHUNK", 3)
     monkeypatch.setattr(pending_runs, "_MAPPED", 50)
     monkeypatch.setattr(arrivals, "_MAX_CHUNKS", 2)
+    monkeypatch.setattr(arrivals, "_SMALL", 5)
 
 
 @pytest.mark.usefixtures("small_runs")

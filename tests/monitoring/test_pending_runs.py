@@ -162,3 +162,13 @@ def test_no_row_is_written_again_once_its_blob_is_large(monkeypatch: pytest.Monk
     assert list(written) == runs.to_json()
     assert len(written) <= 16
     assert n_written <= 4 * 64
+
+
+def test_merged_runs_keep_the_order_of_rows_of_one_id(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pending_runs, "_CHUNK", 1)
+    runs = store()
+    for time in range(3):
+        runs.add(rows([1, 2, 2, 3], time=time))
+    assert len(runs._runs) == 1
+    found = runs.find(rows([2]))
+    assert runs.column("time", found.rows).tolist() == [0, 0, 1, 1, 2, 2]
