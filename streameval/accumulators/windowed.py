@@ -43,7 +43,7 @@ from streameval.states.column import Column
 from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
 from streameval.states.state import check_numbers
 
-__all__ = ["Windowed"]
+__all__ = ["TwoStacks", "Windowed"]
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
@@ -316,12 +316,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _sliding(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
-    ) -> Iterator[tuple[int, range, _TwoStacks]]:
+    ) -> Iterator[tuple[int, range, TwoStacks]]:
         """Yield the end of each window, the positions of its spans, and the stacks of its panes."""
         if not spans:
             return
         ends = self._window_ends(state, spans, size, step)
-        stacks = _TwoStacks(self._inner)
+        stacks = TwoStacks(self._inner)
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:
@@ -771,7 +771,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
     require(state.before is None or upper is not None, "rows before panes that are kept")
 
 
-class _TwoStacks:
+class TwoStacks:
     """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.
 
     Parameters
