@@ -7,7 +7,8 @@ import hashlib
 import json
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
@@ -16,7 +17,7 @@ import numpy as np
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.grouping import live, merged
-from streameval.accumulators.windowed import Windowed
+from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.durations import read_duration
@@ -53,7 +54,6 @@ _VALUES = ("value", "certified", "interval", "n", "start", "end")
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
-_MAX_PARTS = 256  # panes that are held as accumulators, for windows
 
 
 class Progress(Protocol):
@@ -179,16 +179,16 @@ class Panes:
     def __init__(self, windowed: Windowed) -> None:
         self._config = windowed._config
         self._state = windowed._everything(windowed._held)
-        self._parts: dict[tuple[int, int], Any] = {}
+        self._parts: dict[int, Any] = {}
         self._results: dict[Any, Result | None] = {}
+        self._windows: dict[int, _Window] = {}
 
     def between(self, low: int | None, high: int) -> Iterator[Span]:
         """Yield the panes within two times, in order; what was read of one goes with it."""
         for span in self._state.spans_within(self._config, low, high):
             yield span
             self._results.clear()
-            for key in list(self._parts)[:-_MAX_PARTS]:
-                del self._parts[key]
+            self._parts.clear()
 
     def result(self, span: Span, value: Any) -> Result | None:
         """Compute the result of a slice in a pane; None without rows."""
@@ -196,6 +196,17 @@ class Panes:
             part = slice_of(self._live(span), value)
             self._results[value] = None if part is None else part.compute()
         return self._results[value]
+
+    def window(self, span: Span, width: int, value: Any) -> tuple[Result | None, int]:
+        """Compute the result of a slice in the window that ends with a pane, and where it begins.
+
+        Windows slide along: two or three merges a pane, for all slices.
+        """
+        window = self._windows.setdefault(width, _Window(self._config.accumulator, width))
+        if window.end != span.end:
+            low = span.end - width if window.end is None else window.end
+            window.slide(self._state.spans_within(self._config, low, span.end), span.end)
+        return slice_of(window.merged, value).compute(), window.start
 
     def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
         """Compute the result of a slice in all panes within two times, and where they begin."""
@@ -212,10 +223,35 @@ class Panes:
         return _Value(reading, lambda: reading, rows, span.start, span.end)
 
     def _live(self, span: Span) -> Any:
-        key = span.start, span.end
-        if key not in self._parts:
-            self._parts[key] = None if span.pane.part is None else live(span.pane.part)
-        return self._parts[key]
+        if span.end not in self._parts:
+            self._parts[span.end] = None if span.pane.part is None else live(span.pane.part)
+        return self._parts[span.end]
+
+
+class _Window:
+    """All panes within a width, merged, as it slides along."""
+
+    def __init__(self, inner: Any, width: int) -> None:
+        self.width = width
+        self.end: int | None = None
+        self.merged: Any = None
+        self._stacks = TwoStacks(inner)
+        self._spans: deque[Span] = deque()
+
+    @property
+    def start(self) -> int:
+        """Where the first pane in it begins."""
+        return self._spans[0].start if self._spans else 0
+
+    def slide(self, spans: Iterable[Span], end: int) -> None:
+        """Take in panes up to an end, and let those go that lie before its width."""
+        for span in spans:
+            self._stacks.push(span.pane.part)
+            self._spans.append(span)
+        while self._spans and self._spans[0].start < end - self.width:
+            self._spans.popleft()
+            self._stacks.pop()
+        self.end, self.merged = end, self._stacks.merged()
 
 
 class Series:
@@ -374,7 +410,7 @@ class Comparison(PaneSeries):
             return panes.coverage(span)
         if not self.width:
             return _read(panes.result(span, self.value), self.rule, span.start, span.end)
-        result, start = panes.over(span.end - self.width, span.end, self.value)
+        result, start = panes.window(span, self.width, self.value)
         return _read(result, self.rule, start, span.end)
 
 

@@ -17,7 +17,6 @@ from win_rate import WinRate
 
 import streameval as se
 from streameval.errors import CorruptStateError, InvalidInputError, UnknownMetricError
-from streameval.monitoring import series
 from streameval.monitoring.alerts import Alerts, AlertState, Event
 
 PANE = 10
@@ -500,16 +499,32 @@ def test_restart_gives_the_same_ids() -> None:
     assert len(first.events) > 4
 
 
-def test_backlog_is_looked_at_with_few_panes_in_memory(monkeypatch: pytest.MonkeyPatch) -> None:
-    events = []
-    for n_held in (256, 1):
-        monkeypatch.setattr(series, "_MAX_PARTS", n_held)
-        run = Run("recall < 0.6 over 3 panes", "recall < 0.6")
-        for number in range(20):
+@pytest.mark.parametrize("n_at_once", [1, 3, 20])
+def test_windows_that_slide_are_those_of_the_panes(n_at_once: int) -> None:
+    run = Run("recall < 0.6 over 3 panes")
+    for number in range(20):
+        if number % 6:
             count(run.w, number, [(number % 7, 3), (3, number % 5)])
-        events.append(run.step(20))
-    assert len(events[0]) > 4
-    assert events[0] == events[1]
+        if not (number + 1) % n_at_once or number == 19:
+            run.step(number + 1)
+    assert len(run.events) > 6
+    for event in run.events:
+        assert isinstance(event.end, int)
+        window = run.w.window(30, end=event.end)
+        part = window.total() if event.slice is None else window[event.slice["country"]]
+        assert (event.value, event.n) == (part.compute().recall(), part.n)
+        inside = [start for start, _, _ in run.w.panes() if event.end - 30 <= start < event.end]
+        assert event.start == inside[0]
+
+
+def test_window_does_not_hold_wider_panes_that_were_rolled_up() -> None:
+    w = windowed(keep=2 * PANE, rollups=[(4 * PANE, None)])
+    run = Run("recall{all} < 0.6 over 2 panes", w=w)
+    for number in range(12):
+        count(w, number, [(0, 1) if number < 8 else (1, 0)])
+    count(w, 11, [(0, 9)])
+    [event] = run.step(12)
+    assert (event.start, event.end, event.n) == (100, 120, 11)
 
 
 def test_step_that_raises_changes_nothing() -> None:
