@@ -345,10 +345,9 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _take_in(self, other: Windowed) -> bytes:
         """Merge another one, and return its bytes; its panes are shared in their flat form."""
         data = other.to_bytes()
-        states = [self._everything(self._held), self.from_bytes(data)._held.state]
-        total = merged([one._all_rows(one._held) for one in (self, other)])
-        state = Panes.sum_of(states, self._config, _shared)
-        self._held = Held(self._sealed(states[0], state), total)
+        flat = self.from_bytes(data)
+        flat._held.total = other._all_rows(other._held)
+        self.merge(flat)
         return data
 
     @property
@@ -753,11 +752,6 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         state = Panes.sum_of(states, self._config, self._merge_all)
         _check_weight(state)
         return state
-
-
-def _shared(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators; one alone is returned as it is."""
-    return accumulators[0] if len(accumulators) == 1 else merged(accumulators)
 
 
 def _about(weights: Array | None, size: int) -> float:

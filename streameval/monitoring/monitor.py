@@ -18,8 +18,8 @@ from streameval.accumulators.collection import heaviest
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
 from streameval.inputs.durations import read_offset
-from streameval.io import BadRow
 from streameval.inputs.paths import Fields
+from streameval.io import BadRow
 from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
 from streameval.monitoring.join import Join

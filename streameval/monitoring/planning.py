@@ -11,9 +11,9 @@ import numpy.typing as npt
 
 from streameval.accumulators.windowed import Windowed
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.paths import Fields
 from streameval.io import Column
 from streameval.io.columns import FieldType
-from streameval.inputs.paths import Fields
 from streameval.io.times import Gaps
 from streameval.monitoring.rows import Ids
 from streameval.runs.columns import columns_of, group_columns

@@ -16,7 +16,7 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.grouping import live, merged
+from streameval.accumulators.merging import merge
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
@@ -28,6 +28,7 @@ from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 from streameval.states.panes import Span
+from streameval.states.sealed import live
 
 __all__ = [
     "AlertState",
@@ -213,7 +214,7 @@ class Panes:
         spans = self._state.spans_within(self._config, start, end)
         parts = [slice_of(self._live(span), value) for span in spans]
         found = [part for part in parts if part is not None]
-        return (merged(found).compute(), spans[0].start) if found else (None, start)
+        return (merge(found).compute(), spans[0].start) if found else (None, start)
 
     def coverage(self, span: Span) -> _Value:
         """Divide the rows with a label by all rows of a pane."""
