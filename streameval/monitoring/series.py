@@ -8,7 +8,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
@@ -16,7 +16,9 @@ import numpy as np
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
-from streameval.accumulators.grouping import live, merged
+from streameval.accumulators.merging import merge
+from streameval.accumulators.sealed import sealed_all
+from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
@@ -28,6 +30,7 @@ from streameval.results.evidence import read_pane
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 from streameval.states.panes import Span
+from streameval.states.sealed import live
 
 __all__ = [
     "AlertState",
@@ -213,7 +216,7 @@ class Panes:
         spans = self._state.spans_within(self._config, start, end)
         parts = [slice_of(self._live(span), value) for span in spans]
         found = [part for part in parts if part is not None]
-        return (merged(found).compute(), spans[0].start) if found else (None, start)
+        return (merge(found).compute(), spans[0].start) if found else (None, start)
 
     def coverage(self, span: Span) -> _Value:
         """Divide the rows with a label by all rows of a pane."""
@@ -232,6 +235,7 @@ class _Window:
     """All panes within a width, merged, as it slides along."""
 
     def __init__(self, inner: Any, width: int) -> None:
+        self._inner = inner
         self.width = width
         self.end: int | None = None
         self.merged: Any = None
@@ -243,11 +247,12 @@ class _Window:
         """Where the first pane in it begins."""
         return self._spans[0].start if self._spans else 0
 
-    def slide(self, spans: Iterable[Span], end: int) -> None:
+    def slide(self, spans: Sequence[Span], end: int) -> None:
         """Take in panes up to an end, and let those go that lie before its width."""
-        for span in spans:
-            self._stacks.push(span)
-            self._spans.append(span)
+        parts = [span.pane.part for span in spans]
+        for part in sealed_all(self._inner, parts) if self._inner.cls is Sliced else parts:
+            self._stacks.push(part)
+        self._spans.extend(spans)
         while self._spans and self._spans[0].start < end - self.width:
             self._spans.popleft()
             self._stacks.pop()
