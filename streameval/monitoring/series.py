@@ -8,7 +8,7 @@ import json
 import math
 from abc import ABC, abstractmethod
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, ClassVar, Literal, Protocol
 
 import attrs
@@ -17,6 +17,8 @@ import numpy as np
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.merging import merge
+from streameval.accumulators.sealed import sealed_all
+from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import TwoStacks, Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
@@ -233,6 +235,7 @@ class _Window:
     """All panes within a width, merged, as it slides along."""
 
     def __init__(self, inner: Any, width: int) -> None:
+        self._inner = inner
         self.width = width
         self.end: int | None = None
         self.merged: Any = None
@@ -244,11 +247,12 @@ class _Window:
         """Where the first pane in it begins."""
         return self._spans[0].start if self._spans else 0
 
-    def slide(self, spans: Iterable[Span], end: int) -> None:
+    def slide(self, spans: Sequence[Span], end: int) -> None:
         """Take in panes up to an end, and let those go that lie before its width."""
-        for span in spans:
-            self._stacks.push(span.pane.part)
-            self._spans.append(span)
+        parts = [span.pane.part for span in spans]
+        for part in sealed_all(self._inner, parts) if self._inner.cls is Sliced else parts:
+            self._stacks.push(part)
+        self._spans.extend(spans)
         while self._spans and self._spans[0].start < end - self.width:
             self._spans.popleft()
             self._stacks.pop()
