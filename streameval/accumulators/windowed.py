@@ -880,10 +880,7 @@ class TwoStacks:
     def push(self, part: Any) -> None:
         """Add the accumulator of the next pane; None if it has none."""
         # columns pay where an accumulator has many states; a few are merged as objects
-        if self._inner.cls is not Sliced:
-            part = live(part)
-        elif not isinstance(part, (Sealed, NoneType)):
-            (part,) = sealed_all(self._inner, [part])
+        part = part if self._inner.cls is Sliced else live(part)
         self._coming.append(part)
         if part is None:
             return
