@@ -28,6 +28,7 @@ from streameval.accumulators.grouping import (
     outer_difference,
     read_inner,
 )
+from streameval.accumulators.merging import merge
 from streameval.accumulators.sealed import (
     FlatLeaves,
     FlatSlices,
@@ -343,11 +344,13 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             yield end, range(first, after), stacks
 
     def _take_in(self, other: Windowed) -> bytes:
-        """Merge another one, and return its bytes; its panes are shared in their flat form."""
+        """Merge another one that has rows, at the cost of its own panes; return its bytes."""
         data = other.to_bytes()
-        flat = self.from_bytes(data)
-        flat._held.total = other._all_rows(other._held)
-        self.merge(flat)
+        state = self._everything(self._held).with_panes(
+            self.from_bytes(data)._held.state, self._config, self._merge_all
+        )
+        _check_weight(state)
+        self._held = Held(state, merge([one._all_rows(one._held) for one in (self, other)]))
         return data
 
     @property

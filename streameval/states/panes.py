@@ -168,6 +168,18 @@ class Panes:
             (before,) = Pane.sums_of([older], merge_all)
         return attrs.evolve(self, newest=newest, tiers=tuple(tiers), before=before)
 
+    def with_panes(self, other: Self, config: Any, merge_all: MergeAll) -> Self:
+        """Add the panes of another state, which has some; all others are shared, not copied."""
+        newest = max(time for time in (self.newest, other.newest) if time is not None)
+        mine, more = (one.aged(newest, config, merge_all) for one in (self, other))
+        tiers = tuple(
+            _joined(tier, {index: [pane] for index, pane in coming.items()}, merge_all)
+            for tier, coming in zip(mine.tiers, more.tiers, strict=True)
+        )
+        older = [one.before for one in (mine, more) if one.before is not None]
+        (before,) = Pane.sums_of([older], merge_all) if older else (None,)
+        return attrs.evolve(mine, tiers=tiers, before=before)
+
     @classmethod
     def sum_of(cls, states: Sequence[Self], config: Any, merge_all: MergeAll) -> Self:
         """Merge panes of the same time, then move those that are too old for their tier."""
