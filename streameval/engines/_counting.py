@@ -19,6 +19,7 @@ from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
+from streameval.inputs.paths import cuts
 from streameval.io import Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.parquet import items_of
@@ -92,10 +93,14 @@ class SourceCounter:
         )
 
     def names(self, available: Iterable[str]) -> list[str]:
-        """List the existing columns to read; an error names a required one that is missing."""
+        """List the existing columns to read; an error names a required one that is missing.
+
+        Of a path into a column, ``ctx.country``, the column is read.
+        """
         known = list(available)
         check_there(self._wanted, known)
-        return [name for name in self._wanted if name in known]
+        held = (column_of(name, known) for name in self._wanted)
+        return list(dict.fromkeys(name for name in held if name is not None))
 
     def count(self, source: Any) -> States:
         """Count a path or a batch.
@@ -135,6 +140,10 @@ class SourceCounter:
                 )
         return self._states(held)
 
+    def type_of_slices(self, batch: pa.RecordBatch) -> Any:
+        """Return the Arrow type of the column `by`."""
+        return Table(batch, batch.schema.names).column(str(self.by)).type
+
     def update(self, accumulator: Any, batch: Any) -> None:
         """Count a batch into an accumulator."""
         arrays = _renamed(batch, self.columns, self.required)
@@ -170,7 +179,9 @@ class SourceCounter:
             columns = group_columns(made, found, columns)
         plan = Plan(self.make, columns, update=partial(_update, options=self.options))
         if self.by is not None:
-            plan = slices.sliced(plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES)
+            plan = slices.parts_by_value(
+                plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES
+            )
         tally = Tally(plan)
         for block in blocks:
             tally.add(count(block, plan))
@@ -179,7 +190,7 @@ class SourceCounter:
     def _empty(self) -> Any:
         if self.by is None:
             return self.make()
-        return slices.Sliced(self.make, self.by, max_values=slices.MAX_SLICES)
+        return slices.PartsByValue(self.make, self.by, max_values=slices.MAX_SLICES)
 
     def _states(self, held: Any) -> States:
         parts = {None: held} if self.by is None else held.slices().by_value
@@ -209,10 +220,16 @@ def is_path(source: Any) -> bool:
     return isinstance(source, (str, PathLike))
 
 
+def column_of(name: str, names: Sequence[str]) -> str | None:
+    """Find the column of a name, or the one that it leads into as a path; None without any."""
+    starts = (name, *(start for start, _ in cuts(name)))
+    return next((start for start in starts if start in names), None)
+
+
 def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
     """Refuse names without the columns that must be there."""
     for column, is_needed in columns.items():
-        if is_needed and column not in names:
+        if is_needed and column_of(column, names) is None:
             listed = ", ".join(names) or "none"
             raise InvalidInputError(
                 f"is missing: the batch has the columns {listed}", argument=column
@@ -304,14 +321,14 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     return {
         argument: table.column(column)
         for argument, column in columns.items()
-        if column in table.names
+        if column in required.values() or table.holds(column)
     }
 
 
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
-    check_there({by: True}, table.column_names)
-    items, field_type = items_of(table.column(by)), Values()
+    column, field_type = Table(table, table.column_names).column(by), Values()
+    items = items_of(column) if hasattr(column, "type") else column
     values = field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
@@ -328,6 +345,8 @@ def _arrow_table(batch: Any) -> pa.Table:
         return pa.Table.from_batches([batch])
     if isinstance(batch, Mapping):
         return pa.table({name: _items(column) for name, column in batch.items()})
+    if hasattr(batch, "to_arrow"):  # of polars, whose text views Arrow cannot take rows of
+        return batch.to_arrow()
     return pa.table(batch)
 
 

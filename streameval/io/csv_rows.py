@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from streameval.errors import BadDataError, Named
-from streameval.io.columns import integer_or_text, number_or_text
+from streameval.io.columns import has_decimal_comma, integer_or_text, number_or_text
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Parsed, assemble, fields_of
@@ -43,10 +43,13 @@ class Dialect:
         What stands between two cells.
     header : tuple of str, optional
         The names of the columns of a file that has none; empty if they are called 1, 2, and so on.
+    decimal : {",", "."}, optional
+        What stands before the decimals of a number.
     """
 
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
+    decimal: str | None = None
 
     @property
     def argument(self) -> str | None:
@@ -77,6 +80,9 @@ class CsvBlock:
         What tells the number of cells, for messages.
     unended : str
         What the last row lacks, as `Piece` has it.
+    decimal : {".", ","}
+        What stands before the decimals of a number. With a comma, a cell such as 0,5 is read as
+        0.5 in every column, so that numbers compare as numbers in filters and slices too.
     """
 
     unit: ClassVar[str] = "line"
@@ -88,6 +94,7 @@ class CsvBlock:
     delimiter: str
     top: str = "header"
     unended: str = ""
+    decimal: str = "."
 
     def rows(
         self,
@@ -123,7 +130,7 @@ class CsvBlock:
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row)
             if reason is None:
-                yield line, row
+                yield line, row if self.decimal == "." else list(map(_with_point, row))
                 continue
             yield line, reason
             for more in range(line + 1, self.first_line + after):
@@ -148,11 +155,14 @@ class CsvLayout:
         What stands between two cells.
     top : str
         What tells the number of cells, for messages.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
     """
 
     header: tuple[str, ...]
     delimiter: str
     top: str
+    decimal: str
 
     @staticmethod
     def ends() -> RowEnds:
@@ -161,7 +171,12 @@ class CsvLayout:
 
     @classmethod
     def of(
-        cls, piece: Piece, source: str, delimiter: str, header: tuple[str, ...] | None
+        cls,
+        piece: Piece,
+        source: str,
+        delimiter: str,
+        header: tuple[str, ...] | None,
+        decimal: str,
     ) -> tuple[CsvLayout | None, Piece]:
         """Read the layout from the first rows, None if they are blank, and the rows after it.
 
@@ -176,19 +191,26 @@ class CsvLayout:
         if header is None:
             data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
             rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
-            return cls(names, delimiter, "header"), rows
+            return cls(names, delimiter, "header", decimal), rows
         numbers = tuple(str(number) for number in range(1, len(names) + 1))
         top = "header" if header else "first row"
-        return cls(header or numbers, delimiter, top), piece
+        return cls(header or numbers, delimiter, top, decimal), piece
 
     def block(self, source: str, piece: Piece) -> CsvBlock:
         """Make a block of whole rows."""
-        line, data, taken, unended = piece.first_line, piece.data, piece.taken, piece.unended
-        return CsvBlock(source, line, data, taken, self.header, self.delimiter, self.top, unended)
+        return CsvBlock(
+            *(source, piece.first_line, piece.data, piece.taken, self.header, self.delimiter),
+            top=self.top,
+            unended=piece.unended,
+            decimal=self.decimal,
+        )
 
 
 def csv_blocks(
-    stream: ByteStream, delimiter: str = ",", header: tuple[str, ...] | None = None
+    stream: ByteStream,
+    delimiter: str = ",",
+    header: tuple[str, ...] | None = None,
+    decimal: str = ".",
 ) -> Iterator[CsvBlock]:
     """Cut a table of text into blocks.
 
@@ -201,12 +223,14 @@ def csv_blocks(
     header : tuple of str, optional
         The names of the columns; empty if they are called 1, 2, and so on. By default the first
         row is the header.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
     """
     layout = None
     for piece in pieces(stream, CsvLayout.ends()):
         rows = piece
         if layout is None:
-            layout, rows = CsvLayout.of(piece, stream.name, delimiter, header)
+            layout, rows = CsvLayout.of(piece, stream.name, delimiter, header, decimal)
         if layout is not None:
             yield layout.block(stream.name, rows)
 
@@ -268,6 +292,11 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
         trouble = "has no column" if n_found == 0 else f"has {n_found} columns"
         raise BadDataError(f"{source}: the header {trouble} {shown(name)}.")
     return header.index(name)
+
+
+def _with_point(cell: str) -> str:
+    """Write a number with a decimal comma as Python does; leave all other text."""
+    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
 def _value(cell: str) -> int | float | str | None:

@@ -167,10 +167,10 @@ def layout_of(
     return CsvLayout.of(piece, source, *_table(form, dialect))
 
 
-def _table(form: str, dialect: Dialect | None) -> tuple[str, tuple[str, ...] | None]:
-    """Return the delimiter and the header of a table of text."""
+def _table(form: str, dialect: Dialect | None) -> tuple[str, tuple[str, ...] | None, str]:
+    """Return the delimiter, the header and the decimal sign of a table of text."""
     chosen = dialect or Dialect()
-    return chosen.delimiter or _DELIMITERS[form], chosen.header
+    return chosen.delimiter or _DELIMITERS[form], chosen.header, chosen.decimal or "."
 
 
 def _sniffed(head: bytes) -> str:

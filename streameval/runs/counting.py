@@ -93,6 +93,8 @@ class Plan:
         sentence.
     where : RowFilter, optional
         Which rows are counted, by default all.
+    is_buffered : bool
+        Whether the accumulator keeps many rows pending, so that one should count many blocks.
     """
 
     make: Callable[[], Any]
@@ -106,6 +108,7 @@ class Plan:
     words: Words | None = None
     advice: str = ""
     where: RowFilter | None = None
+    is_buffered: bool = False
 
     def message_of(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Return the message of an error, with the names of columns for its arguments."""
@@ -126,7 +129,7 @@ class BlockCounts:
     source : str
         The name of the file.
     accumulator : accumulator
-        The good rows, counted.
+        The good rows, counted, perhaps after those of blocks before.
     n_good : int
         How many there are.
     bad : list of BadRow
@@ -151,8 +154,15 @@ class BlockCounts:
     n_left_out: int = 0
 
 
-def count(block: Block, plan: Plan) -> BlockCounts:
+def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
     """Parse a block and count its good rows.
+
+    Parameters
+    ----------
+    block : Block
+    plan : Plan
+    accumulator : accumulator, optional
+        What counts them, by default a new one.
 
     Raises
     ------
@@ -160,7 +170,7 @@ def count(block: Block, plan: Plan) -> BlockCounts:
         If the block as a whole cannot be read, or its rows do not fit together.
     """
     parsed = block.parse(plan.columns, plan.where)
-    accumulator = plan.make()
+    accumulator = plan.make() if accumulator is None else accumulator
     batch, row_ids, text, refused = parsed.batch, parsed.row_ids, "", []
     if len(row_ids):
         try:
