@@ -42,7 +42,7 @@ class Times:
         try:
             return as_times(items, unit=self.unit, name=_NAME, warns=False).view("M8[us]")
         except InvalidInputError:
-            return self._one_by_one(items)
+            return self._one_by_one(list(map(_number, values)) if self.unit else items)
 
     def _items(self, values: Sequence[Any]) -> Any:
         """Read text as numbers where these have a unit; of numbers alone, make an array."""
