@@ -4,22 +4,22 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked, and is taken for this file then.
 # pyright: reportMissingImports=false, reportCallIssue=false
-from collections.abc import Mapping
+import ctypes
+import os
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
+from operator import getitem
+from os import PathLike
 from typing import Any
 
-from streameval.engines._counting import (
-    Make,
-    Progress,
-    SourceCounter,
-    States,
-    as_sources,
-    merge_tree,
-    merged,
-)
+from streameval.engines._counting import Make, Progress, SourceCounter, merged
+from streameval.engines._running import Engine, Policy, evaluate_on
+from streameval.errors import BadDataError, InvalidInputError
 
 try:
     from dask import delayed
-    from distributed import as_completed
+    from distributed import Client, as_completed
 except ImportError as error:
     raise ImportError('dask is missing: pip install "streameval[dask]".') from error
 
@@ -36,6 +36,10 @@ def evaluate(
     options: Mapping[str, Any] | None = None,
     fan_in: int = 8,
     progress: Progress | None = None,
+    target_bytes: int | None = None,
+    on_error: str | Callable[[BadDataError], object] = "raise",
+    resume: str | PathLike[str] | None = None,
+    missing_columns: str = "raise",
 ) -> Any:
     """Count sources on the workers of a cluster, the same bytes as in one process.
 
@@ -87,19 +91,96 @@ def evaluate(
     ...     evaluate(client, days, se.ConfusionAccumulator).compute().accuracy
     0.75
     """
-    counting = SourceCounter.of(make, columns, by, options)
+    if client.asynchronous:
+        raise InvalidInputError("must not be asynchronous", argument="client")
+    policy = Policy(
+        fan_in=fan_in,
+        target_bytes=target_bytes,
+        progress=progress,
+        on_error=on_error,
+        resume=resume,
+    )
+    counter = SourceCounter.of(make, columns, by, options, missing_columns)
+    return evaluate_on(_Cluster(client), counter, _partitions(sources, counter), policy)
+
+
+class _Cluster(Engine):
+    """The workers of a client."""
+
+    def __init__(self, client: Client) -> None:
+        self._client = client
+        self.n_slots = sum(client.nthreads().values())
+
     # The content of a path may change, so that no result of an earlier task may stand in.
-    count = delayed(counting.count, pure=False)
-    leaves = [count(source) for source in as_sources(_partitions(sources, counting))]
-    root = merge_tree(leaves, delayed(merged, pure=False), fan_in)
-    *counted, total = client.compute([*leaves, root])
-    done = as_completed(counted)
-    del counted  # what has been merged need not be kept
-    for number, _ in enumerate(done, start=1):
-        if progress is not None:
-            progress(number, len(leaves))
-    slices: States = total.result()
-    return counting.result(slices)
+
+    def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
+        """Start a task for each call; arguments may be delayed."""
+        task = delayed(partial(_with_steady_memory, function), pure=False)
+        futures: list[Any] = self._client.compute([task(*call) for call in calls])
+        return futures
+
+    def start_several(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_results: int
+    ) -> list[list[Any]]:
+        """Start a task for each call, and one for each of its results, which takes it out."""
+        started = self.start(function, calls)
+        return [
+            [
+                self._client.submit(getitem, future, number, pure=False, priority=1)
+                for number in range(n_results)
+            ]
+            for future in started
+        ]
+
+    def merge(self, states: Sequence[Any]) -> Any:
+        """Merge states."""
+        return self._client.submit(merged, *states, pure=False, priority=2)
+
+    def finished(self, handles: Sequence[Any]) -> Iterator[Any]:
+        """Yield futures as they finish."""
+        yield from as_completed(handles)
+
+    def result(self, handle: Any) -> Any:
+        """Fetch a result."""
+        return handle.result()
+
+    def cancel(self, handles: Sequence[Any]) -> None:
+        """Forget futures."""
+        self._client.cancel(handles)
+
+
+_memory = threading.Lock()
+_n_steady = 0
+_TRIM_THRESHOLD, _MMAP_THRESHOLD = -1, -3  # of glibc's malloc.h
+_USUAL_MMAP_THRESHOLD = 2**17
+_KEPT = 2**25  # as far as glibc goes by itself, where nobody sets a threshold
+
+
+def _with_steady_memory(function: Callable[..., Any], *arguments: Any) -> Any:
+    """Call a function while the allocator keeps what was freed for the next array.
+
+    Dask starts workers with `MALLOC_TRIM_THRESHOLD_`, by which every array of a block is mapped
+    anew and given back: more than half of the time goes into page faults. Afterwards the
+    thresholds are what they were, and the memory goes back.
+    """
+    global _n_steady  # noqa: PLW0603 - so is the allocator
+    threshold = os.environ.get("MALLOC_TRIM_THRESHOLD_", "")
+    allocator = ctypes.CDLL(None)
+    if not threshold.isdecimal() or not hasattr(allocator, "mallopt"):
+        return function(*arguments)
+    with _memory:
+        _n_steady += 1
+        allocator.mallopt(_TRIM_THRESHOLD, 2 * _KEPT)
+        allocator.mallopt(_MMAP_THRESHOLD, _KEPT)
+    try:
+        return function(*arguments)
+    finally:
+        with _memory:
+            _n_steady -= 1
+            if not _n_steady:
+                allocator.mallopt(_TRIM_THRESHOLD, int(threshold))
+                allocator.mallopt(_MMAP_THRESHOLD, _USUAL_MMAP_THRESHOLD)
+                allocator.malloc_trim(0)
 
 
 def _partitions(sources: Any, counting: SourceCounter) -> Any:

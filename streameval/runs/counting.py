@@ -126,7 +126,7 @@ class BlockCounts:
     source : str
         The name of the file.
     accumulator : accumulator
-        The good rows, counted.
+        The good rows, counted, perhaps after those of blocks before.
     n_good : int
         How many there are.
     bad : list of BadRow
@@ -151,8 +151,15 @@ class BlockCounts:
     n_left_out: int = 0
 
 
-def count(block: Block, plan: Plan) -> BlockCounts:
+def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
     """Parse a block and count its good rows.
+
+    Parameters
+    ----------
+    block : Block
+    plan : Plan
+    accumulator : accumulator, optional
+        What counts them, by default a new one.
 
     Raises
     ------
@@ -160,7 +167,7 @@ def count(block: Block, plan: Plan) -> BlockCounts:
         If the block as a whole cannot be read, or its rows do not fit together.
     """
     parsed = block.parse(plan.columns, plan.where)
-    accumulator = plan.make()
+    accumulator = plan.make() if accumulator is None else accumulator
     batch, row_ids, text, refused = parsed.batch, parsed.row_ids, "", []
     if len(row_ids):
         try:
