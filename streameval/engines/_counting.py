@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Sized
+from datetime import date, datetime, time
 from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +24,7 @@ from streameval.inputs.batches import Table
 from streameval.io import Block, Column, Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.json_lines import JsonBlock
-from streameval.io.parquet import items_of
+from streameval.io.parquet import values_of
 from streameval.runs import slices
 from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
@@ -44,6 +45,8 @@ __all__ = [
     "as_sources",
     "merged",
     "same_layout",
+    "text_of",
+    "value_of",
 ]
 
 Make = Callable[[], Any]
@@ -129,6 +132,13 @@ class SourceCounter:
         optional = [column for column, is_needed in self.wanted.items() if not is_needed]
         return {column: (column in names, source) for column in optional}
 
+    def layout_of(self, batch: Any, name: str) -> Layout:
+        """Note which optional columns a batch has; one without rows says nothing."""
+        table = _table_of(batch)
+        read = next((column for column in self.wanted if column in table.names), None)
+        is_empty = read is not None and _is_empty(table.column(read))
+        return {} if is_empty else self.layout(table.names, name)
+
     def count(self, source: Any) -> States:
         """Count a path or a batch.
 
@@ -205,11 +215,8 @@ class RunningCount:
 
     def add_batch(self, batch: Any, name: str = "a batch") -> None:
         """Count a batch, all of it or nothing."""
-        counter, table = self._counter, _table_of(batch)
-        read = next((name for name in counter.wanted if name in table.names), None)
-        is_empty = read is not None and _is_empty(table.column(read))
-        layout = {} if is_empty else counter.layout(table.names, name)
-        found = same_layout(self.layout, layout)
+        counter = self._counter
+        found = same_layout(self.layout, counter.layout_of(batch, name))
         if counter.by is None:
             counter.update(self._held, batch)
         else:
@@ -217,7 +224,9 @@ class RunningCount:
             self._held.update(_values(arrow, counter.by), arrow.take, counter.update)
         self.layout = found
 
-    def add_file(self, file: str, form: str | None = None, groups: Container[int] | None = None) -> None:
+    def add_file(
+        self, file: str, form: str | None = None, groups: Container[int] | None = None
+    ) -> None:
         """Count a file, or some row groups of it.
 
         Raises
@@ -256,13 +265,20 @@ class RunningCount:
             columns = group_columns(made, found, columns)
         plan = Plan(counter.make, columns, update=partial(_update, options=counter.options))
         if counter.by is not None:
-            plan = slices.sliced(plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES)
+            plan = slices.sliced(
+                plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES
+            )
         return plan
 
     def states(self) -> States:
-        """Return the state of each value of the column `by`, or the one state."""
-        parts = {None: self._held} if self._counter.by is None else self._held.slices().by_value
-        return {value: part.to_bytes() for value, part in parts.items()}
+        """End the count with the state of each value of the column `by`, or the one state."""
+        held, self._held = self._held, None
+        if self._counter.by is None:
+            return {None: held.to_bytes()}
+        parts = held.slices().by_value
+        del held
+        # each part is freed before the next one is written, which takes as much memory again
+        return {value: parts.pop(value).to_bytes() for value in list(parts)}
 
 
 def same_layout(layout: Layout, other: Layout) -> Layout:
@@ -311,11 +327,41 @@ def merged(*parts: States) -> States:
     >>> se.from_bytes(whole[None]).n
     6
     """
-    values = dict.fromkeys(value for part in parts for value in part)
+    by_value: dict[Any, list[bytes]] = {}
+    for part in parts:
+        for value, state in part.items():
+            by_value.setdefault(value, []).append(state)
     return {
-        value: merge(from_bytes(part[value]) for part in parts if value in part).to_bytes()
-        for value in values
+        value: merge([from_bytes(state) for state in states]).to_bytes()
+        for value, states in by_value.items()
     }
+
+
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "NoneType": lambda _: None,
+    "bool": "True".__eq__,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "int": int,
+    "str": str,
+    "time": time.fromisoformat,
+}
+
+
+def text_of(value: Any) -> tuple[str, str]:
+    """Write a value of the column `by` as its type and its text."""
+    return type(value).__name__, value.isoformat() if isinstance(value, (date, time)) else str(
+        value
+    )
+
+
+def value_of(type_name: str, text: str) -> Any:
+    """Read what `text_of` wrote.
+
+    >>> value_of(*text_of(date(2024, 2, 29)))
+    datetime.date(2024, 2, 29)
+    """
+    return _TYPES[type_name](text)
 
 
 def is_path(source: Any) -> bool:
@@ -438,8 +484,11 @@ def _table_of(batch: Any) -> Table:
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
     check_there({by: True}, table.column_names)
-    items, field_type = items_of(table.column(by)), Values()
-    values = field_type.whole(items)
+    column, field_type = table.column(by), Values()
+    values = values_of(column, "", field_type)
+    if isinstance(values, list):
+        items = values
+        values = field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)

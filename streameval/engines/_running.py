@@ -1,4 +1,4 @@
-"""The driver of an evaluation: starts tasks on an engine, merges their states, and keeps account."""
+"""The driver of an evaluation: starts tasks on an engine and merges what they count."""
 
 from __future__ import annotations
 
@@ -8,7 +8,6 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from datetime import date, datetime, time as time_of_day
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,8 @@ from streameval.engines._counting import (
     is_path,
     merged,
     same_layout,
+    text_of,
+    value_of,
 )
 from streameval.engines._tasks import Cut, Done, FileTask, count_batch, count_files, plan_tasks
 from streameval.errors import BadDataError, InvalidInputError
@@ -124,9 +125,7 @@ class Policy:
             warnings.warn(f"left out {len(left_out):,} sources: {listed}{more}", stacklevel=4)
 
 
-def evaluate_on(
-    engine: Engine, counter: SourceCounter, sources: Any, policy: Policy
-) -> Any:
+def evaluate_on(engine: Engine, counter: SourceCounter, sources: Any, policy: Policy) -> Any:
     """Count sources on an engine, and return the accumulator or those by value."""
     listed = as_sources(sources)
     paths = [source for source in listed if is_path(source)]
@@ -262,8 +261,13 @@ class _Finished:
 
     def __init__(self, counter: SourceCounter, path: str | PathLike[str] | None) -> None:
         self.settings = repr(
-            (counter.columns, counter.required, counter.by, counter.options)
-            + (counter.missing_columns,)
+            [
+                counter.columns,
+                counter.required,
+                counter.by,
+                counter.options,
+                counter.missing_columns,
+            ]
         )
         self._path = None if path is None else Path(path)
         self._parts = Parts()
@@ -299,7 +303,10 @@ class _Finished:
     def states(self, task: FileTask) -> States:
         """Return the states of a task of an earlier run."""
         found = self._ids[task.key(self.settings)]
-        return {_value_of(part_id[4:]): self._parts[part_id].to_bytes() for part_id in found}
+        return {self._value(part_id[4:]): self._parts[part_id].to_bytes() for part_id in found}
+
+    def _value(self, text: Sequence[str]) -> Any:
+        return value_of(*text) if text else None
 
     def add(self, task: FileTask, done: Done, shares: Callable[[], Iterable[States]]) -> None:
         """Keep what a task has counted."""
@@ -308,7 +315,7 @@ class _Finished:
         has = json.dumps({name: is_there for name, (is_there, _) in sorted(done.layout.items())})
         for states in shares():
             for value, state in states.items():
-                text = () if self._by is None else _text_of(value)
+                text = () if self._by is None else text_of(value)
                 self._parts.add((*task.key(self.settings), has, *text), from_bytes(state))
         self._changed = True
         if time.monotonic() - self._saved_at > self._saved_in / _SAVING:
@@ -324,26 +331,6 @@ class _Finished:
             self._changed = False
 
 
-_TYPES: dict[str, Callable[[str], Any]] = {
-    "str": str,
-    "int": int,
-    "bool": "True".__eq__,
-    "NoneType": lambda _: None,
-    "date": date.fromisoformat,
-    "datetime": datetime.fromisoformat,
-    "time": time_of_day.fromisoformat,
-}
-
-
-def _text_of(value: Any) -> tuple[str, str]:
-    is_time = isinstance(value, (date, time_of_day))
-    return type(value).__name__, value.isoformat() if is_time else str(value)
-
-
-def _value_of(text: Sequence[str]) -> Any:
-    return _TYPES[text[0]](text[1]) if text else None
-
-
 def _count_files(
     counter: SourceCounter, task: FileTask, skips: bool, n_shares: int
 ) -> tuple[Any, ...]:
@@ -356,9 +343,9 @@ def _count_batch(
 ) -> tuple[Any, ...]:
     try:
         done, states = count_batch(counter, batch, name)
-    except (BadDataError, InvalidInputError) as error:
+    except InvalidInputError as error:
         if not skips:
-            raise
+            raise error.within(name) from error
         done, states = Done(1, {}, (BadDataError(f"{name}: {error}"),)), {}
     return done, *_shares(states, n_shares)
 

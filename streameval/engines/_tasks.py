@@ -28,7 +28,7 @@ __all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "pl
 
 _ROUNDS = 3  # tasks for each slot, so that none waits long for the slowest
 _MIN_BYTES = 2**20
-_MAX_BYTES = 2**26
+_MAX_BYTES = 2**27
 """What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
 row that it comes from, a packed file a few times less."""
 _PARQUET = FORMATS[-1]

@@ -308,11 +308,13 @@ def files_of(path: str) -> list[tuple[str, str | None]]:
     """
     found = store_of(path)
     if found is None and is_pattern(path):
-        fitting = sorted(glob(path, recursive=True))
-        listed = [file for one in fitting if not _is_hidden(Path(one).name) for file in files_of(one)]
+        fitting = sorted(glob(path, recursive=True))  # noqa: PTH207 - it may begin anywhere
+        listed = [
+            file for one in fitting if not _is_hidden(Path(one).name) for file in files_of(one)
+        ]
         if not listed:
             raise BadDataError(f"{path}: no file fits this pattern.")
-        return list(dict.fromkeys(listed))
+        return list(dict(listed).items())
     below = _below(Path(path)) if found is None else _stored(path, *found)
     if below is None:
         return [(path, None)]
