@@ -18,7 +18,7 @@ from streameval.engines._running import Engine, Policy, evaluate_on
 from streameval.errors import BadDataError, InvalidInputError
 
 try:
-    from dask import delayed
+    from dask import delayed, is_dask_collection
     from distributed import Client, as_completed
 except ImportError as error:
     raise ImportError('dask is missing: pip install "streameval[dask]".') from error
@@ -114,8 +114,11 @@ class _Cluster(Engine):
     # The content of a path may change, so that no result of an earlier task may stand in.
 
     def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Any]:
-        """Start a task for each call; arguments may be delayed."""
-        task = delayed(partial(_with_steady_memory, function), pure=False)
+        """Start a task for each call, the first ones first unless arguments are delayed."""
+        called = partial(_with_steady_memory, function)
+        if not any(is_dask_collection(argument) for call in calls for argument in call):
+            return [self._client.submit(called, *call, pure=False) for call in calls]
+        task = delayed(called, pure=False)
         futures: list[Any] = self._client.compute([task(*call) for call in calls])
         return futures
 
