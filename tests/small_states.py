@@ -144,7 +144,8 @@ def narrowed(data: bytes) -> bytes:
             size = sum(numbers)
             padding = -size % 8
             pieces, end, rest = rest[:size], rest[size : size + padding], rest[size + padding :]
-            assert len(pieces) == size and end == bytes(padding)
+            assert len(pieces) == size
+            assert end == bytes(padding)
             if column == "bytes":
                 ends = list(itertools.accumulate(numbers, initial=0))
                 inner = [narrowed(pieces[a:b]) for a, b in itertools.pairwise(ends)]
