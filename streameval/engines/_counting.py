@@ -240,7 +240,7 @@ class RunningCount:
         except (InvalidInputError, IncompatibleStateError) as error:
             raise BadDataError(f"{file}: {error}") from error
 
-    def _add_file(self, file: str, form: str | None, groups: Container[int]) -> None:
+    def _add_file(self, file: str, form: str | None, groups: Container[int] | None) -> None:
         counter, wanted = self._counter, self._counter.wanted
         rows, blocks = look_ahead(read_blocks(file, form), names=wanted)
         if not rows:
@@ -484,11 +484,9 @@ def _table_of(batch: Any) -> Table:
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
     check_there({by: True}, table.column_names)
-    column, field_type = table.column(by), Values()
-    values = values_of(column, "", field_type)
-    if isinstance(values, list):
-        items = values
-        values = field_type.whole(items)
+    field_type = Values()
+    items = values_of(table.column(by), "", field_type)
+    values = items if isinstance(items, np.ndarray) else field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)

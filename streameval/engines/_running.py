@@ -8,6 +8,7 @@ import warnings
 import zlib
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -175,22 +176,22 @@ class _Evaluation:
         more = [(self._counter, *batch, self._policy.skips, n_shares) for batch in self._batches]
         started += engine.start_several(_count_batch, more, n_shares + 1)
         trees = [_Tree(engine, self._policy.fan_in) for _ in range(n_shares)]
-        jobs = {
+        jobs: dict[Handle, tuple[list[Handle], FileTask | None]] = {
             handle: (shares, task)
             for (handle, *shares), task in zip(
                 started, [*self._tasks, *(None for _ in self._batches)], strict=True
             )
         }
         heads = list(jobs)
-        del started
+        del started  # a state that has been merged need not be kept
         try:
-            for task in self._again:
-                self._note(self._finished.done(task))
+            for again in self._again:
+                self._note(self._finished.done(again))
             for handle in engine.finished(heads):
                 shares, task = jobs.pop(handle)
                 done = engine.result(handle)
                 if task is not None and not done.left_out:
-                    self._finished.add(task, done, lambda shares=shares: map(engine.result, shares))
+                    self._finished.add(task, done, partial(map, engine.result, shares))
                 self._note(done)
                 for tree, share in zip(trees, shares, strict=True):
                     tree.add(share)
@@ -277,8 +278,9 @@ class _Finished:
                 raise InvalidInputError(f"must be a file of parts, got {path}", argument="resume")
         self._ids: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
         for part_id in self._parts:
-            first, number, digest, *_ = part_id
-            self._ids.setdefault((first, number, digest), []).append(part_id)
+            if isinstance(part_id, tuple) and len(part_id) in (4, 6):
+                first, number, digest = part_id[:3]
+                self._ids.setdefault((str(first), int(number), str(digest)), []).append(part_id)
         self._by = counter.by
         self._changed = False
         self._saved_at = self._saved_in = 0.0

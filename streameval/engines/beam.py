@@ -119,7 +119,8 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
     def merge_accumulators(self, accumulators: Iterable[Held]) -> Held:
         """Merge into a new accumulator, and leave the given ones as they are."""
         held = list(map(self.compact, accumulators))
-        layout = reduce(same_layout, (one.layout for one in held), {})
+        nothing: Layout = {}
+        layout = reduce(same_layout, (one.layout for one in held), nothing)
         return Held(merge([self._counter.make(), *(one.counted for one in held)]), layout)
 
     def compact(self, accumulator: Held) -> Held:

@@ -282,7 +282,8 @@ def _repeated(column: Any, wanted: Values) -> Array:
     """Read every different value once."""
     encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
-    return distinct[encoded.indices.to_numpy()]
+    values: Array = distinct[encoded.indices.to_numpy()]
+    return values
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:

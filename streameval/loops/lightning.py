@@ -134,7 +134,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
 def _warn_of_padding(loaders: Any) -> None:
     """Say how many rows are counted twice, or not at all, for equally many on each rank."""
     for loader in CombinedLoader(loaders).flattened:
-        sampler = getattr(loader, "sampler", None)
+        sampler: Any = getattr(loader, "sampler", None)
         if isinstance(sampler, DistributedSampler):
             n_rows, n_counted = len(sampler.dataset), sampler.total_size
             if n_counted != n_rows:
