@@ -245,8 +245,10 @@ class RunningCount:
         rows, blocks = look_ahead(read_blocks(file, form), names=wanted)
         if not rows:
             return
-        known = dict.fromkeys(name for row in rows for name in (*row, *wanted) if name in row)
-        check_there(wanted, list(known))
+        known = [column for column in wanted if any(column in row for row in rows)]
+        if len(known) < len(wanted):
+            names = dict.fromkeys(name for row in rows for name in row)
+            check_there(wanted, [*(names | dict.fromkeys(known))])
         self.layout = same_layout(self.layout, counter.layout(known, file))
         unknown = [column for column in wanted if column not in known]
         plan = self._plan(known, rows)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, date, datetime, time
 from functools import partial
 from pathlib import Path
@@ -270,6 +271,14 @@ def test_resume_checks_optional_columns_of_both_runs(tmp_path):
         evaluate(paths, se.ConfusionAccumulator, **options)
 
 
+def test_resume_leaves_parts_of_others_alone(tmp_path):
+    path, kept = write(tmp_path / "log.csv", ROWS), tmp_path / "parts.se"
+    se.save(se.Parts().add("theirs", confusion(ROWS, ROWS)), kept)
+    assert evaluate(path, se.ConfusionAccumulator, resume=kept) == confusion(ROWS)
+    assert len(se.load(kept)) == 2
+    assert "theirs" in se.load(kept)
+
+
 def test_resume_is_saved_at_times(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr("streameval.engines._running._SAVING", 1e-9)
@@ -422,3 +431,61 @@ def test_a_file_that_is_cut_into_row_groups_may_be_damaged(tmp_path):
     path.write_bytes(b"no parquet" * 10)
     with pytest.raises(se.io.BadDataError, match=r"log\.parquet: not a sound Parquet file"):
         evaluate(path, se.ConfusionAccumulator, target_bytes=1)
+
+
+def random_layout(chance, folder):
+    """Write files that may lack an optional column, have others, or hold no rows."""
+    n_files = chance.randint(1, 6)
+    share = chance.choice([0, 0, 0.5, 1, 1])
+    tables = []
+    for number in range(n_files):
+        n_rows = chance.choice([0, 1, 5, 30])
+        labels = pa.array([chance.choice("ab") for _ in range(n_rows)], pa.string())
+        columns = {"y_pred": labels, "y_true": pa.array(chance.sample(labels.to_pylist(), n_rows))}
+        columns["y_true"] = columns["y_true"].cast(pa.string())
+        if chance.random() < share:
+            weights = [chance.randint(0, 9) for _ in range(n_rows)]
+            columns["sample_weight"] = pa.array(weights, pa.int64())
+        for extra in chance.sample(["note", "day", "id"], chance.randint(0, 3)):
+            columns[extra] = pa.array([extra] * n_rows, pa.string())
+        for name in chance.sample(["y_true", "y_pred"], chance.randint(0, 2)):
+            columns[name] = columns[name].dictionary_encode()
+        names = chance.sample(list(columns), len(columns))
+        table = pa.table({name: columns[name] for name in names})
+        tables.append(table)
+        size = chance.choice([1, 7, 100])
+        parquet.write_table(table, folder / f"{number}.parquet", row_group_size=size)
+    return tables
+
+
+def outcome(sources, **options):
+    """The bytes of a count, or its error without the folder, for any order of tasks."""
+    try:
+        return evaluate(sources, partial(se.ConfusionAccumulator, ["a", "b"]), **options).to_bytes()
+    except se.StreamevalError as error:
+        return type(error).__name__, "`sample_weight` is missing, and" in str(error)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_layout_gives_the_same_bytes_or_error(seed, tmp_path):
+    chance = random.Random(seed)
+    tables = random_layout(chance, tmp_path)
+    paths = sorted(tmp_path.glob("*.parquet"))
+    shuffled = chance.sample(paths, len(paths))
+    options = {"target_bytes": chance.choice([None, 1, 3000]), "engine": Here(seed=seed)}
+    found = {
+        outcome(tmp_path),
+        outcome(f"{tmp_path}/*.parquet", target_bytes=1),
+        outcome(shuffled, **options),
+        outcome([str(path) for path in paths]),
+        outcome(tables),
+    }
+    (one,) = found
+    filled = [table for table in tables if table.num_rows]
+    are_mixed = len({"sample_weight" in table.column_names for table in filled}) > 1
+    assert one == ("MixedColumnsError", True) if are_mixed else isinstance(one, bytes)
+    if not are_mixed:
+        total = se.ConfusionAccumulator(["a", "b"])
+        for table in filled:
+            total.update(table)
+        assert one == total.to_bytes()
