@@ -79,7 +79,8 @@ def evaluate(
     0.5
     """
     counting = SourceCounter.of(make, columns, by, options)
-    chosen = df.select(counting.names(df.columns))
+    quoted = [name.replace("`", "``") for name in counting.names(df.columns)]
+    chosen = df.select([f"`{name}`" for name in quoted])  # a name may have dots
     column_type = ByteType() if by is None else df.schema[by].dataType
     if isinstance(column_type, FractionalType):
         column_type = StringType()  # fractions are told by their text
