@@ -254,7 +254,7 @@ def _over_time(held: Sequence[_State], level: float, first: int) -> list[_Sectio
 def _pictures_over_time(held: Windowed, level: float) -> list[Html]:
     counted = [
         (start, end, rows, _whole(part))
-        for start, end, rows, part in held._counted()
+        for start, end, rows, part in held._counted()[1]
         if start is not None
     ]
     results = [part.compute() if heaviest(part.n) else None for *_, part in counted]

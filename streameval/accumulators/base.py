@@ -16,6 +16,7 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
 from streameval.states.fields import fields_of, written_fields
+from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
 __all__ = ["Accumulator"]
@@ -346,6 +347,33 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """Add two states; subclasses whose configuration limits their size override this."""
         total: StateT = a + b
         return total
+
+    @classmethod
+    def _count_groups(
+        cls,
+        config: ConfigT,  # noqa: ARG003 - for those that can
+        arrays: Mapping[str, Any],  # noqa: ARG003
+        groups: Any,  # noqa: ARG003
+        n_groups: int,  # noqa: ARG003
+    ) -> Mapping[str, Stack] | None:
+        """Count the rows of many groups at once; None if each group has to be counted by itself.
+
+        Parameters
+        ----------
+        config : object
+        arrays : mapping from name to array
+            What `update` takes, of rows that it would accept.
+        groups : int array, shape (n,)
+            The group of each row.
+        n_groups : int
+            How many groups there are; each has rows.
+
+        Returns
+        -------
+        mapping from field to Stack
+            The state of each group.
+        """
+        return None
 
     @classmethod
     def _empty(cls, config: ConfigT) -> Self:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -25,8 +25,10 @@ from streameval.inputs.arrays import (
     are_empty,
     as_array,
     as_labels_or_scores,
+    as_vector,
     read_weights,
 )
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
 from streameval.inputs.labels import (
     Classes,
@@ -41,6 +43,7 @@ from streameval.states.confusion import (
     ObservedCounts,
     TopKCredit,
 )
+from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
@@ -52,6 +55,7 @@ Buffered = BufferedState[ConfusionCounts]
 Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
+_MAX_CELLS = 2**22  # of the matrices of many groups
 _FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
 
 
@@ -180,6 +184,8 @@ class ConfusionAccumulator(
             sample_weight = given["sample_weight"]
         are_arrays = type(y_true) is type(y_pred) is np.ndarray
         if not are_arrays:
+            if self._config.is_open and are_texts(y_true, y_pred):
+                return self._update_observed(y_true, y_pred, sample_weight)
             y_true = as_labels_or_scores(y_true, name="y_true")
             y_pred = as_labels_or_scores(y_pred, name="y_pred")
         held = self._held
@@ -294,14 +300,13 @@ class ConfusionAccumulator(
                 " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
-        labels = np.concatenate([truth, prediction])
         if len(truth) <= _MAX_OBSERVED:
-            codes = _encode(labels, dictionary)
+            columns = _encode(truth, prediction, dictionary)
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
-                return self._append(Rows(tuple(np.split(codes, 2)), weights, dictionary))
+                return self._append(Rows(columns, weights, dictionary))
         # there are too many, or the dictionary holds those of failed updates: do without it
         self._held = BufferedState.of(self._counted_state(held))
-        observed, codes = observe(labels)
+        observed, codes = observe(np.concatenate([truth, prediction]))
         truth, prediction = np.split(codes, 2)
         fixed = None if weights is None else FixedPoint.of_numbers(weights)
         return self._absorb(ObservedCounts.of(observed, truth, prediction, fixed))
@@ -338,6 +343,22 @@ class ConfusionAccumulator(
             return super()._sum_all(states)
         return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
 
+    @classmethod
+    def _count_groups(
+        cls, config: ConfusionConfig, arrays: Mapping[str, Any], groups: Any, n_groups: int
+    ) -> Mapping[str, Stack] | None:
+        y_true, y_pred = arrays["y_true"], arrays["y_pred"]
+        if config.is_open or config.multilabel or config.ignore_label is not None:
+            return None
+        if y_true.ndim != 1 or n_groups * config.n_classes**2 > _MAX_CELLS:
+            return None
+        decided = read_decided(y_true, as_vector(y_pred), arrays.get("sample_weight"), config)
+        weights = decided.rows.fixed_weights
+        if decided.credit is not None or (weights is not None and not weights.is_whole):
+            return None
+        truth, prediction = decided.rows.columns
+        return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
+
     def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
         return MultilabelCounts if self._config.multilabel else MatrixCounts
 
@@ -348,7 +369,24 @@ class ConfusionAccumulator(
         return ObservedCounts if config.is_open else MatrixCounts
 
 
-def _encode(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
+    """Return the codes of true and predicted labels."""
+    if type(truth) is type(prediction) is CodedTexts:
+        return tuple(_recoded(side, dictionary) for side in (truth, prediction))
+    codes = _codes_of(np.concatenate([truth, prediction]), dictionary)
+    return tuple(np.split(codes, 2))
+
+
+def _recoded(labels: CodedTexts, dictionary: Dictionary) -> npt.NDArray[np.int64]:
+    """Turn the codes of a batch into those of a dictionary, which gets the texts of rows alone."""
+    occur = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.texts)))
+    codes = np.zeros(len(labels.texts), dtype=np.int64)
+    texts: list[Any] = [labels.texts[code] for code in occur.tolist()]
+    codes[occur] = dictionary.encode(texts, name="y_true")
+    return codes[labels.codes]
+
+
+def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
     if labels.dtype == object or len(labels) < _FEW_LABELS:
         return dictionary.encode(labels.tolist(), name="y_true")
     numbers, codes = distinct(labels, name="y_true")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
 import numpy as np
@@ -17,6 +17,7 @@ from streameval.inputs.labels import Label
 from streameval.metrics.points import CellTable
 from streameval.states.curve import ScoredRows, ScoreTables
 from streameval.states.sorted_rows import SortedRows
+from streameval.states.stack import Stack
 
 if TYPE_CHECKING:
     from streameval.results.class_curves import ClassCurves
@@ -244,6 +245,20 @@ class PRCurveSketch(
             return False
         known = buffered.rows.columns[0] if buffered.used else rows.columns[0][:_ENTRIES]
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
+
+    @classmethod
+    def _count_groups(
+        cls, config: CurveConfig, arrays: Mapping[str, Any], groups: Any, n_groups: int
+    ) -> Mapping[str, Stack] | None:
+        batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
+        weights = batch.rows.fixed_weights
+        is_whole = weights is None or weights.is_whole
+        if batch.skipped is not None or batch.negative_label or not is_whole:
+            return None
+        counted = groups if batch.counted is None else groups[batch.counted]
+        scores, positive = (column.T for column in batch.rows.columns)
+        rows = ScoredRows(scores, config.scores, positive, weights)
+        return ScoreTables.of_groups(config, rows, counted, n_groups)
 
     def _fold(self, alike: Sequence[Self]) -> None:
         buffered = self._held

@@ -32,6 +32,7 @@ from streameval.inputs.arrays import (
     check_vector,
     read_weights,
 )
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, equal, present
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
@@ -129,7 +130,9 @@ def read_observed(
     y_true: Array, y_pred: Array, sample_weight: Any, config: ConfusionConfig
 ) -> tuple[Array, Array, Array | None]:
     """Read true and predicted labels, and the weights; rows that do not count are left out."""
-    truth = as_labels(y_true, name="y_true")
+    if config.ignore_label is not None:
+        y_true = np.asarray(y_true)
+    truth = y_true if isinstance(y_true, CodedTexts) else as_labels(y_true, name="y_true")
     check_labels(truth)
     weights = read_weights(sample_weight, rows=len(truth))
     ignored = is_ignored(truth, config.ignore_label)
@@ -142,7 +145,7 @@ def read_observed(
             remedy="Pass from_scores=False if these are labels, or list the classes in the order "
             "of the score columns.",
         )
-    prediction = as_labels(y_pred, name="y_pred")
+    prediction = y_pred if isinstance(y_pred, CodedTexts) else as_labels(y_pred, name="y_pred")
     check_vector(prediction, rows=len(truth), name="y_pred")
     if (prediction.dtype == object) != (truth.dtype == object):
         raise InvalidInputError(

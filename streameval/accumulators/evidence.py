@@ -6,7 +6,6 @@ import re
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from streameval.accumulators.grouping import live
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import finite_number, positive_integer
@@ -18,6 +17,7 @@ from streameval.inputs.times import read_step, read_time
 from streameval.metrics.evidence import Limit
 from streameval.results.evidence import Evidence
 from streameval.results.result import Result
+from streameval.states.sealed import live
 
 __all__ = ["evidence"]
 

@@ -15,6 +15,7 @@ from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
 from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
+from streameval.accumulators.sealed import FlatLeaves, total_of
 from streameval.configs.inner import Inner, OuterConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
@@ -27,9 +28,11 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.batches import Table
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, ValueCodes
-from streameval.states.panes import Sealed
+from streameval.states.flat import FlatStates
+from streameval.states.runs import order_in_groups
 
 __all__ = [
     "CODES",
@@ -42,8 +45,6 @@ __all__ = [
     "Held",
     "Take",
     "groups_of",
-    "live",
-    "merged",
     "outer_difference",
     "read_inner",
     "refuse_split_queries",
@@ -57,14 +58,13 @@ Take = Callable[[Any], Any]
 CODES, TIMES, WEIGHTS = 0, 1, 2
 """Keys of the columns that are not in the batch; its own columns have names."""
 
-CAPACITY = 2**17
+CAPACITY = 2**18
 """The maximum number of pending rows, over which the fixed cost of a group is spread."""
 
 _FIRST_CAPACITY = 2**10
 _MAX_BYTES = 2**25
 _MAX_BLANK = 256
 _MAX_CODES = 2**16
-_SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
 
 ConfigT = TypeVar("ConfigT", bound=OuterConfig)
 
@@ -109,7 +109,9 @@ class GroupedRows:
     @property
     def layout(self) -> tuple[Any, ...]:
         """The keys, types and shapes that rows must share to be pending together."""
-        return tuple((key, part.dtype, part.shape[1:]) for key, part in self.columns.items())
+        return tuple(
+            (key, type(part), part.dtype, part.shape[1:]) for key, part in self.columns.items()
+        )
 
     def taken(self, rows: Array) -> GroupedRows:
         """Copy some of the rows."""
@@ -132,8 +134,7 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
     if len(found) == 1:
         yield int(found[0]), rows
         return
-    narrow = groups.astype(np.uint16 if n_groups <= _SMALL else np.uint32)
-    ordered = rows.taken(np.argsort(narrow, kind="stable"))
+    ordered = rows.taken(order_in_groups(groups, n_groups))
     ends = np.cumsum(counts[found]).tolist()
     start = 0
     for number, end in zip(found.tolist(), ends, strict=True):
@@ -184,6 +185,32 @@ class Counter:
         made._held = Members(held.names, tuple(forks))
         return made
 
+    def count_all(self, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:
+        """Count the rows of many groups, each with rows, into flat columns."""
+        columns = (
+            self._count_states(member, read, rows, groups, n_groups)
+            for member, read in zip(self._inner.members, self._members, strict=True)
+        )
+        return FlatLeaves(self._inner, tuple(columns))
+
+    def _count_states(
+        self, member: Any, read: Any, rows: GroupedRows, groups: Array, n_groups: int
+    ) -> FlatStates:
+        """Count what one member reads: all groups at once, or one after the other."""
+        first, rest, _ = read
+        named = dict(zip(member.cls._arrays, first, strict=False)) | dict(rest)
+        arrays = {array: rows.columns[key] for array, key in named.items()}
+        state_type = member.cls._state_type(member.options)
+        stacks = member.cls._count_groups(member.options, arrays, groups, n_groups)
+        if stacks is not None:
+            return FlatStates.of_stacks(member.options, stacks, state_type)
+        states = []
+        for _, part in groups_of(rows, groups, n_groups):
+            made = member.cls._empty(member.options)
+            _hand_over(made, read, part.columns)
+            states.append(made._state)
+        return FlatStates.of(member.options, states, state_type)
+
 
 def _is_open(member: Any) -> bool:
     is_open: bool = member.cls._definition.is_open
@@ -198,18 +225,6 @@ def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> Non
         accumulator.update(given)
     else:
         accumulator.update(*[columns[key] for key in first], **given)
-
-
-def merged(accumulators: Sequence[Any]) -> Any:
-    """Merge accumulators, live or sealed, into a new one; a copy of one alone."""
-    if len(accumulators) == 1:
-        return accumulators[0].copy()
-    return merge([live(accumulator) for accumulator in accumulators])
-
-
-def live(part: Any) -> Any:
-    """Return an accumulator as it is, or make one from a sealed one."""
-    return part.copy() if isinstance(part, Sealed) else part
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
@@ -251,7 +266,7 @@ class Batch:
             )
         columns = {name: table.column(name) for name in inner.required}
         for name in inner.optional:
-            if name in table.names:
+            if table.holds(name):
                 columns[name] = table.column(name)
         if sample_weight is not None:
             columns |= _weight_columns(sample_weight, columns, inner)
@@ -268,9 +283,11 @@ class Batch:
         return int(shape[0]) if shape else 0
 
     def arrays(self) -> dict[Key, Array]:
-        """Return the columns as arrays; counting the batch has already checked them."""
-        columns = self.columns.items()
-        return {name: as_array(part, name=name, allow_missing=True) for name, part in columns}
+        """Return the columns as arrays or codes; counting the batch has already checked them."""
+        return {
+            name: part if are_texts(part) else as_array(part, name=name, allow_missing=True)
+            for name, part in self.columns.items()
+        }
 
     def without_truth(self) -> Array | None:
         """Tell which rows have no label; None if all have."""
@@ -314,6 +331,8 @@ class Batch:
 
 def _missing(value: Any, name: str) -> Array | None:
     """Tell which items of a vector are missing; None if none can be."""
+    if are_texts(value):
+        return None
     array = value if isinstance(value, np.ndarray) else _listed(value, name)
     if array.dtype.kind == "f" and array.ndim == 1:
         return np.asarray(np.isnan(array))
@@ -329,6 +348,8 @@ def _missing(value: Any, name: str) -> Array | None:
 
 def _listed(value: Any, name: str) -> Array:
     """Make an array of the items of a column with gaps, so that rows can be left out."""
+    if isinstance(value, CodedTexts):
+        return np.asarray(value)
     items = value.to_list() if hasattr(value, "to_list") else value
     items = items.to_pylist() if hasattr(items, "to_pylist") else items
     if not isinstance(items, (list, tuple)):
@@ -383,6 +404,8 @@ class Held:
         Pending rows without a label.
     codes : ValueCodes
         The values of the codes in the rows.
+    texts : dict from key to dict from text to code
+        The texts of pending columns that are stored as codes.
     n_queries : int
         The number of pending queries whose ids have been replaced by numbers.
     read : Slices or Panes, optional
@@ -392,14 +415,15 @@ class Held:
     """
 
     __slots__ = (
-        *("blank", "block", "codes", "layout", "n_queries", "read", "state", "total", "used"),
-        "weight",
+        *("blank", "block", "codes", "layout", "n_queries", "read", "state", "texts", "total"),
+        *("used", "weight"),
     )
 
     def __init__(self, state: Any, total: Any = None, codes: ValueCodes | None = None) -> None:
         self.state, self.total = state, total
         self.block, self.used = Block((), 0), 0
         self.layout: tuple[Any, ...] = ()
+        self.texts: dict[Key, dict[Any, int]] = {}
         self.blank: tuple[tuple[Array, Array | None], ...] = ()
         many = codes is None or len(codes.values) > _MAX_CODES
         self.codes = ValueCodes() if many or codes is None else codes
@@ -414,8 +438,10 @@ class Held:
     @property
     def rows(self) -> GroupedRows:
         """The pending rows, as views."""
-        keys = [key for key, _, _ in self.layout]
-        columns = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        keys = [key for key, *_ in self.layout]
+        columns: dict[Key, Any] = dict(zip(keys, self.block.rows(self.used).columns, strict=True))
+        for key, known in self.texts.items():
+            columns[key] = CodedTexts(columns[key], list(known))
         return GroupedRows(columns, self.used, self.codes.values)
 
     def following(self) -> Held:
@@ -433,15 +459,29 @@ class Held:
 
     def put(self, rows: GroupedRows) -> None:
         """Write rows behind the pending ones."""
-        self.used = self.block.put(self.used, Rows(tuple(rows.columns.values())))
+        self.used = self.block.put(self.used, self._stored(rows))
 
     def open(self, rows: GroupedRows, capacity: int) -> None:
         """Allocate a block for rows like these, and move pending rows into it."""
         old, used = self.block, self.used
-        self.block = Block.like(Rows(tuple(rows.columns.values())), capacity)
+        if not used:
+            self.texts = {}
+        self.block = Block.like(self._stored(rows), capacity)
         if used:
             self.block.put(0, old.rows(used))
         self.layout = rows.layout
+
+    def _stored(self, rows: GroupedRows) -> Rows:
+        """Return the columns as a block holds them: texts as codes of all pending ones."""
+        columns = []
+        for key, column in rows.columns.items():
+            stored: Any = column
+            if isinstance(stored, CodedTexts):
+                known = self.texts.setdefault(key, {})
+                codes = [known.setdefault(text, len(known)) for text in stored.texts]
+                stored = np.array(codes, dtype=np.int64)[stored.codes]
+            columns.append(stored)
+        return Rows(tuple(columns))
 
 
 class Grouping(Accumulator[ConfigT, Any]):
@@ -505,16 +545,13 @@ class Grouping(Accumulator[ConfigT, Any]):
     def _all_rows(self, held: Held) -> Any:
         """Return the accumulator of all rows; the caller must not change it."""
         if held.total is None:
-            inner = self._config.accumulator
-            found = self._everything(held).accumulators
-            if inner is not inner.leaf:
-                found = [part._all_rows(part._held) for part in map(live, found)]
-            held.total = merged([inner.leaf.empty(), *found])
+            parts = self._everything(held).accumulators
+            held.total = total_of(self._config.accumulator, parts)
         return held.total
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
         held = [one._held for one in alike]
-        total = merged([self._all_rows(one) for one in held])
+        total = merge([self._all_rows(one) for one in held])
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 
@@ -632,11 +669,7 @@ class Grouping(Accumulator[ConfigT, Any]):
             state = self._split(state, held, held.rows if held.used else None, _fork)
         if rows is not None:
             state = self._split(state, Held(state, None, held.codes), rows, _fork)
-        return Held(self._sealed(held.state, state), held.total, held.codes)
-
-    def _sealed(self, before: Any, after: Any) -> Any:  # noqa: ARG002 - for those with panes
-        """Move what a split left unchanged into flat columns, where a class does so."""
-        return after
+        return Held(state, held.total, held.codes)
 
 
 def _fork(accumulator: Any) -> Any:

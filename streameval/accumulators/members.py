@@ -215,7 +215,7 @@ class SharedBatch:
         return {
             array: table.column(column)
             for array, column in member.read.items()
-            if array in required or column in table.names
+            if array in required or table.holds(column)
         }
 
     def _weights_of(self, member: Member) -> dict[str, Any]:

@@ -170,7 +170,8 @@ class RankingAccumulator(
         Parameters
         ----------
         name : {"trec_eval", "sklearn", "recsys", "ltr"}
-            "trec_eval": ``ties="docid_desc", missing="skip", negative="zero"``. "sklearn":
+            "trec_eval": ``ties="docid_desc", missing="skip", negative="zero"``, and ``rbp`` is
+            ``rbp(p=0.9)``. "sklearn":
             ``empty={"lrap": "one"}``. "recsys": ``ap_norm="min", empty="skip"``. "ltr":
             ``gain="exp2", ap_norm="min", empty="one"``.
         measures : sequence of str
@@ -183,7 +184,7 @@ class RankingAccumulator(
         InvalidInputError
             When the name or an option is not known.
         """
-        return cls(measures, **(preset(name, measures) | overrides))
+        return cls(**(preset(name, measures) | overrides))
 
     def update(
         self,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 from collections.abc import Mapping, Sequence
+from types import NoneType
 from typing import Any, Self
 
 import attrs
@@ -14,16 +15,35 @@ import numpy.typing as npt
 from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
+from streameval.accumulators.merging import merge
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
+from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.flat import FlatStates
+from streameval.states.flat import Add, FlatStates
+from streameval.states.runs import run_indices
+from streameval.states.sealed import Sealed, detached
 from streameval.states.slices import Slices
+from streameval.states.state import as_corrupt
 
-__all__ = ["FlatLeaves", "FlatSlices", "decode_inner", "encode_inner"]
+__all__ = [
+    "FlatLeaves",
+    "FlatSlices",
+    "Layout",
+    "decode_inner",
+    "encode_inner",
+    "gathered",
+    "merged_all",
+    "sealed_all",
+    "total_of",
+]
+
+Indices = npt.NDArray[Any]
+
+_AT_ONCE = 8  # accumulators that are merged one after the other
 
 
 def encode_inner(inner: Inner) -> codec.Nested:
@@ -50,6 +70,70 @@ def decode_inner(nested: Any, version: int, outer: Mapping[int, type[Any]]) -> I
     inner = Inner(cls, empty._config)
     require(empty == inner.empty(), "an accumulator of groups that has counted something")
     return inner
+
+
+def gathered(inner: Inner, parts: Sequence[Any]) -> Any:
+    """Hold accumulators as flat columns in their order, whether they are live or sealed."""
+    flat_type: Any = FlatLeaves if inner is inner.leaf else FlatSlices
+    indices: dict[int, list[int]] = {}
+    blocks: dict[int, Any] = {}
+    positions: dict[int, list[int]] = {}
+    live: list[Any] = []
+    for position, part in enumerate(parts):
+        columns = part.columns if isinstance(part, Sealed) else None
+        blocks.setdefault(id(columns), columns)
+        positions.setdefault(id(columns), []).append(position)
+        if columns is None:
+            live.append(part)
+        else:
+            indices.setdefault(id(columns), []).append(part.index)
+    if not blocks:
+        return flat_type.of(inner, [])
+    held = [
+        flat_type.of(inner, live) if block is None else block.taken(np.array(indices[key]))
+        for key, block in blocks.items()
+    ]
+    order = np.concatenate([positions[key] for key in blocks])
+    flat = flat_type.concatenated(held)
+    return flat if len(blocks) == 1 else flat.taken(np.argsort(order))
+
+
+def merged_all(inner: Inner, groups: Sequence[Sequence[Any]]) -> list[Any]:
+    """Merge each group of accumulators; all groups at once, and sealed, if one has a sealed part.
+
+    An accumulator alone in its group is copied.
+    """
+    made = [detached(parts[0]) if len(parts) == 1 else None for parts in groups]
+    several = [at for at, parts in enumerate(groups) if len(parts) > 1]
+    chosen = [groups[at] for at in several]
+    if any(isinstance(part, Sealed) for parts in chosen for part in parts):
+        flat = gathered(inner, [part for parts in chosen for part in parts])
+        numbers = np.repeat(np.arange(len(chosen)), [len(parts) for parts in chosen])
+        columns = flat.summed(numbers, len(chosen))
+        sums: list[Any] = [Sealed(columns, index) for index in range(len(chosen))]
+    else:
+        sums = [merge(parts) for parts in chosen]
+    for at, total in zip(several, sums, strict=True):
+        made[at] = total
+    return made
+
+
+def sealed_all(inner: Inner, parts: Sequence[Any]) -> list[Any]:
+    """Seal the live ones among accumulators; None stays what it is."""
+    chosen = [part for part in parts if not isinstance(part, (Sealed, NoneType))]
+    columns = gathered(inner, chosen)
+    made = (Sealed(columns, index) for index in range(len(chosen)))
+    return [part if isinstance(part, (Sealed, NoneType)) else next(made) for part in parts]
+
+
+def total_of(inner: Inner, parts: Sequence[Any]) -> Any:
+    """Merge accumulators, live or sealed, into a new one of all their rows, without groups."""
+    held = [part for part in parts if isinstance(part, Sealed)]
+    totals = [gathered(inner, held).total() if held else inner.leaf.empty()]
+    others = [part for part in parts if not isinstance(part, Sealed)]
+    if inner is not inner.leaf:
+        others = [part._all_rows(part._held) for part in others]
+    return merge([*totals, *others])
 
 
 @attrs.frozen(eq=False)
@@ -82,6 +166,36 @@ class FlatLeaves:
         )
         return cls(inner, tuple(flat))
 
+    @classmethod
+    def concatenated(cls, parts: Sequence[Self]) -> Self:
+        """List the accumulators of several."""
+        columns = zip(*(part.columns for part in parts), strict=True)
+        return cls(parts[0].inner, tuple(map(FlatStates.concatenated, columns)))
+
+    def __len__(self) -> int:
+        """Return the number of accumulators."""
+        return len(self.columns[0])
+
+    def taken(self, indices: Indices) -> Self:
+        """Copy some accumulators, in the order of the indices."""
+        if np.array_equal(indices, np.arange(len(self))):
+            return self
+        return type(self)(self.inner, tuple(flat.taken(indices) for flat in self.columns))
+
+    def summed(self, groups: Indices, n_groups: int) -> Self:
+        """Merge the accumulators of each group, of which none is empty."""
+        columns = (
+            flat.summed(groups, n_groups, _addition(member))
+            for member, flat in zip(self.inner.members, self.columns, strict=True)
+        )
+        return type(self)(self.inner, tuple(columns))
+
+    def total(self) -> Any:
+        """Merge all accumulators into a new one."""
+        if not len(self):
+            return self.inner.empty()
+        return self.summed(np.zeros(len(self), dtype=np.int64), 1).part(0)
+
     def part(self, index: int) -> Any:
         """Make the accumulator at an index."""
         made = [
@@ -113,9 +227,103 @@ class FlatLeaves:
             errors = member.cls._definition.errors
             flat = FlatStates.decode(member.cls._state_type(options), options, data, errors)
             require(len(flat) == size, f"{len(flat)} states instead of {size}")
-            flat.totals().total()  # past 2**63 - 1 it raises
             columns.append(flat)
-        return cls(inner, tuple(columns))
+        read = cls(inner, tuple(columns))
+        read._check_traces()
+        return read
+
+    def _check_traces(self) -> None:
+        """Check that each has counted something, where no row can be left out."""
+        if not all(map(_leaves_traces, self.inner.members)):
+            return
+        is_empty = np.ones(len(self), dtype=bool)
+        for flat in self.columns:
+            is_empty &= ~flat.totals().is_positive()
+        for index in np.flatnonzero(is_empty).tolist():
+            has_counted = any(
+                flat.state(index) != flat.state_type.zero(flat.config) for flat in self.columns
+            )
+            require(has_counted, "a group without rows")
+
+    def checked_total(self) -> Any:
+        """Merge all accumulators that were read, which no rows have made if that is refused."""
+        errors = tuple(error for one in self.inner.members for error in one.cls._definition.errors)
+        try:
+            return self.total()
+        except errors as error:
+            raise as_corrupt(error) from error
+
+    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+        """Add up the `n` of each member over the accumulators of each owner."""
+        return [flat.totals().scatter(owners, n_owners) for flat in self.columns]
+
+
+@attrs.frozen(eq=False)
+class Layout:
+    """Which values have a slice in each of several `Sliced`, as columns of `FlatSlices`."""
+
+    lengths: npt.NDArray[Any]
+    codes: npt.NDArray[Any]
+    others: npt.NDArray[Any]
+
+    @classmethod
+    def of(
+        cls,
+        config: SlicedConfig,
+        values: Sequence[Value],
+        owners: Indices,
+        codes: Indices,
+        with_others: Indices,
+        n_owners: int,
+    ) -> tuple[Self, Indices, Indices]:
+        """Choose the values that have a slice, and find the leaf of each item.
+
+        The first values of each owner keep a slice; the others share its last leaf.
+
+        Parameters
+        ----------
+        config : SlicedConfig
+        values : sequence
+            In the order of their hashes.
+        owners, codes : int arrays, shape (n,)
+            The index of the `Sliced`, and of the value, of each item.
+        with_others : int array
+            The `Sliced` that have other rows already.
+        n_owners : int
+
+        Returns
+        -------
+        layout : Layout
+        leaves : int array, shape (n,)
+            The leaf of each item.
+        others : int array
+            The leaf of the other rows of each `Sliced` in `with_others`.
+        """
+        n_values = max(1, len(values))
+        found, item = np.unique(owners * n_values + codes, return_inverse=True)
+        owner, code = np.divmod(found, n_values)
+        is_named = np.array([value in config.named for value in values], dtype=bool)
+        is_kept = np.zeros(len(found), dtype=bool) if not len(found) else is_named[code]
+        unnamed = np.flatnonzero(~is_kept)
+        is_kept[unnamed[_ranks(owner[unnamed], n_owners) < config.max_others]] = True
+        lengths = np.bincount(owner[is_kept], minlength=n_owners)
+        others = np.zeros(n_owners, dtype=np.int64)
+        others[owner[~is_kept]] = others[with_others] = 1
+        ends = np.cumsum(lengths + others)
+        leaf = ends[owner] - 1
+        kept = owner[is_kept]
+        leaf[is_kept] = (ends - others - lengths)[kept] + _ranks(kept, n_owners)
+        columns = (column.astype(np.uint64) for column in (lengths, code[is_kept], others))
+        return cls(*columns), leaf[item], ends[with_others] - 1
+
+    def flat(self, inner: Inner, values: list[Value], leaves: FlatLeaves) -> FlatSlices:
+        """Hold the slices whose accumulators are the leaves."""
+        return FlatSlices(inner, values, self.lengths, self.codes, self.others, leaves)
+
+    @property
+    def size(self) -> int:
+        """The number of leaves."""
+        return int(self.lengths.sum() + self.others.sum())
 
 
 @attrs.frozen(eq=False)
@@ -127,7 +335,7 @@ class FlatSlices:
     inner : Inner
         Their class and options.
     values : list
-        The values that have a slice in any of them, in the order of their hashes.
+        The values that may have a slice in any of them, in the order of their hashes.
     lengths : int array, shape (S,)
         How many values have a slice in each.
     codes : int array
@@ -144,6 +352,7 @@ class FlatSlices:
     codes: npt.NDArray[Any]
     others: npt.NDArray[Any]
     leaves: FlatLeaves
+    _edges: list[npt.NDArray[np.int64]] = attrs.field(factory=list, init=False)
 
     @classmethod
     def of(cls, inner: Inner, accumulators: Sequence[Any]) -> Self:
@@ -169,23 +378,96 @@ class FlatSlices:
             np.array([len(state.parts) for state in states], dtype=np.uint64),
             np.array(codes, dtype=np.uint64),
             np.array([state.other is not None for state in states], dtype=np.uint64),
-            FlatLeaves.of(inner.options.accumulator, leaves),
+            gathered(inner.options.accumulator, leaves),
         )
 
+    @classmethod
+    def concatenated(cls, parts: Sequence[Self]) -> Self:
+        """List the accumulators of several."""
+        first = parts[0]
+        if len(parts) == 1:
+            return first
+        values, codes = first.values, [part.codes for part in parts]
+        if any(part.values != values for part in parts):
+            observed = dict.fromkeys(itertools.chain.from_iterable(part.values for part in parts))
+            values = sorted(observed, key=rank_of)
+            code_of = {value: code for code, value in enumerate(values)}
+            codes = [_recoded(part.codes, part.values, code_of) for part in parts]
+        return cls(
+            first.inner,
+            values,
+            np.concatenate([part.lengths for part in parts]),
+            np.concatenate(codes),
+            np.concatenate([part.others for part in parts]),
+            FlatLeaves.concatenated([part.leaves for part in parts]),
+        )
+
+    def __len__(self) -> int:
+        """Return the number of accumulators."""
+        return len(self.lengths)
+
+    @property
+    def edges(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[np.int64]]:
+        """Where the codes, and the leaves, of each accumulator begin, and where the last end."""
+        if not self._edges:
+            sizes = self.lengths.astype(np.int64)
+            with_others = sizes + self.others.astype(np.int64)
+            self._edges[:] = [np.append(0, np.cumsum(one)) for one in (sizes, with_others)]
+        of_codes, of_leaves = self._edges
+        return of_codes, of_leaves
+
+    def taken(self, indices: Indices) -> Self:
+        """Copy some accumulators, in the order of the indices."""
+        if np.array_equal(indices, np.arange(len(self))):
+            return self
+        chosen = [
+            run_indices(edges[indices], edges[1:][indices] - edges[indices]) for edges in self.edges
+        ]
+        return type(self)(
+            self.inner,
+            self.values,
+            self.lengths[indices],
+            self.codes[chosen[0]],
+            self.others[indices],
+            self.leaves.taken(chosen[1]),
+        )
+
+    def summed(self, groups: Indices, n_groups: int) -> FlatSlices:
+        """Merge the accumulators of each group, of which none is empty.
+
+        The first values of all, in their fixed order, keep a slice; other rows take the rest.
+        """
+        lengths = self.lengths.astype(np.int64)
+        layout, of_slices, of_others = Layout.of(
+            *(self.inner.options, self.values, np.repeat(groups, lengths)),
+            *(self.codes.astype(np.int64), groups[self.others == 1], n_groups),
+        )
+        target = np.empty(len(self.leaves), dtype=np.int64)
+        is_other = np.zeros(len(target), dtype=bool)
+        is_other[self.edges[1][1:][self.others == 1] - 1] = True
+        target[~is_other], target[is_other] = of_slices, of_others
+        leaves = self.leaves
+        if len(target):
+            leaves = leaves.summed(target, layout.size)
+        return layout.flat(self.inner, self.values, leaves)
+
+    def total(self) -> Any:
+        """Merge all accumulators into a new one, whatever their values."""
+        return self.leaves.total()
+
     def part(self, index: int) -> Any:
-        """Make the accumulator at an index."""
+        """Make the accumulator at an index; its slices are made when they are read."""
         return self.inner.cls._make(self.inner.options, self.slices(index))
 
     def slices(self, index: int) -> Slices:
-        """Make the slices of the accumulator at an index."""
-        lengths = self.lengths[: index + 1].astype(np.int64)
-        first = int(lengths[:-1].sum())
-        end = first + int(lengths[-1])
-        leaf = first + int(self.others[:index].sum())
+        """Make the slices of the accumulator at an index, sealed ones."""
+        of_codes, of_leaves = self.edges
+        first, end = of_codes[index : index + 2].tolist()
+        leaf, after = of_leaves[index : index + 2].tolist()
         codes = self.codes[first:end].tolist()
-        parts = {self.values[code]: self.leaves.part(leaf + at) for at, code in enumerate(codes)}
-        other = self.leaves.part(leaf + len(codes)) if self.others[index] else None
-        return Slices(parts, other)
+        leaves = [Sealed(self.leaves, at) for at in range(leaf, after)]
+        parts = {self.values[code]: leaves[at] for at, code in enumerate(codes)}
+        return Slices(parts, leaves[-1] if self.others[index] else None)
 
     @staticmethod
     def names(inner: Inner) -> list[str]:
@@ -194,8 +476,11 @@ class FlatSlices:
 
     def fields(self) -> dict[str, Any]:
         """Return the fields that bytes hold, by name."""
-        texts = np.array([*map(codec.canonical_json, self.values), None], dtype=object)[:-1]
-        columns = (Column(texts), Column(self.lengths), Column(self.codes), Column(self.others))
+        used, codes = np.unique(self.codes, return_inverse=True)
+        values = [codec.canonical_json(self.values[code]) for code in used.tolist()]
+        texts = np.array([*values, None], dtype=object)[:-1]
+        numbers = (self.lengths, codes.astype(np.uint64), self.others)
+        columns = (Column(texts), *map(Column, numbers))
         names = FlatSlices.names(self.inner)
         return dict(zip(names, columns, strict=False)) | self.leaves.fields()
 
@@ -222,6 +507,45 @@ class FlatSlices:
         _check_kept(values, lengths, codes, others, config)
         leaves = FlatLeaves.read(config.accumulator, len(codes) + int(others.sum()), fields)
         return cls(inner, values, lengths, codes, others, leaves)
+
+    def checked_total(self) -> Any:
+        """Merge all accumulators that were read, which no rows have made if that is refused."""
+        return self.leaves.checked_total()
+
+    def weights(self, owners: Indices, n_owners: int) -> list[FixedPoint]:
+        """Add up the `n` of each member over the accumulators of each owner."""
+        sizes = np.diff(self.edges[1])
+        require(bool(sizes.all()), "a pane without slices")
+        return self.leaves.weights(np.repeat(owners, sizes), n_owners)
+
+
+def _addition(member: Any) -> Add:
+    """Return what adds up states of a member by its accumulators."""
+
+    def add(states: Sequence[Any]) -> Any:
+        alike = [member.cls._make(member.options, state) for state in states]
+        while len(alike) > 1:  # one after the other would take the square of their number
+            alike = [merge(alike[at : at + _AT_ONCE]) for at in range(0, len(alike), _AT_ONCE)]
+        return alike[0]._state
+
+    return add
+
+
+def _leaves_traces(member: Any) -> bool:
+    """Tell whether every row of any weight changes the state of a member."""
+    definition = member.cls._definition
+    return not definition.is_open and getattr(member.options, "ignore_label", None) is None
+
+
+def _recoded(codes: Indices, values: list[Value], code_of: Mapping[Value, int]) -> Indices:
+    """Replace the codes of values by those of another list."""
+    return np.array([code_of[value] for value in values], dtype=np.uint64)[codes]
+
+
+def _ranks(groups: Indices, n_groups: int) -> npt.NDArray[np.int64]:
+    """Return the position of each item in its group; groups are in order."""
+    sizes = np.bincount(groups, minlength=n_groups)
+    return np.arange(len(groups)) - (np.cumsum(sizes) - sizes)[groups]
 
 
 def _read_text(text: str, config: SlicedConfig) -> Value:

@@ -25,13 +25,19 @@ from streameval.accumulators.grouping import (
     Key,
     Take,
     groups_of,
-    live,
-    merged,
     outer_difference,
     read_inner,
 )
-from streameval.accumulators.sealed import FlatLeaves, FlatSlices, decode_inner, encode_inner
-from streameval.accumulators.sliced import Sliced, absorb, count_in_slices
+from streameval.accumulators.sealed import (
+    FlatLeaves,
+    FlatSlices,
+    decode_inner,
+    encode_inner,
+    gathered,
+    merged_all,
+    sealed_all,
+)
+from streameval.accumulators.sliced import Sliced, count_in_flat, count_in_slices
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -40,7 +46,8 @@ from streameval.inputs.labels import distinct
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 from streameval.states import codec
 from streameval.states.column import Column
-from streameval.states.panes import Pane, Panes, Sealed, Span, newest_end
+from streameval.states.panes import Pane, Panes, Span, newest_end
+from streameval.states.sealed import Sealed, detached, live
 from streameval.states.state import check_numbers
 
 __all__ = ["Windowed"]
@@ -101,7 +108,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     `RankingAccumulator`, all rows of a query must have one time, and an update must hold
     complete queries.
 
-    Up to 131,072 rows are pending; they are split together once there are more, or when the
+    Up to 262,144 rows are pending; they are split together once there are more, or when the
     state is read. The split costs about 10 ns a row and 10 microseconds a pane (and slice).
 
     Examples
@@ -180,7 +187,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         held = self._held
         if self._inner is self._config.accumulator.leaf:
             return self._all_rows(held).copy()
-        return merged([self._inner.empty(), *self._everything(held).accumulators])
+        return self._merged(self._everything(held).accumulators)
 
     @property
     def newest(self) -> Any:
@@ -267,7 +274,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             high = self._newest_end(state)
         spans = self._between(state, high - size, high, low_name="width")
         parts = [span.pane.part for span in spans if span.pane.part is not None]
-        return merged([self._inner.empty(), *parts])
+        return self._merged(parts)
 
     def windows(self, width: Any, every: Any = None) -> Iterator[tuple[Any, Any]]:
         """Slide a window over the panes.
@@ -322,11 +329,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             return
         ends = self._window_ends(state, spans, size, step)
         stacks = _TwoStacks(self._inner)
+        parts = [span.pane.part for span in spans]
+        if self._inner.cls is Sliced:
+            parts = sealed_all(self._inner, parts)
         first = after = 0
         for end in ends:
             while after < len(spans) and spans[after].end <= end:
+                stacks.push(parts[after])
                 after += 1
-                stacks.push(spans[after - 1])
             while first < after and spans[first].start < end - size:
                 first += 1
                 stacks.pop()
@@ -344,7 +354,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         panes = [pane for tier in state.tiers for _, pane in sorted(tier.items())]
         panes += [] if state.before is None else [state.before]
         numbers = [number for tier in state.tiers for number in sorted(tier)]
-        parts = [live(pane.part) for pane in panes if pane.part is not None]
+        parts = [pane.part for pane in panes if pane.part is not None]
         zeros = FixedPoint.zeros(0)
         times = [] if state.newest is None else [state.newest]
         fields = {
@@ -354,7 +364,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "panes": Column(np.array(numbers, dtype=np.int64)),
             "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
-        } | _flat_type(inner).of(inner, parts).fields()
+        } | gathered(inner, parts).fields()
         return codec.encode(self.type_id, self.type_name, _written(config), fields)
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -401,23 +411,46 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _usual_options(cls) -> dict[str, Any]:
         return {"time": "time", "rollups": (), "offset": 0}
 
+    def _merged(self, parts: Sequence[Any]) -> Any:
+        """Merge accumulators, live or sealed, into a new one."""
+        return live(self._merge_all([parts or [self._inner.empty()]])[0])
+
+    def _merge_all(self, groups: Sequence[Sequence[Any]]) -> list[Any]:
+        return merged_all(self._inner, groups)
+
     def _part(self, pane: Pane | None) -> Any:
         if pane is None or pane.part is None:
             return self._inner.empty()
         return pane.part.copy()
 
-    def _counted(self) -> Iterator[tuple[Any, Any, int | float, Any]]:
-        """Yield start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
+    def _counted(
+        self, newest: int | None = None
+    ) -> tuple[int, Iterator[tuple[Any, Any, int | float, Any]]]:
+        """Return start, end, `n_rows` and a copy of the accumulator of all rows, in one pass.
 
         The rows before all panes come first, with None for both ends. Asking `n_rows` for each
         pane instead costs the square of the number of panes.
+
+        Parameters
+        ----------
+        newest : int, optional
+            How many to return, the newest; by default all.
+
+        Returns
+        -------
+        n_earlier : int
+            How many there are before these.
+        counted : iterator
         """
         state, shown = self._everything(self._held), self._config.shown
-        if state.before is not None:
-            yield None, None, _weight_of([state.before]), self._part(state.before)
-        for span in state.spans(self._config):
-            rows = _weight_of([span.pane])
-            yield shown(span.start), shown(span.end), rows, self._part(span.pane)
+        before = [] if state.before is None else [(None, None, state.before)]
+        spans = state.spans(self._config)
+        every = before + [(shown(one.start), shown(one.end), one.pane) for one in spans]
+        n_earlier = 0 if newest is None else max(0, len(every) - newest)
+        return n_earlier, (
+            (start, end, _weight_of([pane]), self._part(pane))
+            for start, end, pane in every[n_earlier:]
+        )
 
     def _newest_end(self, state: Panes) -> int:
         return state.end(self._config) + self._config.offset_size
@@ -577,10 +610,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         newest = max(int(part.max()) for part in times)
         if state.newest is not None:
             newest = max(newest, state.newest)
-        aged: Panes = state.aged(newest, self._config, merged)
+        aged: Panes = state.aged(newest, self._config, self._merge_all)
         tiers, before = [dict(tier) for tier in aged.tiers], [aged.before]
 
-        def count(keys: list[PaneKey], weights: FixedPoint, count_in: Any) -> None:
+        def count(keys: Sequence[PaneKey], weights: FixedPoint, count_in: Any) -> None:
             """Add rows to the panes of some keys, and replace their parts."""
             homes: list[Any] = [before if key is None else tiers[key[0]] for key in keys]
             indices = [0 if key is None else key[1] for key in keys]
@@ -597,16 +630,60 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             keys, pane_of = self._panes_of_rows(columns.pop(TIMES), newest)
             weights = _weights(columns.pop(WEIGHTS, None), pane_of, len(keys))
             left = GroupedRows(columns, rows.size, rows.values)
-            count(keys, weights, lambda parts: self._count_parts(parts, pane_of, left, take))
+            is_open = np.array([key is not None and self._is_open(*key, newest) for key in keys])
+            count(
+                keys, weights, lambda parts: self._count_parts(parts, is_open, pane_of, left, take)
+            )
         for times_of_blank, own in held.blank:
             keys, pane_of = self._panes_of_rows(times_of_blank, newest)
             count(keys, _weights(own, pane_of, len(keys)), lambda parts: parts)
-        return attrs.evolve(aged, tiers=tuple(tiers), before=before[0])
+        return self._sealed(attrs.evolve(aged, tiers=tuple(tiers), before=before[0]))
+
+    def _is_open(self, tier: int, index: int, newest: int) -> bool:
+        """Tell whether a pane is one of the newest: their accumulators are live."""
+        config = self._config
+        return not tier and index >= newest_end(newest, config) // config.width - _OPEN_PANES
 
     def _count_parts(
+        self, parts: list[Any], is_open: Array, pane_of: Array, rows: GroupedRows, take: Take
+    ) -> list[Any]:
+        """Count rows into the accumulators of their panes.
+
+        Rows of sealed panes are counted into columns, and these added to the columns of the pane.
+        """
+        if is_open.all():
+            return self._count_live(parts, pane_of, rows, take)
+        closed = np.flatnonzero(~is_open)
+        of_kind = np.cumsum(is_open) - 1
+        of_kind[closed] = np.arange(len(closed))
+        is_live = is_open[pane_of]
+        late = np.flatnonzero(~is_live)
+        new = self._count_flat(of_kind[pane_of[late]], len(closed), rows.taken(late))
+        sealed = [Sealed(new, index) for index in range(len(closed))]
+        held = [parts[at] for at in closed.tolist()]
+        groups = [[b] if a is None else [a, b] for a, b in zip(held, sealed, strict=True)]
+        made = list(parts)
+        for at, part in zip(closed.tolist(), self._merge_all(groups), strict=True):
+            made[at] = part
+        if len(late) < rows.size:
+            opened = np.flatnonzero(is_open).tolist()
+            kept = np.flatnonzero(is_live)
+            live_parts = [parts[at] for at in opened]
+            counted = self._count_live(live_parts, of_kind[pane_of[kept]], rows.taken(kept), take)
+            for at, part in zip(opened, counted, strict=True):
+                made[at] = part
+        return made
+
+    def _count_flat(self, pane_of: Array, n_panes: int, rows: GroupedRows) -> Any:
+        """Count rows into columns, with an accumulator for each pane."""
+        inner = self._inner
+        if inner.cls is Sliced:
+            return count_in_flat(pane_of, n_panes, rows, inner)
+        return Counter(inner, rows.columns).count_all(rows, pane_of, n_panes)
+
+    def _count_live(
         self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
-        """Count rows into the accumulators of their panes."""
         inner = self._inner
         if inner.cls is not Sliced:
             counter = Counter(inner, rows.columns)
@@ -645,28 +722,26 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         pane_of[rest] = len(keys)
         return [*keys, None], pane_of
 
-    def _sealed(self, before: Any, after: Any) -> Any:
-        """Seal the panes that this split left unchanged, except the newest."""
-        open_from = after.end(self._config) // self._config.width - _OPEN_PANES
+    def _sealed(self, state: Panes) -> Panes:
+        """Seal all panes but the newest."""
+        newest: Any = state.newest
         chosen = [
             (number, index, pane)
-            for number, (old, tier) in enumerate(zip(before.tiers, after.tiers, strict=True))
+            for number, tier in enumerate(state.tiers)
             for index, pane in tier.items()
-            if (number or index < open_from)
-            and old.get(index) is pane
-            and not isinstance(pane.part, (Sealed, NoneType))
+            if not isinstance(pane.part, (Sealed, NoneType))
+            and not self._is_open(number, index, newest)
         ]
         if not chosen:
-            return after
-        inner = self._inner
-        columns = _flat_type(inner).of(inner, [pane.part for _, _, pane in chosen])
-        tiers = [dict(tier) for tier in after.tiers]
-        for at, (number, index, pane) in enumerate(chosen):
-            tiers[number][index] = Pane(pane.rows, Sealed(columns, at))
-        return attrs.evolve(after, tiers=tuple(tiers))
+            return state
+        sealed = sealed_all(self._inner, [pane.part for _, _, pane in chosen])
+        tiers = [dict(tier) for tier in state.tiers]
+        for (number, index, pane), part in zip(chosen, sealed, strict=True):
+            tiers[number][index] = Pane(pane.rows, part)
+        return attrs.evolve(state, tiers=tuple(tiers))
 
     def _merge_states(self, states: Sequence[Any]) -> Any:
-        state = Panes.sum_of(states, self._config, merged)
+        state = Panes.sum_of(states, self._config, self._merge_all)
         _check_weight(state)
         return state
 
@@ -731,6 +806,12 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
 
     inner = config.accumulator
     flat = _flat_type(inner).read(inner, sum(labelled), fields)
+    require(bool(inner.truths) or 0 not in labelled, "rows without labels that need none")
+    total = flat.checked_total()
+    owners = np.flatnonzero(labelled)
+    for weights in flat.weights(owners, size):
+        is_within = (rows - weights).whole >= 0
+        require(bool(is_within.all()), "a pane with less weight than its rows with a label")
     made, index = [], 0
     for position, has_part in enumerate(labelled):
         made.append(Pane.of(rows[position], None))
@@ -745,7 +826,7 @@ def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
         held.append(dict(zip(own, made[start : start + length], strict=True)))
         start += length
     before = made[-1] if size > len(numbers) else None
-    state = Panes(newest[0] if newest else None, tuple(held), before)
+    state = Panes(newest[0] if newest else None, tuple(held), before, total)
     _check_tiers(state, config)
     return state
 
@@ -788,23 +869,26 @@ class _TwoStacks:
         self._coming: list[Any] = []
         self._back: Any = None  # the merge of what is coming
 
-    def push(self, span: Span) -> None:
-        """Add the next pane."""
-        part = span.pane.part
+    def push(self, part: Any) -> None:
+        """Add the accumulator of the next pane; None if it has none."""
+        # columns pay where an accumulator has many states; a few are merged as objects
+        part = part if self._inner.cls is Sliced else live(part)
         self._coming.append(part)
         if part is None:
             return
         if self._back is None:
-            self._back = part.copy()
+            self._back = detached(part)
+        elif isinstance(part, Sealed):
+            self._back = self._joined(self._back, part)
         else:
-            absorb(self._back, live(part), self._inner)
+            _absorb(self._back, part)
 
     def pop(self) -> None:
         """Remove the oldest pane."""
         if not self._front:
             below = None
             for part in reversed(self._coming):
-                below = _joined(below, part)
+                below = self._joined(below, part)
                 self._front.append(below)
             self._coming, self._back = [], None
         self._front.pop()
@@ -812,14 +896,22 @@ class _TwoStacks:
     def merged(self) -> Any:
         """Merge all panes into a new accumulator."""
         front = self._front[-1] if self._front else None
-        found = _joined(front, self._back)
+        found = self._joined(front, self._back)
         if found is None:
             return self._inner.empty()
         is_held = front is None or self._back is None
-        return found.copy() if is_held else found
+        return found.copy() if is_held else live(found)
+
+    def _joined(self, a: Any, b: Any) -> Any:
+        if a is None or b is None:
+            return b if a is None else a
+        return merged_all(self._inner, [[a, b]])[0]
 
 
-def _joined(a: Any, b: Any) -> Any:
-    if a is None or b is None:
-        return b if a is None else a
-    return merged([a, b])
+def _absorb(target: Any, part: Any) -> None:
+    """Merge in place into an accumulator that nothing else holds, without copying it."""
+    if not isinstance(target, Collection):
+        target.merge(part)
+        return
+    for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
+        mine.merge(theirs)

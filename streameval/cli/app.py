@@ -8,6 +8,8 @@ import sys
 from itertools import chain
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO, cast
 
+import attrs
+
 from streameval.cli.arguments import argument_parser
 from streameval.cli.completion import completion
 from streameval.cli.errors import (
@@ -75,7 +77,7 @@ def _outcome(command: str, **arguments: Any) -> Outcome:
     if command in _COMMANDS:
         outcome = _COMMANDS[command](**arguments)
     else:
-        names = ("json", "markdown", "bounds", "gates", "metrics", "level")
+        names = {field.name for field in attrs.fields(Reporting)} & arguments.keys()
         reporting = Reporting(quiet=quiet, **{name: arguments.pop(name) for name in names})
         if command == "show":
             outcome = show(arguments["states"], reporting)

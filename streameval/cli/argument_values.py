@@ -10,7 +10,7 @@ from decimal import Decimal
 from typing import TYPE_CHECKING, Literal
 
 from streameval.cli.errors import UsageError
-from streameval.cli.options import By
+from streameval.cli.options import By, NamedTexts
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.inputs.durations import duration_text, read_duration
 from streameval.io import Condition, integer_or_text
@@ -40,6 +40,7 @@ __all__ = [
     "path",
     "policy",
     "positive",
+    "promise",
     "rollup",
     "width",
 ]
@@ -140,6 +141,14 @@ def level(text: str) -> float:
     return value
 
 
+def promise(text: str) -> str | float:
+    """Read how often there may be a false alarm; what is no number is read with the panes."""
+    try:
+        return float(text)
+    except ValueError:
+        return text
+
+
 def path(text: str) -> str:
     """Read the name of a file or folder; none is a variable that was not set."""
     if not text:
@@ -202,15 +211,21 @@ relation='>=', values=('30',)))
 
 
 def classes(text: str) -> Classes:
-    """Read a number of classes, their labels, or auto.
+    """Read a number of classes, their labels, their labels with names, or auto.
 
-    >>> classes("10"), classes("cat,dog"), classes("auto")
-    (10, ('cat', 'dog'), 'auto')
+    >>> classes("10"), classes("cat,dog"), classes("auto"), classes("0=neg,1=pos").names
+    (10, ('cat', 'dog'), 'auto', ('neg', 'pos'))
     """
     if text == "auto":
         return "auto"
     value = integer_or_text(text)
-    return value if isinstance(value, int) else tuple(text.split(","))
+    if isinstance(value, int):
+        return value
+    items = text.split(",")
+    if not all("=" in item for item in items):
+        return tuple(items)
+    labels, names = zip(*(item.split("=", 1) for item in items), strict=True)
+    return NamedTexts(zip(labels, names, strict=True))
 
 
 def measures(text: str) -> tuple[str, ...]:

@@ -10,6 +10,7 @@ from typing import Any, NoReturn, cast
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
+from streameval.cli.evidence_text import parse_limit
 from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
@@ -296,6 +297,7 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
             *("--header", values.header, "A,B,C|none"),
             "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
         ),
+        ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
         (
             *("--max-bad", values.count_or_share, "N|P%"),
             "bad rows to leave out, or which share of all, default 0",
@@ -379,7 +381,7 @@ def _add_decisions(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--classes", values.classes, "K|A,B,C|auto"),
-            "their number, their labels, or (default) by what the rows hold",
+            "their number, their labels, with names 0=neg,1=pos, or (default) by the rows",
         ),
         ("--threshold", values.number, "T", "a score of at least T is positive, default 0.5"),
         (
@@ -450,6 +452,15 @@ def _add_reporting(parser: argparse.ArgumentParser) -> argparse._ArgumentGroup:
     )
     text = "exit 1 unless it holds, as in 'accuracy>=0.9' or 'rmse<=60'; repeatable"
     _add_checks(group, ("--require", "--fail-under"), "gates", parse_gate, "GATE", text)
+    text = "of panes: exit 1 if there is evidence against it, as in 'recall[1]>=0.8'; repeatable"
+    _add_checks(group, ("--evidence",), "limits", parse_limit, "LIMIT", text)
+    group.add_argument(
+        "--false-alarms",
+        type=values.promise,
+        metavar="PROMISE",
+        help="how often, all limits together, default '1 per 30d'; or the mean number of panes "
+        "between two",
+    )
     return group
 
 

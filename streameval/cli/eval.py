@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 import sys
-from contextlib import closing
+from contextlib import closing, suppress
 from typing import TYPE_CHECKING, Any, TextIO
 
 import attrs
 
 from streameval.cli.errors import UsageError
+from streameval.cli.evidence_text import evidence_of
 from streameval.cli.options import option_text, option_words
 from streameval.cli.outcome import Findings, Outcome, reported
 from streameval.cli.progress import Progress
@@ -20,12 +21,13 @@ from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
-from streameval.runs.slices import SizeLimit, counting_plan, sliced
+from streameval.runs.gathered import Gathered
+from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
 from streameval.runs.totals import Tally
 from streameval.runs.workers import count_all
@@ -33,7 +35,7 @@ from streameval.runs.workers import count_all
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-    from streameval.cli.options import By, Options, Reporting
+    from streameval.cli.options import Options, Reporting
     from streameval.cli.window_text import Windows
     from streameval.io import Block
     from streameval.runs.counting import Plan
@@ -46,7 +48,7 @@ __all__ = ["evaluate"]
 _TOP = 20
 _MAX_BYTES = 256 * 10**6  # of the states of all values, while these are not named
 _PARTIAL = "; --partial-last-line skip leaves it for next time"
-_OF_FORMATS = ("format", "delimiter", "header")
+_OF_FORMATS = ("format", "delimiter", "header", "decimal")
 _OF_COLUMNS = ("query", "relevance", "score", "doc", "retrieved", "num_relevant")
 
 
@@ -81,20 +83,22 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     plan = attrs.evolve(TASKS[task].plan(options, rows), words=option_words, advice=_PARTIAL)
     _check_metrics(plan, options.reporting)
     counting = _split(plan, options, rows)
+    with suppress(UnknownMetricError):  # of a class that no row has yet
+        evidence_of(_of_rows(counting.make(), counting), options.reporting)
     with Spool() as spool:
         try:
             tally = _tallied(blocks, counting, options, spool, _limit(options))
         except _TooManyStates:
             counting = _of_most_frequent(plan, options, source)
             tally = _tallied(source.blocks(), counting, options)
-        held = tally.total()
+        held = _whole(tally, counting)
         if not tally.n_good.total():
             tally.bad.refuse_all()
             raise _no_rows(options, source.left())
         total, slices = _separated(held, options)
         remarks, missing = (*counting.notes, *source.left(), *source.remarks()), source.missing()
         for accumulator in (total, *(slices or ())):
-            for text in plan.finish(accumulator, missing):
+            for text in counting.finish(accumulator, missing):
                 spool.write(text)
         result, by_value, windows = _computed(total, slices, options.reporting)
         left = [Note("warning", text) for text in _save(total, slices, options.output)]
@@ -107,6 +111,7 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
             write=plan.text,
             slices=by_value,
             windows=windows,
+            evidence=evidence_of(total, options.reporting),
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
@@ -137,7 +142,7 @@ def _source(options: Options) -> Source:
     qrels = options.qrels
     if qrels is None:
         skips = options.partial_last_line == "skip"
-        dialect = Dialect(options.delimiter, options.header)
+        dialect = Dialect(options.delimiter, options.header, options.decimal)
         _check_dialect(options)
         return RowFiles(
             options.files, options.format, dialect=dialect, skips=skips, advice=_PARTIAL
@@ -193,13 +198,18 @@ def _split(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     """Plan to count panes of time, or each value of a column, for themselves."""
     if options.time is not None:
         return windowed(plan, options, rows)
-    return plan if options.by is None else _sliced(plan, options.by, rows)
-
-
-def _sliced(plan: Plan, by: By, rows: Sequence[Row]) -> Plan:
-    """Plan to count each value of a column for itself: those named, or all."""
+    by = options.by
+    if by is None:
+        return plan
     check_columns(by.columns, rows)
-    return sliced(plan, by.column, None if by.values is None else by.canonical())
+    return _by_value(plan, options, None if by.values is None else by.canonical())
+
+
+def _by_value(plan: Plan, options: Options, values: tuple[Any, ...] | None) -> Plan:
+    """Plan to count values; the rows of a query may go on in other blocks, and have several."""
+    by: Any = options.by
+    split = parts_by_value if options.task == "ranking" else rows_by_value
+    return split(plan, by.column, values)
 
 
 def _limit(options: Options) -> SizeLimit | None:
@@ -216,7 +226,7 @@ def _of_most_frequent(plan: Plan, options: Options, source: Source) -> Plan:
     counting = attrs.evolve(counting_plan(by.column, options.max_bad), advice=_PARTIAL)
     tally = _tallied(source.blocks(), counting, options)
     values, is_sure = tally.total().top(options.top or _TOP)
-    chosen = sliced(plan, by.column, values)
+    chosen = _by_value(plan, options, values)
     return chosen if is_sure else attrs.evolve(chosen, notes=(*plan.notes, _unsure(by.columns)))
 
 
@@ -236,6 +246,15 @@ def _unsure(columns: tuple[str, ...]) -> str:
         f"`{names}` has so many values that the most frequent ones may be others; the numbers of "
         "those shown are right. --by COLUMN=A,B,C names them."
     )
+
+
+def _whole(tally: Tally, plan: Plan) -> Any:
+    """Return what all rows were counted with; queries that were gathered are counted now."""
+    return _of_rows(tally.total(), plan)
+
+
+def _of_rows(held: Any, plan: Plan) -> Any:
+    return held.counted(plan) if isinstance(held, Gathered) else held
 
 
 def _separated(held: Any, options: Options) -> tuple[Any, Slices | None]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import shlex
 from itertools import product
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, Self
 
 import attrs
 
@@ -12,7 +12,7 @@ from streameval.cli.errors import UsageError
 from streameval.io import Texts
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from streameval.cli.gates import Gate
     from streameval.errors import Named
@@ -20,7 +20,35 @@ if TYPE_CHECKING:
     from streameval.results.names import MetricName
     from streameval.runs.counting import Share
 
-__all__ = ["By", "Classes", "Options", "Reporting", "option_text", "option_words"]
+__all__ = [
+    "By",
+    "Classes",
+    "NamedTexts",
+    "Options",
+    "Reporting",
+    "option_text",
+    "option_words",
+]
+
+
+class NamedTexts(tuple[str, ...]):
+    """Labels as they were typed, each with the name that it is shown by.
+
+    Attributes
+    ----------
+    names : tuple of str
+        The names.
+    """
+
+    names: tuple[str, ...]
+
+    def __new__(cls, pairs: Iterable[tuple[str, str]]) -> Self:
+        """Take the pairs apart."""
+        labels, names = zip(*pairs, strict=True)
+        made = super().__new__(cls, labels)
+        made.names = names
+        return made
+
 
 # A number of classes, their labels as they were typed, or observed labels.
 Classes = int | tuple[str, ...] | Literal["auto"]
@@ -85,6 +113,8 @@ class Reporting:
     gates: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
     metrics: tuple[MetricName, ...] = attrs.field(default=(), converter=tuple)
     level: float = 0.95
+    limits: tuple[Gate, ...] = attrs.field(default=(), converter=tuple)
+    false_alarms: str | float | None = None
     quiet: bool = False
 
 
@@ -97,6 +127,7 @@ class Options:
     format: str | None = None
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
+    decimal: str | None = None
     jobs: int = 1
     output: str | None = None
     max_bad: int | Share = 0
@@ -178,4 +209,5 @@ def option_words(named: Named) -> str | None:
 
 _OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}
 _OPTIONS["kind"] = option_text("curve")
+_OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
 _QUOTES = "\"'"

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import GATE_FAILED, OK
+from streameval.cli.evidence_text import evidence_entries, verdicts_of
 from streameval.cli.gates import judge
 from streameval.cli.json_text import json_line
 from streameval.cli.slice_text import slice_entries, slice_reading, slice_sheet
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from streameval.cli.window_text import Windows
     from streameval.metrics.table import Reading
     from streameval.render.sheets import Sheet
+    from streameval.results.evidence import Evidence
     from streameval.results.names import MetricName
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
@@ -83,6 +85,8 @@ class Findings:
         The results by the values of a column.
     windows : Windows, optional
         The results by panes of time.
+    evidence : tuple of Evidence
+        Whether metrics have passed limits.
     """
 
     result: Result
@@ -92,18 +96,22 @@ class Findings:
     write: Callable[[Any], str] | None = None
     slices: Slices | None = None
     windows: Windows | None = None
+    evidence: tuple[Evidence, ...] = ()
 
 
 def reported(found: Findings, reporting: Reporting) -> Outcome:
     """Write what was found as it was asked for, and decide the gates."""
     result, level = found.result, reporting.level
     verdicts = [judge(gate, result.read(gate.metric, level=level)) for gate in reporting.gates]
+    verdicts += verdicts_of(found.evidence)
     if reporting.json:
         text = json_line({"task": result.TASK, **found.origin, **_entries(found, reporting)})
     elif found.write is not None:
         text = found.write(result)
     else:
-        text = laid_out([found.heading, *_sheet(found, reporting)], is_markdown=reporting.markdown)
+        more = [part for one in found.evidence for part in one.sheet()]
+        sheet = [found.heading, *_sheet(found, reporting), *more]
+        text = laid_out(sheet, is_markdown=reporting.markdown)
     passed = all(verdict.category == "passed" for verdict in verdicts)
     is_data = reporting.json or reporting.markdown or found.write is not None
     code = OK if passed else GATE_FAILED
@@ -141,7 +149,7 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
         entries |= window_entries(found.windows, describe)
-    return entries
+    return entries | evidence_entries(found.evidence)
 
 
 def _described(

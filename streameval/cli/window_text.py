@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections import deque
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -96,9 +95,8 @@ class Windows:
         newest : int, optional
             How many; by default all.
         """
-        counted = deque(enumerate(accumulator._counted()), newest)
-        n_earlier = counted[0][0] if counted else 0
-        found = tuple(window_of(*one, total) for _, one in counted)
+        n_earlier, counted = accumulator._counted(newest)
+        found = tuple(window_of(*one, total) for one in counted)
         return cls(found, n_earlier, accumulator.n_rows(), heaviest(accumulator.n))
 
 

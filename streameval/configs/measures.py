@@ -232,6 +232,7 @@ _ROWS = (
 MEASURES = {row.name: row for row in _ROWS}
 """The table of rank measures."""
 
+_NO_PARAMETERS: Mapping[str, float] = {}
 _OTHER_NAMES = {other: row.name for row in _ROWS for other in row.others}
 _GRADED = ("ndcg", "dcg")
 _FORM = re.compile(r"(?P<name>[a-z_]+)(?:\((?P<options>[^()]*)\))?(?:@(?P<cutoff>[0-9]+))?")
@@ -260,8 +261,11 @@ class Measure:
     parameter: float | None = None
 
     @classmethod
-    def of(cls, name: Any) -> Self:
-        """Read a name: streameval's, that of ir_measures, or that of trec_eval."""
+    def of(cls, name: Any, parameters: Mapping[str, float] = _NO_PARAMETERS) -> Self:
+        """Read a name: streameval's, that of ir_measures, or that of trec_eval.
+
+        `parameters` replace the defaults of some families.
+        """
         if not isinstance(name, str):
             raise InvalidInputError(f"must hold names, got {name!r}", argument="measures")
         text = name.strip().lower().replace(" ", "")
@@ -278,7 +282,7 @@ class Measure:
             )
         options = _options(parts.get("options"), family, name)
         own = MEASURES[family].parameter
-        parameter = None if own is None else options.get(*own)
+        parameter = None if own is None else options.get(own[0], parameters.get(family, own[1]))
         cutoff = _cutoff(parts["cutoff"], family, name)
         made = cls(family, cutoff, options.get("rel"), parameter)
         _check(made, name)
@@ -328,8 +332,13 @@ class Measure:
         return math.inf if self.family == "dcg" else 1.0
 
 
-def canonical_measures(value: Any) -> tuple[str, ...]:
-    """Convert names to canonical form; a single one may stand alone."""
+def canonical_measures(
+    value: Any, parameters: Mapping[str, float] = _NO_PARAMETERS
+) -> tuple[str, ...]:
+    """Convert names to canonical form; a single one may stand alone.
+
+    `parameters` replace the defaults of some families.
+    """
     if isinstance(value, str):
         value = (value,)
     if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
@@ -337,7 +346,8 @@ def canonical_measures(value: Any) -> tuple[str, ...]:
             f"must be a sequence of names, whose order counts, got {type(value).__name__}",
             argument="measures",
         )
-    names = tuple(measure(name).name for name in value)
+    read = functools.partial(Measure.of, parameters=parameters) if parameters else measure
+    names = tuple(read(name).name for name in value)
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
     twice = next((name for index, name in enumerate(names) if name in names[:index]), None)

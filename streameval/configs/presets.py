@@ -17,10 +17,15 @@ _PRESETS: dict[str, dict[str, Any]] = {
 }
 
 
+_PARAMETERS = {"trec_eval": {"rbp": 0.9}}
+"""What a measure means where its name says no more."""
+
+
 def preset(name: Any, measures: Any) -> dict[str, Any]:
     """Look up the options of a tool; it has policies for the measures asked for alone."""
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
-    asked, empty = map(measure, canonical_measures(measures)), options.get("empty")
+    options["measures"] = canonical_measures(measures, _PARAMETERS.get(name, {}))
+    asked, empty = map(measure, options["measures"]), options.get("empty")
     if isinstance(empty, dict):
         options["empty"] = {item.name: empty[item.family] for item in asked if item.family in empty}
     return options

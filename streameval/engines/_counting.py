@@ -21,6 +21,7 @@ from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
+from streameval.inputs.paths import cuts
 from streameval.io import Block, Column, Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.json_lines import JsonBlock
@@ -120,10 +121,14 @@ class SourceCounter:
         )
 
     def names(self, available: Iterable[str]) -> list[str]:
-        """List the existing columns to read; an error names a required one that is missing."""
+        """List the existing columns to read; an error names a required one that is missing.
+
+        Of a path into a column, ``ctx.country``, the column is read.
+        """
         known = list(available)
         check_there(self.wanted, known)
-        return [name for name in self.wanted if name in known]
+        held = (column_of(name, known) for name in self.wanted)
+        return list(dict.fromkeys(name for name in held if name is not None))
 
     def layout(self, names: Container[str], source: str) -> Layout:
         """Note which optional columns a source has."""
@@ -135,9 +140,9 @@ class SourceCounter:
     def layout_of(self, batch: Any, name: str) -> Layout:
         """Note which optional columns a batch has; one without rows says nothing."""
         table = _table_of(batch)
-        read = next((column for column in self.wanted if column in table.names), None)
-        is_empty = read is not None and _is_empty(table.column(read))
-        return {} if is_empty else self.layout(table.names, name)
+        found = [column for column in self.wanted if table.holds(column)]
+        is_empty = bool(found) and _is_empty(table.column(found[0]))
+        return {} if is_empty else self.layout(found, name)
 
     def count(self, source: Any) -> States:
         """Count a path or a batch.
@@ -165,6 +170,10 @@ class SourceCounter:
         for batch in batches:
             running.add_batch(batch)
         return running.states()
+
+    def type_of_slices(self, batch: pa.RecordBatch) -> Any:
+        """Return the Arrow type of the column `by`."""
+        return Table(batch, batch.schema.names).column(str(self.by)).type
 
     def update(self, accumulator: Any, batch: Any) -> None:
         """Count a batch into an accumulator."""
@@ -210,7 +219,7 @@ class RunningCount:
         self._counter = counter
         self._held = counter.make()
         if counter.by is not None:
-            self._held = slices.Sliced(counter.make, counter.by, max_values=slices.MAX_SLICES)
+            self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
         self.layout: Layout = {}
 
     def add_batch(self, batch: Any, name: str = "a batch") -> None:
@@ -267,7 +276,7 @@ class RunningCount:
             columns = group_columns(made, found, columns)
         plan = Plan(counter.make, columns, update=partial(_update, options=counter.options))
         if counter.by is not None:
-            plan = slices.sliced(
+            plan = slices.parts_by_value(
                 plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES
             )
         return plan
@@ -371,10 +380,16 @@ def is_path(source: Any) -> bool:
     return isinstance(source, (str, PathLike))
 
 
+def column_of(name: str, names: Sequence[str]) -> str | None:
+    """Find the column of a name, or the one that it leads into as a path; None without any."""
+    starts = (name, *(start for start, _ in cuts(name)))
+    return next((start for start in starts if start in names), None)
+
+
 def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
     """Refuse names without the columns that must be there."""
     for column, is_needed in columns.items():
-        if is_needed and column not in names:
+        if is_needed and column_of(column, names) is None:
             listed = ", ".join(names) or "none"
             raise InvalidInputError(
                 f"is missing: the batch has the columns {listed}", argument=column
@@ -468,7 +483,7 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     return {
         argument: table.column(column)
         for argument, column in columns.items()
-        if column in table.names
+        if column in required.values() or table.holds(column)
     }
 
 
@@ -485,9 +500,8 @@ def _table_of(batch: Any) -> Table:
 
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
-    check_there({by: True}, table.column_names)
-    field_type = Values()
-    items = values_of(table.column(by), "", field_type)
+    column, field_type = Table(table, table.column_names).column(by), Values()
+    items = values_of(column, "", field_type) if hasattr(column, "type") else column
     values = items if isinstance(items, np.ndarray) else field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
@@ -504,6 +518,8 @@ def _arrow_table(batch: Any) -> pa.Table:
         return pa.Table.from_batches([batch])
     if isinstance(batch, Mapping):
         return pa.table({name: _items(column) for name, column in batch.items()})
+    if hasattr(batch, "to_arrow"):  # of polars, whose text views Arrow cannot take rows of
+        return batch.to_arrow()
     return pa.table(batch)
 
 

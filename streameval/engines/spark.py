@@ -79,15 +79,21 @@ def evaluate(
     0.5
     """
     counting = SourceCounter.of(make, columns, by, options)
-    quoted = [name.replace("`", "``") for name in counting.names(df.columns)]
-    chosen = df.select([f"`{name}`" for name in quoted])  # a name may have dots
-    column_type = ByteType() if by is None else df.schema[by].dataType
+    chosen = df.select([_quoted(name) for name in counting.names(df.columns)])
+    # a name that is no column is a path, which Spark follows
+    column = by if by is None or by not in df.columns else _quoted(by)
+    column_type = ByteType() if column is None else df.select(column).schema[0].dataType
     if isinstance(column_type, FractionalType):
         column_type = StringType()  # fractions are told by their text
     schema = StructType([StructField("slice", column_type), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting), schema)
     totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
     return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+
+
+def _quoted(name: str) -> str:
+    """Quote the name of a column: Spark takes dots in it for a path."""
+    return f"`{name.replace('`', '``')}`"
 
 
 def _count(counting: SourceCounter, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
@@ -98,7 +104,7 @@ def _count(counting: SourceCounter, batches: Iterator[pa.RecordBatch]) -> Iterat
         nonlocal column_type
         for batch in batches:
             if counting.by is not None:
-                column_type = batch.schema.field(counting.by).type
+                column_type = counting.type_of_slices(batch)
                 if pa.types.is_floating(column_type) or pa.types.is_decimal(column_type):
                     column_type = pa.string()
             yield batch

@@ -313,6 +313,13 @@ class FixedPoint:
         parts = zip(whole, self.fraction.ravel().tolist(), strict=True)
         return [(integer << FRACTION_BITS) + fraction for integer, fraction in parts]
 
+    def units_at(self, index: int) -> int:
+        """Return one number of a vector as a Python integer, a multiple of `unit`."""
+        whole = self.whole.item(index)
+        if self.fraction is None:
+            return whole
+        return (whole << FRACTION_BITS) + self.fraction.item(index)
+
     def __eq__(self, other: object) -> bool:
         """Compare shape, numbers and the presence of fractions."""
         if not isinstance(other, FixedPoint):

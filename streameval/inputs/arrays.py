@@ -17,6 +17,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import SMALLEST_ROUNDED, FixedPoint
+from streameval.inputs.coded import CodedTexts
 
 __all__ = [
     "SCORE_BITS",
@@ -65,6 +66,8 @@ def as_array(value: Any, *, name: str, allow_missing: bool = False) -> npt.NDArr
         When the value is no array, mixes types, holds missing values, or holds anything but
         numbers and strings.
     """
+    if type(value) is CodedTexts and None not in value.texts:
+        return np.asarray(value)
     array = value if type(value) is np.ndarray else _to_numpy(value, name, allow_missing)
     kind = array.dtype.kind
     if kind in _NUMERIC_KINDS:

@@ -9,6 +9,7 @@ import attrs
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import to_host
+from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
 
 __all__ = ["Table", "arguments"]
 
@@ -27,22 +28,73 @@ class Table:
         names = _column_names(batch)
         return None if names is None else cls(batch, names)
 
+    def holds(self, name: str) -> bool:
+        """Tell whether there is a column of this name, or one that it leads into."""
+        return name in self.names or (is_path(name) and self._inside(name) is not None)
+
     def column(self, name: str) -> Any:
-        """Take a column out, once however often it is asked for; a missing one is named."""
+        """Take a column out, once however often it is asked for; a missing one is named.
+
+        A name that no column has may be a path into structures or objects, ``ctx.country``.
+        """
         taken = self._taken
         if name not in taken:
-            if name not in self.names:
+            if name in self.names:
+                taken[name] = self._whole(name)
+            elif self._inside(name) is None:
                 listed = ", ".join(self.names) or "none"
                 raise InvalidInputError(
                     f"is missing: the batch has the columns {listed}", argument=name
                 )
-            try:
-                taken[name] = to_host(self.batch[name], name=name)
-            except (KeyError, ValueError) as error:
-                raise InvalidInputError(
-                    f"cannot be taken from the batch: {error}", argument=name
-                ) from error
         return taken[name]
+
+    def _whole(self, name: str) -> Any:
+        try:
+            return to_host(self.batch[name], name=name)
+        except (KeyError, ValueError) as error:
+            raise InvalidInputError(
+                f"cannot be taken from the batch: {error}", argument=name
+            ) from error
+
+    def _inside(self, path: str) -> Any:
+        """Take out the column that a path leads to, the longest name first; None without one."""
+        if path not in self._taken:
+            outer = ((name, rest) for name, rest in cuts(path) if name in self.names)
+            found = (field_of(self.column(name), rest) for name, rest in outer)
+            column = next((column for column in found if column is not None), None)
+            if column is None:
+                return None
+            self._taken[path] = column
+        return self._taken[path]
+
+
+def field_of(column: Any, path: str) -> Any:
+    """Take a field out of a column of structures or objects; None if nothing is there.
+
+    Columns of Arrow and polars keep their types; those of pandas and lists become lists.
+    """
+    for name, rest in [(path, ""), *cuts(path)]:
+        inner = _field(column, name)
+        if inner is not None:
+            return field_of(inner, rest) if rest else inner
+    listed = getattr(column, "to_pylist", None) or getattr(column, "to_list", None)
+    items = column if listed is None else listed()
+    found = [value_at(item, path) for item in items] if isinstance(items, Iterable) else []
+    if all(item is ABSENT for item in found):
+        return None
+    return [None if item is ABSENT else item for item in found]
+
+
+def _field(column: Any, name: str) -> Any:
+    """Take a field out of a column of Arrow or polars; None if its type has no such field."""
+    arrow_type: Any = getattr(column, "type", None)
+    if str(arrow_type).startswith("struct<"):
+        names = [arrow_type.field(at).name for at in range(arrow_type.num_fields)]
+        # flatten() knows the rows whose structure is null, and field() does not
+        return column.flatten()[names.index(name)] if names.count(name) == 1 else None
+    fields = getattr(getattr(column, "dtype", None), "fields", None)
+    is_there = isinstance(fields, list) and any(field.name == name for field in fields)
+    return column.struct.field(name) if is_there else None
 
 
 def arguments(

@@ -132,7 +132,7 @@ def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
     """Return the code of each row, and the distinct values of one column in any order."""
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _of_arrow(column, name)
-    if hasattr(column, "factorize"):  # pandas
+    if hasattr(column, "factorize"):  # pandas, and codes of texts
         codes, values = column.factorize()
         return _of_dictionary(codes, values.tolist(), name)
     array = column if isinstance(column, np.ndarray) else _to_array(column)

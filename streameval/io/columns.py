@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.io.errors import shown
 
 if TYPE_CHECKING:
@@ -30,6 +31,7 @@ __all__ = [
     "Vectors",
     "as_text",
     "class_number",
+    "has_decimal_comma",
     "integer_or_text",
     "number_or_text",
     "objects",
@@ -42,6 +44,8 @@ Array = npt.NDArray[Any]
 # 3.0 is 3: tables with gaps are often written so.
 _INTEGER = re.compile(r"(-?[0-9]{1,99})(?:\.0+)?")
 _UNNAMED_CLASS = re.compile(r"LABEL_([0-9]{1,9})")
+_DECIMAL_COMMA = re.compile(r"\s*[+-]?[0-9]*,[0-9]+(?:[eE][+-]?[0-9]+)?\s*")
+_THOUSANDS = re.compile(r"\s*[+-]?[1-9][0-9]{0,2},[0-9]{3}\s*")  # may be meant: no advice then
 _WHOLE = re.compile(r"(-?[0-9]{1,16})\.0+")
 _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
@@ -51,6 +55,15 @@ _DATES = (date, time)
 _DISTINCT = ({int}, {bool}, {date})
 _LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
+
+
+_COMMA_HINT = " with a decimal point (--decimal , reads commas)"
+
+
+class _CommaNumber(str):
+    """A cell that is a number with a decimal comma."""
+
+    __slots__ = ()
 
 
 class FieldType(Protocol):
@@ -114,7 +127,10 @@ class Numbers:
                 return list(map(float, cells))
             except ValueError:
                 pass
-        return [number_or_text(cell) for cell in cells]
+        return [
+            _CommaNumber(cell) if has_decimal_comma(cell) else number_or_text(cell)
+            for cell in cells
+        ]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a float64 array if every value is a number."""
@@ -125,7 +141,10 @@ class Numbers:
 
     def fault(self, value: Any) -> str | None:
         """Accept integers, floats, decimals, and text of digits; true and false are no numbers."""
-        return None if self.whole([value]) is not None else "a number"
+        if self.whole([value]) is not None:
+            return None
+        has_comma = isinstance(value, _CommaNumber) and not _THOUSANDS.fullmatch(value)
+        return f"a number{_COMMA_HINT if has_comma else ''}"
 
 
 @attrs.frozen
@@ -168,15 +187,20 @@ class Labels:
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make an int64 array, or an object array of text, if every value is such a label."""
+        """Make an int64 array, or codes of texts, if every value is such a label."""
         array = self._array(values)
-        is_known = array is None or not self.among or set(array.tolist()) <= set(self.among)
-        return array if is_known else None
+        if array is None or not self.among:
+            return array
+        labels = array.texts if isinstance(array, CodedTexts) else array.tolist()
+        return array if set(labels) <= set(self.among) else None
 
     def _array(self, values: Sequence[Any]) -> Array | None:
         if self.integers:
             integers = _array_of(values, {int, bool}, np.int64)
             return integers if integers is not None else self._from_others(values)
+        coded = CodedTexts.of(values)
+        if are_texts(coded):
+            return coded if all(map(self._fits, coded.texts)) else None
         are_usual = set(map(type, values)) <= self._text_types
         if not are_usual and any(map(self.fault, values)):
             return None
@@ -229,9 +253,10 @@ class Values:
         return [values[cell] for cell in cells]
 
     def whole(self, values: Sequence[Any]) -> Array | None:
-        """Make an object array if every value is a single one."""
-        if set(map(type, values)) <= {str, type(None)}:  # the usual case: few different ones
-            return None if any(map(self.fault, set(values))) else objects(values)
+        """Make codes of texts, or an object array, if every value is a single one."""
+        coded = CodedTexts.of(values)  # the usual case: few different ones
+        if coded is not None:
+            return None if any(map(self.fault, coded.texts)) else coded
         if set(map(type, values)) - {type(None)} in _DISTINCT:
             made = {value: self.made(value) for value in set(values)}
             return objects([made[value] for value in values])
@@ -409,6 +434,15 @@ def scores_by_class(value: Any) -> dict[str, Any] | None:
         return None
     scores = {as_text(item["label"]) or "": item["score"] for item in value}
     return scores if len(scores) == len(value) else None
+
+
+def has_decimal_comma(cell: str) -> bool:
+    """Tell whether a cell is a number whose decimals stand behind a comma.
+
+    >>> has_decimal_comma("-0,5"), has_decimal_comma("1e-3"), has_decimal_comma("1.234,5")
+    (True, False, False)
+    """
+    return "," in cell and _DECIMAL_COMMA.fullmatch(cell) is not None
 
 
 def integer_or_text(cell: str) -> int | str | None:

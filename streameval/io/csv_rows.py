@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from streameval.errors import BadDataError, Named
-from streameval.io.columns import integer_or_text, number_or_text
+from streameval.io.columns import has_decimal_comma, integer_or_text, number_or_text
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Parsed, assemble, fields_of
@@ -43,10 +43,13 @@ class Dialect:
         What stands between two cells.
     header : tuple of str, optional
         The names of the columns of a file that has none; empty if they are called 1, 2, and so on.
+    decimal : {",", "."}, optional
+        What stands before the decimals of a number.
     """
 
     delimiter: str | None = None
     header: tuple[str, ...] | None = None
+    decimal: str | None = None
 
     @property
     def argument(self) -> str | None:
@@ -77,6 +80,9 @@ class CsvBlock:
         What tells the number of cells, for messages.
     unended : str
         What the last row lacks, as `Piece` has it.
+    decimal : {".", ","}
+        What stands before the decimals of a number. With a comma, a cell such as 0,5 is read as
+        0.5 in every column, so that numbers compare as numbers in filters and slices too.
     """
 
     unit: ClassVar[str] = "line"
@@ -88,6 +94,7 @@ class CsvBlock:
     delimiter: str
     top: str = "header"
     unended: str = ""
+    decimal: str = "."
 
     def rows(
         self,
@@ -123,7 +130,7 @@ class CsvBlock:
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row)
             if reason is None:
-                yield line, row
+                yield line, row if self.decimal == "." else list(map(_with_point, row))
                 continue
             yield line, reason
             for more in range(line + 1, self.first_line + after):
@@ -137,7 +144,10 @@ class CsvBlock:
 
 
 def csv_blocks(
-    stream: ByteStream, delimiter: str = ",", header: tuple[str, ...] | None = None
+    stream: ByteStream,
+    delimiter: str = ",",
+    header: tuple[str, ...] | None = None,
+    decimal: str = ".",
 ) -> Iterator[CsvBlock]:
     """Cut a table of text into blocks.
 
@@ -150,6 +160,8 @@ def csv_blocks(
     header : tuple of str, optional
         The names of the columns; empty if they are called 1, 2, and so on. By default the first
         row is the header.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
     """
     names: tuple[str, ...] = ()
     top = "header" if header is None or header else "first row"
@@ -163,7 +175,8 @@ def csv_blocks(
                 names = header or tuple(str(number) for number in range(1, len(names) + 1))
         if names:
             yield CsvBlock(
-                stream.name, line, data, piece.taken, names, delimiter, top, piece.unended
+                *(stream.name, line, data, piece.taken, names, delimiter, top, piece.unended),
+                decimal=decimal,
             )
 
 
@@ -224,6 +237,11 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
         trouble = "has no column" if n_found == 0 else f"has {n_found} columns"
         raise BadDataError(f"{source}: the header {trouble} {shown(name)}.")
     return header.index(name)
+
+
+def _with_point(cell: str) -> str:
+    """Write a number with a decimal comma as Python does; leave all other text."""
+    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
 def _value(cell: str) -> int | float | str | None:

@@ -92,7 +92,8 @@ def read_blocks(
             yield from json_blocks(stream)
         elif form in _DELIMITERS:
             chosen = dialect or Dialect()
-            yield from csv_blocks(stream, chosen.delimiter or _DELIMITERS[form], chosen.header)
+            delimiter, decimal = chosen.delimiter or _DELIMITERS[form], chosen.decimal or "."
+            yield from csv_blocks(stream, delimiter, chosen.header, decimal)
     if form == _PARQUET:
         yield from parquet_blocks(source)
 

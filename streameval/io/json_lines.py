@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
+from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
-from streameval.io.paths import find, is_path
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
@@ -27,6 +27,10 @@ _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
 _scan = _decoder.scan_once  # of which `_decode` is a wrapper
+
+_MARK = "-Infinity"  # is parsed into one and the same object, unlike -1e999
+_MARK_ID = id(_scan(_MARK, 0)[0])
+_JOINED = 256
 
 
 @attrs.frozen
@@ -62,48 +66,84 @@ class JsonBlock:
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
         """Yield the lines that are objects."""
-        return (row for _, row in self._lines() if isinstance(row, dict))
+        return (row for _, rows, _ in self._pieces() for row in rows)
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that hold them."""
         values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
         # Lists by column: a list for each row would keep the garbage collector busy.
-        adders = [(name, items.append) for (name, _), items in values.items() if not is_path(name)]
-        finders = [(name, items.append) for (name, _), items in values.items() if is_path(name)]
+        lists = [(name, is_path(name), items) for (name, _), items in values.items()]
         row_ids: list[int] = []
         faults: list[Fault] = []
-        for line, row in self._lines():
-            if isinstance(row, str):
-                faults.append((line, row))
-                continue
-            row_ids.append(line)
-            for name, add in adders:
-                add(row.get(name))
-            for path, add in finders:
-                add(find(row, path))
+        for numbers, rows, found in self._pieces():
+            row_ids += numbers
+            faults += found
+            for name, is_nested, items in lists:
+                items += [find(row, name) if is_nested else row.get(name) for row in rows]
         return assemble(columns, values, row_ids, faults, where)
 
-    def _lines(self) -> Iterator[tuple[int, dict[str, Any] | str]]:
-        """Yield every line that is not blank, as an object or as its fault."""
+    def _pieces(self) -> Iterator[tuple[Sequence[int], list[dict[str, Any]], list[Fault]]]:
+        """Yield the numbers and the objects of some lines at a time, and the faults of others."""
         whole = text_of(self.data)
+        lines = whole.removesuffix("\n").split("\n")
         are_text = is_text(whole)
-        for number, line in enumerate(whole.split("\n"), self.first_line):
-            try:  # an object and nothing else, as almost every line is
-                value, end = _scan(line, 0)
-            except (StopIteration, ValueError, RecursionError):
-                value, end = None, 0
-            if type(value) is dict and are_text and line[end:] in ("", "\r"):
-                yield number, value
-                continue
-            text = line.strip(" \t\r")
-            if text:
-                yield number, _ARRAY if text.startswith("[") else _object(text)
+        can_be_joined = are_text and _MARK not in whole
+        for start in range(0, len(lines), _JOINED):
+            part = lines[start : start + _JOINED]
+            numbers = range(self.first_line + start, self.first_line + start + len(part))
+            rows = _objects(part) if can_be_joined else None
+            if rows is None:
+                yield _one_by_one(numbers, part, are_text=are_text)
+            else:
+                yield numbers, rows, []
 
 
 def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
     """Cut a stream of JSON lines into blocks."""
     for piece in pieces(stream, LineEnds()):
         yield JsonBlock(stream.name, piece.first_line, piece.data, piece.taken, piece.unended)
+
+
+def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:
+    """Parse lines together, in two thirds of the time; None if one is no object, or blank.
+
+    A mark that no line has stands between any two. Where all marks are items of the whole, none
+    is within a value: no line has borrowed from the next.
+    """
+    text = f"[{f',{_MARK},'.join(lines)}]"
+    try:
+        items, end = _scan(text, 0)
+    except (StopIteration, ValueError, RecursionError):
+        return None
+    rows, marks = items[::2], items[1::2]
+    is_whole = end == len(text) and len(rows) == len(lines)
+    are_apart = is_whole and set(map(id, marks)) <= {_MARK_ID}
+    return rows if are_apart and set(map(type, rows)) == {dict} else None
+
+
+def _one_by_one(
+    numbers: Sequence[int], lines: Sequence[str], *, are_text: bool
+) -> tuple[list[int], list[dict[str, Any]], list[Fault]]:
+    """Parse each line that is not blank, into an object or its fault."""
+    good: list[int] = []
+    rows: list[dict[str, Any]] = []
+    faults: list[Fault] = []
+    for number, line in zip(numbers, lines, strict=True):
+        try:  # an object and nothing else, as almost every line is
+            value, end = _scan(line, 0)
+        except (StopIteration, ValueError, RecursionError):
+            value, end = None, 0
+        if type(value) is not dict or not are_text or line[end:] not in ("", "\r"):
+            text = line.strip(" \t\r")
+            if not text:
+                continue
+            value = _ARRAY if text.startswith("[") else _object(text)
+        if isinstance(value, str):
+            faults.append((number, value))
+        else:
+            good.append(number)
+            rows.append(value)
+    return good, rows, faults
 
 
 def _object(text: str) -> dict[str, Any] | str:

@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.paths import cuts, find
 from streameval.io.columns import (
     Array,
     FieldType,
@@ -21,7 +22,6 @@ from streameval.io.columns import (
     objects,
 )
 from streameval.io.errors import shown
-from streameval.io.paths import cuts, find
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
 from streameval.io.streams import STANDARD_INPUT, opened

@@ -24,6 +24,7 @@ _FOREIGN: dict[bytes, tuple[object, ...]] = {
     b"SQLite format 3\0": ("is a SQLite database; export the table as CSV.",),
     b"PK\x03\x04": _WORKBOOK,
     b"Obj\x01": ("is an Avro file; save it as Parquet or JSON lines.",),
+    b"\0": ("begins with a NUL byte; it is not text.",),
     b"\x93NUMPY": ("is a NumPy file; save it as CSV.",),
 }
 

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.inputs.paths import find
 from streameval.io.columns import Column, Texts, as_text, integer_or_text, number_or_text
-from streameval.io.paths import find
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping

@@ -13,18 +13,20 @@ import itertools
 import math
 from bisect import bisect_left
 from collections.abc import Iterator
+from fractions import Fraction
 
 import numpy as np
 import numpy.typing as npt
 
-from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.points import Outcomes, Points
+from streameval.metrics.shares import first_of_highest, reaches, share_of, units_of
 
 __all__ = [
     "average_precision",
     "average_precision_11pt",
     "average_precision_interpolated",
     "best_f",
+    "best_f_index",
     "f_scores",
     "ks",
     "last_at_precision",
@@ -38,6 +40,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
 
 
 def roc_curve(points: Points) -> tuple[Floats, Floats, Floats]:
@@ -133,10 +136,10 @@ def tenths(points: Points) -> list[int]:
     Integers are compared: 10 times the true positives and i times all.
     """
     tp = points.exact_tp
-    whole = tp[len(tp.whole) - 1].to_fraction()
+    size = len(tp.whole)
+    every = tp.units_at(size - 1)
     return [
-        bisect_left(range(len(tp.whole)), i * whole, key=lambda at: 10 * tp[at].to_fraction())
-        for i in range(11)
+        bisect_left(range(size), i * every, key=lambda at: 10 * tp.units_at(at)) for i in range(11)
     ]
 
 
@@ -163,7 +166,23 @@ def f_scores(tp: Floats, fp: Floats, n_pos: float, beta: float) -> Floats:
 
 def best_f(points: Points, beta: float) -> float:
     """Find the highest F of all thresholds; there must be a positive."""
-    return float(f_scores(points.tp, points.fp, points.n_pos, beta).max())
+    above, below = next(_exact_f(points, beta, np.array([best_f_index(points, beta)])))
+    return above / below
+
+
+def best_f_index(points: Points, beta: float) -> int:
+    """Find the first index of the highest F; there must be a positive."""
+    near = f_scores(points.tp, points.fp, points.n_pos, beta)
+    return first_of_highest(near, lambda indices: _exact_f(points, beta, indices))
+
+
+def _exact_f(points: Points, beta: float, indices: Indices) -> Iterator[tuple[int, int]]:
+    """Yield the numerators and the denominators of F at some thresholds."""
+    square, unit = (Fraction(beta) ** 2).as_integer_ratio()
+    tp, fp = points.exact_tp, points.exact_fp
+    some_tp, some_fp, (n_pos,) = units_of(tp[indices], fp[indices], tp[-1:])
+    for here, others in zip(some_tp, some_fp, strict=True):
+        yield (unit + square) * here, unit * (here + others) + square * n_pos
 
 
 def recall_at_precision(points: Points, min_precision: float) -> float:
@@ -171,40 +190,29 @@ def recall_at_precision(points: Points, min_precision: float) -> float:
     if not points.n_pos:
         return math.nan
     last = last_at_precision(points, min_precision)
-    return 0.0 if last is None else float(points.recall[last])
+    tp = points.exact_tp
+    return 0.0 if last is None else share_of(tp[last], tp[-1] - tp[last])
 
 
 def last_at_precision(points: Points, min_precision: float) -> int | None:
-    """Find the last index with a precision of at least `min_precision`: recall is highest there.
-
-    If counts were rounded, a precision close to `min_precision` is computed exactly.
-    """
-    precision = points.precision
-    if points.are_floats_exact:
-        return max(np.flatnonzero(precision >= min_precision).tolist(), default=None)
-    for index in np.flatnonzero(precision >= min_precision * (1.0 - ROUNDING))[::-1].tolist():
-        is_clear = precision[index] > min_precision * (1.0 + ROUNDING)
-        if is_clear or _precision(points, index) >= min_precision:
-            return int(index)
-    return None
+    """Find the last index with a precision of at least `min_precision`: recall is highest there."""
+    reached = reaches(points.exact_tp, points.exact_fp, min_precision)
+    return max(np.flatnonzero(reached).tolist(), default=None)
 
 
 def precision_at_recall(points: Points, min_recall: float) -> float:
     """Find the highest precision with a recall of at least `min_recall`."""
     if not points.n_pos:
         return math.nan
-    n_pos = points.exact_tp[len(points.tp) - 1].to_fraction()
-    first = bisect_left(
-        range(len(points.tp)),
-        min_recall,
-        key=lambda index: float(points.exact_tp[index].to_fraction() / n_pos),
-    )
-    return float(points.precision[first:].max())
+    tp, fp = points.exact_tp, points.exact_fp
+    first = int(reaches(tp, tp[-1] - tp, min_recall).argmax())
 
+    def exact(indices: Indices) -> Iterator[tuple[int, int]]:
+        some_tp, some_fp = units_of(tp[first + indices], fp[first + indices])
+        return ((here, here + others) for here, others in zip(some_tp, some_fp, strict=True))
 
-def _precision(points: Points, index: int) -> float:
-    tp, fp = (part[index].to_fraction() for part in (points.exact_tp, points.exact_fp))
-    return float(tp / (tp + fp))
+    best = first + first_of_highest(points.precision[first:], exact)
+    return share_of(tp[best], fp[best])
 
 
 def best_from(values: Floats) -> Floats:

@@ -21,10 +21,11 @@ def of_sums(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
 
 
 def of_shares(table: CellTable, metric: Callable[[Points], float]) -> Bounded:
-    """Bound a share: without rounded counts it is rounded once, and rounding keeps the order."""
-    if not table.estimate.are_floats_exact:
-        return of_sums(table, metric)
-    return Bounded(metric(table.estimate), metric(table.low), metric(table.high))
+    """Bound a metric of exact counts that is rounded once, so that rounding keeps the order."""
+    value = metric(table.estimate)
+    if table.is_exact:
+        return Bounded(value)
+    return Bounded(value, metric(table.low), metric(table.high))
 
 
 def roc_auc(table: CellTable) -> Bounded:

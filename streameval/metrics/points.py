@@ -94,13 +94,6 @@ class Points:
         return self.table.rounded[1][self.n_fp]
 
     @property
-    def are_floats_exact(self) -> bool:
-        """Whether no count was rounded: all are whole and at most 2**53."""
-        is_whole = all(part.is_whole for part in self.table.cumulated)
-        tp, fp = self.table.rounded
-        return bool(is_whole and tp[-1] + fp[-1] <= 2.0**53)
-
-    @property
     def n_pos(self) -> float:
         """The weight of all positives."""
         return float(self.tp[-1]) if len(self.tp) else 0.0

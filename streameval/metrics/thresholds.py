@@ -17,8 +17,9 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
 from streameval.metrics.bounded import ROUNDING, Bounded
-from streameval.metrics.envelope import of_sums
+from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
+from streameval.metrics.shares import reaches
 
 __all__ = [
     "Outcome",
@@ -118,19 +119,20 @@ def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
     lower end that is precise enough, and no later lower end is. After it, the threshold can only
     be inside a cell, above its lower end, where it leaves a negative out.
     """
-    points, best = table.estimate, _best_precision(table)
+    points, min_fp = table.estimate, _min_fp(table)
     last = curves.last_at_precision(points, min_precision)
     first = -1 if last is None else _first_with_recall_of(points, last)
-    cell = np.arange(len(best))
+    cell = np.arange(len(points.tp))
     is_past = cell > (-1 if last is None else last)
     is_mixed = table.is_wide & table.neg.is_positive()
-    is_precise = best >= min_precision * (1.0 - ROUNDING)
+    is_precise = reaches(points.exact_tp, min_fp, min_precision)
     can_hold = is_precise & table.pos.is_positive() & (cell >= first)
     cells = np.flatnonzero(can_hold & (is_mixed | ~is_past))
     if not len(cells):
         return Bounded(math.nan)
     # if no lower end is precise enough, the upper end of a cell is best
-    top = table.hi[cells[best[cells].argmax()]]
+    best = points.tp[cells] / (points.tp + min_fp.near_floats())[cells]
+    top = table.hi[cells[best.argmax()]]
     value = float(top if last is None else table.lo[first])
     if table.is_exact:
         return Bounded(value)
@@ -152,31 +154,20 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     if not n_pos:
         return Bounded(math.nan), Bounded(math.nan)
     value = curves.best_f(table.estimate, beta)
-    tp, fp = table.estimate.tp, table.estimate.fp
-    best = curves.f_scores(tp, _min_fp(table), n_pos, beta)
+    best = curves.f_scores(table.estimate.tp, _min_fp(table).near_floats(), n_pos, beta)
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
-    likely = int(curves.f_scores(tp, fp, n_pos, beta).argmax())
-    bounded = of_sums(table, lambda points: curves.best_f(points, beta))
-    threshold = float(table.lo[likely])
+    bounded = of_shares(table, lambda points: curves.best_f(points, beta))
+    threshold = float(table.lo[curves.best_f_index(table.estimate, beta)])
     if table.is_exact:
         return bounded, Bounded(threshold)
     cells = np.flatnonzero(can_hold)
     return bounded, Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
-def _min_fp(table: CellTable) -> Floats:
+def _min_fp(table: CellTable) -> FixedPoint:
     """Compute the min false positives with all positives of each cell."""
-    fp = table.estimate.fp
-    return np.asarray(np.where(table.is_wide, np.append(0.0, fp)[:-1], fp))
-
-
-def _best_precision(table: CellTable) -> Floats:
-    """Compute the max precision that each cell can hold; nan where nothing is predicted."""
-    tp = table.estimate.tp
-    predicted = tp + _min_fp(table)
-    best: Floats = np.full(len(tp), np.nan)
-    np.divide(tp, predicted, out=best, where=predicted > 0)
-    return best
+    cell = np.arange(len(table.lo))
+    return table.cumulated[1][np.where(table.is_wide, cell, cell + 1)]
 
 
 def _of_outcome(outcome: Outcome, metric: Callable[[Fraction, Fraction], Fraction]) -> Bounded:

@@ -12,6 +12,7 @@ from streameval.metrics.changes import Change
 from streameval.metrics.table import Interval, Reading
 from streameval.render.blocks import Matrix
 from streameval.render.markup import Html, element, joined
+from streameval.render.text import common_decimals, fixed
 from streameval.render.wording import (
     DASH,
     count,
@@ -19,7 +20,6 @@ from streameval.render.wording import (
     hull,
     interval,
     label,
-    number,
     percent,
     share,
 )
@@ -98,36 +98,54 @@ def _single(rows: Sequence[tuple[str, Reading | None]], level: float) -> Html:
     is_sampled = any(cell is not None and cell.sampling for _, cell in rows)
     heads = ["Value", *["Certified"] * is_open, *[f"Sampling, {percent(level)}"] * is_sampled]
     head = [element("th", text, scope="col", class_="number") for text in heads]
+    cells = [cell for _, cell in rows]
+    certified = [cell.certified if cell and cell.is_open else None for cell in cells]
+    sampled = [cell.sampling if cell else None for cell in cells]
+    ranges = [*[_range_cells(certified, hull)] * is_open]
+    ranges += [_range_cells(sampled, interval)] * is_sampled
+    decimals = _decimals(cells, with_ends=False)
     body = (
         element(
             "tr",
             element("th", name, scope="row"),
-            _value_cell(cell),
-            *([_range_cell(cell.certified if cell and cell.is_open else None, hull)] * is_open),
-            *([_range_cell(cell.sampling if cell else None, interval)] * is_sampled),
+            _value_cell(cell, decimals),
+            *(column[line] for column in ranges),
         )
-        for name, cell in rows
+        for line, (name, cell) in enumerate(rows)
     )
     columns = element("tr", element("th", "Metric", scope="col"), *head)
-    notes = dash_note([cell for _, cell in rows])
-    return table_with_notes(columns, body, "Metrics", notes)
+    return table_with_notes(columns, body, "Metrics", dash_note(cells))
 
 
-def _value_cell(cell: Reading | None) -> Html:
+def _decimals(cells: Iterable[Reading | None], *, with_ends: bool = True) -> int:
+    """Count the decimals of the numbers of a column: they tell apart the ends of each interval."""
+    held = [cell for cell in cells if cell is not None and not cell.is_count]
+    opened = [cell.certified for cell in held if cell.is_open]
+    ends = [*opened, *(cell.sampling for cell in held if cell.sampling)] if with_ends else []
+    values = [float(cell.value) for cell in held] + [end for pair in ends for end in pair]
+    return common_decimals(values, max([4, *(decimals_of(*pair) for pair in opened)]))
+
+
+def _value_cell(cell: Reading | None, decimals: int) -> Html:
     if cell is None or math.isnan(cell.value):
         return element("td", DASH, class_="number")
-    return element("td", _value(cell), class_="number")
+    return element("td", _value(cell, decimals), class_="number")
 
 
-def _value(cell: Reading, sign: str = "") -> Html:
-    """Write a number with as many decimals as its certified interval has."""
-    decimals = decimals_of(*cell.certified) if cell.is_open else 4
-    text = count(cell.value) if cell.is_count else number(cell.value, decimals)
+def _value(cell: Reading, decimals: int, sign: str = "") -> Html:
+    text = count(cell.value) if cell.is_count else fixed(float(cell.value), decimals)
     return element("span", f"{sign}{text}", class_="value")
 
 
-def _range_cell(ends: Interval | None, write: Callable[[float, float], str]) -> Html:
-    return element("td", write(*ends) if ends else "", class_="number range")
+def _range_cells(
+    ends: Sequence[Interval | None], write: Callable[[float, float, int], str]
+) -> list[Html]:
+    """Write the intervals of a column alike."""
+    held = [pair for pair in ends if pair]
+    needed = max([4, *(decimals_of(*pair) for pair in held)]) if write is hull else 4
+    decimals = common_decimals([end for pair in held for end in pair], needed)
+    texts = (write(*pair, decimals) if pair else "" for pair in ends)
+    return [element("td", text, class_="number range") for text in texts]
 
 
 def _stacked(
@@ -142,8 +160,14 @@ def _stacked(
     has_certified = any(cell is not None and cell.is_open for cell in every)
     has_sampling = any(cell is not None and cell.sampling for cell in every)
     names = ("certified", percent(level)) if has_certified and has_sampling else ("", "")
+    columns = zip(*(map(_reading, cells) for _, cells in rows), strict=True)
+    decimals = [_decimals(column) for column in columns]
     body = (
-        element("tr", element("th", title, scope="row"), *(_cell(cell, names) for cell in cells))
+        element(
+            "tr",
+            element("th", title, scope="row"),
+            *(_cell(cell, names, each) for cell, each in zip(cells, decimals, strict=True)),
+        )
         for title, cells in rows
     )
     said = []
@@ -157,17 +181,17 @@ def _reading(cell: Cell) -> Reading | None:
     return cell.reading if isinstance(cell, Change) else cell
 
 
-def _cell(cell: Cell, names: tuple[str, str]) -> Html:
+def _cell(cell: Cell, names: tuple[str, str], decimals: int) -> Html:
     """Write a number, and its intervals one below the other; a difference has a sign."""
     reading = _reading(cell)
     if reading is None or math.isnan(reading.value):
         return element("td", DASH, class_="number")
     sign = "+" if isinstance(cell, Change) and reading.value > 0 else ""
-    parts = [_value(reading, sign)]
+    parts = [_value(reading, decimals, sign)]
     if reading.is_open:
-        parts.append(_within(names[0], hull(*reading.certified)))
+        parts.append(_within(names[0], hull(*reading.certified, decimals)))
     if reading.sampling is not None:
-        parts.append(_within(names[1], interval(*reading.sampling)))
+        parts.append(_within(names[1], interval(*reading.sampling, decimals)))
     return element("td", *parts, class_="number")
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import accumulate, takewhile
 
 from streameval.errors import InvalidInputError
@@ -17,8 +17,11 @@ __all__ = [
     "check_count",
     "clean",
     "columns_of",
+    "common_decimals",
+    "fixed",
     "interval_text",
     "intervals",
+    "is_fixed",
     "number",
     "numbers",
     "plural",
@@ -51,12 +54,18 @@ def numbers(values: Sequence[float], decimals: int = 6) -> list[str]:
     >>> numbers([0.97051, 0.00012345], 4), numbers([0.5, 1e-12])
     (['0.97051', '0.00012'], ['0.500000', '1e-12'])
     """
+    decimals = common_decimals(values, decimals)
+    return [fixed(value, decimals) for value in values]
+
+
+def common_decimals(values: Iterable[float], decimals: int = 6) -> int:
+    """Count the decimals with which `numbers` writes fractions."""
     fractions = [abs(value) for value in values if not isinstance(value, int)]
     shown = [size for size in fractions if _SMALLEST <= size < _LARGEST]
-    if shown:
-        small, large = (math.floor(math.log10(end)) for end in (min(shown), max(shown)))
-        decimals = min(max(decimals, 1 - small), max(14 - large, 1))
-    return [_number(value, decimals) for value in values]
+    if not shown:
+        return decimals
+    small, large = (math.floor(math.log10(end)) for end in (min(shown), max(shown)))
+    return min(max(decimals, 1 - small), max(14 - large, 1))
 
 
 def number(value: float) -> str:
@@ -64,12 +73,17 @@ def number(value: float) -> str:
     return numbers([value])[0]
 
 
-def _number(value: float, decimals: int) -> str:
+def fixed(value: float, decimals: int) -> str:
+    """Write a count in full, and another number with so many decimals, if these can show it."""
     if isinstance(value, int):
         return f"{value:,}"
-    is_fixed = _SMALLEST <= abs(value) < _LARGEST or not value or not math.isfinite(value)
     digits = 3 if abs(value) < 1 else 6
-    return f"{value:.{decimals}f}" if is_fixed else f"{value:.{digits}g}"
+    return f"{value:.{decimals}f}" if is_fixed(value) else f"{value:.{digits}g}"
+
+
+def is_fixed(value: float) -> bool:
+    """Tell whether a number is written without an exponent."""
+    return _SMALLEST <= abs(value) < _LARGEST or not value or not math.isfinite(value)
 
 
 def intervals(ends: Sequence[Interval | None], decimals: int = 6) -> list[str]:

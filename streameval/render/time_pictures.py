@@ -96,13 +96,10 @@ def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
 def _coverage(panes: Sequence[Pane], x: Axis, edges: npt.NDArray[np.float64]) -> Html:
     """Draw the share of the rows that have labels."""
     frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=720, height=120)
-    bars = [
-        frame.stairs(np.array([pane.labelled / pane.rows]), ends, "plain", filled=True)
-        for pane, ends in zip(panes, edges, strict=True)
-    ]
     shares = [pane.labelled / pane.rows for pane in panes]
+    bars = frame.area(np.repeat(edges, 2), np.outer(shares, [0, 1, 1, 0]).ravel(), "plain")
     summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"
-    return picture(frame, "Share of the rows that have labels", summary, [frame.grid(), *bars])
+    return picture(frame, "Share of the rows that have labels", summary, [frame.grid(), bars])
 
 
 def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:

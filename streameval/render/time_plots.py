@@ -94,8 +94,9 @@ def over_time(
     above.set(ylabel=metric)
     if others or len(above.get_legend_handles_labels()[0]) > 1:
         above.legend()
-    widths = first.ends - first.starts
-    below.bar(first.starts, coverage, width=widths, align="edge", color="lightsteelblue")
+    edges = np.repeat(np.column_stack([first.starts, first.ends]), 2)
+    bars = np.outer(coverage, [0, 1, 1, 0]).ravel()  # one shape: thousands take seconds to draw
+    below.fill_between(edges, bars, color="lightsteelblue", linewidth=0)
     below.set(ylim=(0, 1), ylabel="labelled")
     below.tick_params(axis="x", rotation=30)
 

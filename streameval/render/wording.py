@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from decimal import ROUND_CEILING, ROUND_FLOOR, ROUND_HALF_EVEN, Context, Decimal
+from decimal import ROUND_CEILING, ROUND_FLOOR, Context, Decimal
 
 from streameval.render.markup import Html, element
-from streameval.render.text import shorten
+from streameval.render.text import fixed, is_fixed, shorten
 
 __all__ = [
     "DASH",
@@ -40,7 +40,7 @@ def label(name: object, width: int = 24) -> Html:
     return element("bdi", shown, title=None if shown == text else short(name, _LONGEST))
 
 
-def number(value: float, decimals: int = 4) -> str:
+def number(value: float) -> str:
     """Write a metric with four decimals, and small or large ones with significant digits.
 
     >>> number(0.5), number(-2974.1395), number(1.5e-7), number(2e300)
@@ -53,17 +53,21 @@ def number(value: float, decimals: int = 4) -> str:
         return "∞" if value > 0 else "-∞"
     if magnitude >= 1e6 or 0 < magnitude < 1e-3:
         return f"{value:.4g}"
-    return f"{value:,.6g}" if magnitude >= 100 else f"{value:.{decimals}f}"
+    return f"{value:,.6g}" if magnitude >= 100 else f"{value:.4f}"
 
 
-def interval(low: float, high: float) -> str:
-    """Write an interval with as many decimals as tell its ends apart."""
-    return _ends(low, high, ROUND_HALF_EVEN, ROUND_HALF_EVEN)
+def interval(low: float, high: float, decimals: int) -> str:
+    """Write an interval; its ends are those of floats."""
+    return _TO.join(fixed(end, decimals) for end in (low, high))
 
 
-def hull(low: float, high: float) -> str:
-    """Write an interval that is certain, with its ends rounded outward."""
-    return _ends(low, high, ROUND_FLOOR, ROUND_CEILING)
+def hull(low: float, high: float, decimals: int) -> str:
+    """Write an interval that is certain, with its ends rounded outward.
+
+    >>> hull(0.12345, 0.23451, 4), hull(1e-9, 0.23451, 4)
+    ('0.1234 \N{EN DASH} 0.2346', '1e-09 \N{EN DASH} 0.2346')
+    """
+    return f"{_outward(low, decimals, ROUND_FLOOR)}{_TO}{_outward(high, decimals, ROUND_CEILING)}"
 
 
 def decimals_of(low: float, high: float) -> int:
@@ -77,17 +81,10 @@ def decimals_of(low: float, high: float) -> int:
     return min(max(4, needed), _MAX_DECIMALS)
 
 
-def _ends(low: float, high: float, down: str, up: str) -> str:
-    """Write both ends: with equal decimals, or large ones with six digits."""
-    step = Decimal(1).scaleb(-decimals_of(low, high))
-    is_large = max(abs(low), abs(high)) >= 100
-    texts = (
-        f"{Context(6, rounding).create_decimal_from_float(end):,}"
-        if is_large
-        else f"{Decimal(end).quantize(step, rounding)}"
-        for end, rounding in ((low, down), (high, up))
-    )
-    return _TO.join(texts)
+def _outward(end: float, decimals: int, rounding: str) -> str:
+    if is_fixed(end) and math.isfinite(end):
+        return f"{Decimal(end).quantize(Decimal(1).scaleb(-decimals), rounding):f}"
+    return f"{float(Context(6, rounding).create_decimal_from_float(end)):g}"
 
 
 def count(value: float) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Any, Literal, overload
+from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import attrs
 
@@ -35,6 +35,58 @@ Average = Literal["macro", "micro", "weighted"]
 
 _MAX_DRAWN = 8
 _MAX_SHOWN = 50
+
+
+class CurveMetric(Bounded):
+    """A metric of the curves of classes: its macro mean, which can be called and indexed.
+
+    Examples
+    --------
+    >>> import streameval as se
+    >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
+    >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
+    >>> auc = curves.roc_auc
+    >>> f"{auc:.3f}", auc("weighted"), auc[2], auc(None)
+    ('0.750', 0.75, 0.25, (1.0, 1.0, 0.25))
+    """
+
+    __slots__ = ("_name", "_result")
+
+    __iter__ = None  # subscripts are classes, not positions
+
+    _name: str
+    _result: ClassCurves
+
+    def __new__(cls, result: ClassCurves, name: str) -> Self:
+        """Compute the macro mean of a metric of a result."""
+        value = result._average(name, "macro")
+        number = super().__new__(cls, value, value.low, value.high)
+        object.__setattr__(number, "_name", name)
+        object.__setattr__(number, "_result", result)
+        return number
+
+    @overload  # type: ignore[override]
+    def __call__(self, average: Average = ...) -> Bounded: ...
+    @overload
+    def __call__(self, average: None) -> tuple[Bounded, ...]: ...
+    def __call__(self, average: Average | None = "macro") -> Any:
+        """Compute another average.
+
+        Parameters
+        ----------
+        average : {"macro", "micro", "weighted"} or None
+            The mean over the classes where it is defined; of the pooled scores; the mean
+            weighted by the positives; or None for a tuple with one value a class.
+        """
+        return self._result._average(self._name, average)
+
+    def __getitem__(self, of: Label) -> Bounded:
+        """Return the metric of one class, by its label or its display name."""
+        value: Bounded = getattr(self._result[of], self._name)
+        return value
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return getattr, (self._result, self._name)
 
 
 @attrs.frozen(repr=False, eq=False)
@@ -123,40 +175,27 @@ class ClassCurves(Result, Mapping[Label, Curve]):
             pooled = pooled.joined(table.cells, level)
         return Curve(CellTable(pooled, self._tables[0].scale), self._skipped)
 
-    @overload
-    def roc_auc(self, average: Average = ...) -> Bounded: ...
-    @overload
-    def roc_auc(self, average: None) -> tuple[Bounded, ...]: ...
-    def roc_auc(self, average: Average | None = "macro") -> Any:
-        """Compute the area under the ROC curves, each class against the rest.
+    @property
+    def roc_auc(self) -> CurveMetric:
+        """The area under the ROC curves, each class against the rest.
 
-        Parameters
-        ----------
-        average : {"macro", "micro", "weighted"} or None
-            The mean over the classes where it is defined, that is, which some examples have
-            and some have not; of the pooled scores; the mean weighted by the positives; or
-            None for a tuple with one value a class.
+        The macro mean, over the classes that some examples have and some have not.
         """
-        return self._average("roc_auc", average)
+        return CurveMetric(self, "roc_auc")
 
-    @overload
-    def average_precision(self, average: Average = ...) -> Bounded: ...
-    @overload
-    def average_precision(self, average: None) -> tuple[Bounded, ...]: ...
-    def average_precision(self, average: Average | None = "macro") -> Any:
-        """Compute the average precision, each class against the rest.
+    @property
+    def average_precision(self) -> CurveMetric:
+        """The average precision, each class against the rest.
 
-        Parameters
-        ----------
-        average : {"macro", "micro", "weighted"} or None
-            As for `roc_auc`; it is defined for the classes that have a positive.
+        The macro mean, over the classes that have a positive.
         """
-        return self._average("average_precision", average)
+        return CurveMetric(self, "average_precision")
 
     @property
     def mean_average_precision(self) -> Bounded:
         """The mean average precision (mAP) over the classes that have a positive."""
-        return self.average_precision("macro")
+        mean: Bounded = self._average("average_precision", "macro")
+        return mean
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
@@ -292,7 +331,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         return (
-            f"ClassCurves(n={self.n}, classes={len(self)}, roc_auc={self.roc_auc():.6g}, "
+            f"ClassCurves(n={self.n}, classes={len(self)}, roc_auc={self.roc_auc:.6g}, "
             f"mean_average_precision={self.mean_average_precision:.6g})"
         )
 

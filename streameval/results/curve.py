@@ -242,7 +242,8 @@ class Curve(Result):
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
 
-        0 where no threshold reaches `p`, and nan without a positive.
+        0 where no threshold reaches `p`, and nan without a positive. Exact counts are compared with
+        the simplest fraction that rounds to `p`: 9 of 10 reach 0.9.
         """
         min_precision = _rate(p, name="p")
         return envelope.of_shares(
@@ -250,7 +251,10 @@ class Curve(Result):
         )
 
     def precision_at_recall(self, r: float) -> Bounded:
-        """Find the highest precision with a recall of at least `r`; nan without a positive."""
+        """Find the highest precision with a recall of at least `r`; nan without a positive.
+
+        Recalls are compared as precisions are in `recall_at_precision`.
+        """
         min_recall = _rate(r, name="r")
         return envelope.of_shares(
             self._table, lambda points: curves.precision_at_recall(points, min_recall)

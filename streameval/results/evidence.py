@@ -150,9 +150,17 @@ class Evidence:
 
     def report(self) -> str:
         """Report whether the alarm has fired, with a table of the newest panes."""
-        return sheet_text(self._sheet())
+        return sheet_text(self.sheet())
 
-    def _sheet(self) -> Sheet:
+    def line(self) -> str:
+        """Report whether the alarm has fired, in one line."""
+        return (
+            f"{self.metric} {self.limit}: {self._alarm_text}, log evidence {self.log_evidence:.2f} "
+            f"of {self.log_threshold:.2f}"
+        )
+
+    def sheet(self) -> Sheet:
+        """Lay out the report."""
         columns = self.per_pane()
         shown = slice(max(self.n_panes - _SHOWN, 0), None)
         grid = [
@@ -170,8 +178,10 @@ class Evidence:
             f"alarm from {self.log_threshold:.2f} on: if the limit is kept, one{every} in "
             f"{self.mean_panes:,.6g} panes or more, on average{how}"
         )
-        said = f"{self.metric} {self.limit}: {self._alarm_text}"
-        return [said, Grid(grid, caption="\n".join([*more, alarm]))]
+        return [
+            f"{self.metric} {self.limit}: {self._alarm_text}",
+            Grid(grid, caption="\n".join([*more, alarm])),
+        ]
 
     @property
     def _fired(self) -> npt.NDArray[np.bool_]:

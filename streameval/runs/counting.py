@@ -93,6 +93,8 @@ class Plan:
         sentence.
     where : RowFilter, optional
         Which rows are counted, by default all.
+    is_buffered : bool
+        Whether the accumulator keeps many rows pending, so that one should count many blocks.
     """
 
     make: Callable[[], Any]
@@ -106,6 +108,7 @@ class Plan:
     words: Words | None = None
     advice: str = ""
     where: RowFilter | None = None
+    is_buffered: bool = False
 
     def message_of(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Return the message of an error, with the names of columns for its arguments."""

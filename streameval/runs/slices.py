@@ -12,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.accumulators.merging import merge
+from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
+from streameval.inputs.coded import CodedTexts
 from streameval.io import Column, FieldType, Texts
 from streameval.runs.counting import Plan, Share
 from streameval.runs.memory import bytes_held
@@ -25,12 +27,14 @@ if TYPE_CHECKING:
 __all__ = [
     "ARGUMENT",
     "MAX_SLICES",
+    "PartsByValue",
+    "RowsByValue",
     "SizeLimit",
-    "Sliced",
     "Slices",
     "ValueCounts",
     "counting_plan",
-    "sliced",
+    "parts_by_value",
+    "rows_by_value",
 ]
 
 ARGUMENT = "slice"
@@ -39,6 +43,8 @@ ARGUMENT = "slice"
 MAX_SLICES = 100_000
 """How many values a column may have where each is returned."""
 _HELD = 2**16
+_UNNAMED = "x" * 257  # is longer than any value of a file
+_MAX_OPEN = 2**16  # slices of this many values pass every limit of their memory
 _BUFFERS = 11_000  # bytes that pending rows touch, by the memory of processes with many states
 _MIN_GROWTH = 1.1
 _SMALL = 2**16  # codes below it are sorted 4 times as fast, as uint16
@@ -80,8 +86,93 @@ class Slices:
         )
 
 
-class Sliced:
+class RowsByValue:
+    """Rows counted by a `Sliced`, and how many rows each value has.
+
+    Parameters
+    ----------
+    make : callable
+        Makes an empty accumulator.
+    column : str or tuple of str
+        The name of the column, or the names of several.
+    values : tuple, optional
+        The values that have a slice of their own, the others share one; by default every
+        value has its own.
+    """
+
+    def __init__(
+        self,
+        make: Callable[[], Any],
+        column: str | tuple[str, ...],
+        values: tuple[Value, ...] | None = None,
+    ) -> None:
+        self._column = column
+        self._values = values
+        self._arguments = _arguments(column)
+        limit = _MAX_OPEN if values is None else max(len(values), 1)
+        self._sliced = Sliced(make(), self._arguments, values=values or (), max_values=limit)
+        self._n_rows: Counter[Value] = Counter()
+        self._number: int | None = None
+
+    def update(self, batch: Mapping[str, Any]) -> None:
+        """Count each row in the slice of its value, all or nothing."""
+        columns = [self._named(number, batch[name]) for number, name in enumerate(self._arguments)]
+        self._sliced.update({**batch, **dict(zip(self._arguments, columns, strict=True))})
+        self._n_rows.update(_numbers_of(columns))
+
+    def merge(self, other: RowsByValue) -> None:
+        """Add what another one has counted."""
+        self._sliced.merge(other._sliced)
+        self._n_rows.update(other._n_rows)
+
+    @property
+    def is_open(self) -> bool:
+        """Whether every value has a slice of its own."""
+        return self._values is None
+
+    def measured(self) -> int:
+        """Find out about how many bytes the slices hold, in 0.1 ms each."""
+        return _bytes_of(self._sliced._everything(self._sliced._held).accumulators)
+
+    def keep_most_frequent(self, number: int) -> None:
+        """Merge the slices of all values except the most frequent ones."""
+        self._number = number
+
+    def total(self) -> Any:
+        """Copy the accumulator of all rows."""
+        return self._sliced.total()
+
+    def slices(self) -> Slices:
+        """Return the accumulators of values, empty ones too if they were named, and of the rest."""
+        named = self._values
+        shown = _ranked(self._n_rows)[: self._number] if named is None else list(named)
+        has_other = not self._n_rows.keys() <= set(shown)
+        rest = [self._sliced[value] for value in set(self._sliced).difference(shown)]
+        other = merge([self._sliced.other, *rest]) if has_other else None
+        by_value = {value: self._slice(value) for value in shown}
+        return Slices(column=self._column, by_value=by_value, other=other)
+
+    def _named(self, number: int, column: Any) -> CodedTexts:
+        """Code a column of values; all that have no name are one, which takes no memory."""
+        coded: CodedTexts = (
+            column if isinstance(column, CodedTexts) else CodedTexts.of(column.tolist())
+        )
+        if self._values is None:
+            return coded
+        values = self._values
+        known = {value[number] if isinstance(value, tuple) else value for value in values}
+        return coded.mapped(lambda text: text if text in known else _UNNAMED)
+
+    def _slice(self, value: Value) -> Any:
+        """Copy a slice; rows of weight 0 alone make none."""
+        return self._sliced[value] if value in self._sliced else self._sliced.options["accumulator"]
+
+
+class PartsByValue:
     """An accumulator for each observed value of a column, and perhaps one for the rest.
+
+    Unlike `RowsByValue`, it can count anything in any way: rows of queries that go on in other
+    batches, windows, what an engine is given.
 
     Parameters
     ----------
@@ -143,7 +234,7 @@ class Sliced:
         self._parts.update(changed)
         self._n_rows.update(n_rows)
 
-    def merge(self, other: Sliced) -> None:
+    def merge(self, other: PartsByValue) -> None:
         """Add what another one has counted; the other may not be updated after that."""
         self._check(other._parts)
         for value, part in other._parts.items():
@@ -160,11 +251,11 @@ class Sliced:
 
     def measured(self) -> int:
         """Find out about how many bytes the accumulators hold, in 0.1 ms each."""
-        return sum(bytes_held(part.copy()) + _BUFFERS for part in self._parts.values())
+        return _bytes_of(self._parts.values())
 
     def keep_most_frequent(self, number: int) -> None:
         """Merge the accumulators of all values except the most frequent ones."""
-        ranked = [value for value, _ in sorted(self._n_rows.items(), key=_by_frequency)]
+        ranked = _ranked(self._n_rows)
         rest = [self._parts.pop(value) for value in ranked[number:]]
         self._parts = {value: self._parts[value] for value in ranked[:number]}
         if rest:
@@ -209,7 +300,30 @@ class _Other:
     """The key of rows with any other value."""
 
 
-def sliced(
+def rows_by_value(
+    plan: Plan, column: str | tuple[str, ...], values: tuple[Value, ...] | None = None
+) -> Plan:
+    """Change a plan for rows into one that counts each value of a column for itself.
+
+    Parameters
+    ----------
+    plan : Plan
+        How the rows of one slice are counted, by a plain update.
+    column : str or tuple of str
+        The column of the values, or several, whose values are tuples.
+    values : tuple, optional
+        The values that have a slice of their own; by default all.
+    """
+    pairs = zip(_arguments(column), _names(column), strict=True)
+    return attrs.evolve(
+        plan,
+        make=partial(RowsByValue, plan.make, column, values),
+        columns=(*plan.columns, *(Column(own, (name,), Texts()) for own, name in pairs)),
+        is_buffered=True,
+    )
+
+
+def parts_by_value(
     plan: Plan,
     column: str | tuple[str, ...],
     values: tuple[Value, ...] | None = None,
@@ -229,19 +343,27 @@ def sliced(
     field_type : FieldType, optional
         How the values are read, by default as text.
     max_values : int, optional
-        As `Sliced` has it.
+        As `PartsByValue` has it.
     """
     return attrs.evolve(
         plan,
-        make=partial(Sliced, plan.make, column, values, max_values),
+        make=partial(PartsByValue, plan.make, column, values, max_values),
         columns=(*plan.columns, _value_column(column, field_type)),
         update=partial(_update, update=plan.update),
     )
 
 
 def _value_column(column: str | tuple[str, ...], field_type: FieldType | None = None) -> Column:
-    names = (column,) if isinstance(column, str) else column
-    return Column(ARGUMENT, names, field_type or Texts())
+    return Column(ARGUMENT, _names(column), field_type or Texts())
+
+
+def _names(column: str | tuple[str, ...]) -> tuple[str, ...]:
+    return (column,) if isinstance(column, str) else column
+
+
+def _arguments(column: str | tuple[str, ...]) -> tuple[str, ...]:
+    """Name the columns of values in a batch, which may read the same column for itself."""
+    return tuple(f"{ARGUMENT} {name}" for name in _names(column))
 
 
 def _values_of(batch: Mapping[str, Any]) -> Sequence[Value]:
@@ -250,7 +372,9 @@ def _values_of(batch: Mapping[str, Any]) -> Sequence[Value]:
     return values if values.ndim == 1 else list(map(tuple, values.tolist()))
 
 
-def _update(slices: Sliced, batch: Mapping[str, Any], *, update: Callable[[Any, Any], str]) -> str:
+def _update(
+    slices: PartsByValue, batch: Mapping[str, Any], *, update: Callable[[Any, Any], str]
+) -> str:
     arrays = {name: array for name, array in batch.items() if name != ARGUMENT}
     slices.update(
         _values_of(batch),
@@ -315,6 +439,25 @@ class ValueCounts:
 def counting_plan(column: str | tuple[str, ...], max_bad: int | Share) -> Plan:
     """Plan to count how often each value of a column comes."""
     return Plan(ValueCounts, (_value_column(column),), max_bad, update=_count_values)
+
+
+def _numbers_of(columns: Sequence[CodedTexts]) -> dict[Value, int]:
+    """Count the rows of each value."""
+    if len(columns) > 1:
+        return Counter(zip(*(column.tolist() for column in columns), strict=True))
+    (column,) = columns
+    numbers = np.bincount(column.codes, minlength=len(column.texts)).tolist()
+    return {text: n for text, n in zip(column.texts, numbers, strict=True) if n}
+
+
+def _bytes_of(accumulators: Iterable[Any]) -> int:
+    """Find out about how many bytes accumulators hold, with the buffers that they will have."""
+    return sum(bytes_held(part.copy()) + _BUFFERS for part in accumulators)
+
+
+def _ranked(counts: Mapping[Value, int]) -> list[Value]:
+    """List the values by falling frequency."""
+    return [value for value, _ in sorted(counts.items(), key=_by_frequency)]
 
 
 def _by_frequency(item: tuple[Value, int]) -> tuple[int, list[tuple[bool, str]]]:

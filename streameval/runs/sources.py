@@ -12,9 +12,9 @@ from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
+from streameval.inputs.paths import Fields
 from streameval.io import name_of, read_blocks, read_qrels
 from streameval.io.formats import format_of
-from streameval.io.paths import Fields
 from streameval.io.run_blocks import RunBlock
 from streameval.io.streams import (
     CutShortError,

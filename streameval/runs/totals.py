@@ -59,10 +59,11 @@ class Tally:
         self._seen.add(counted.unique, counted.source)
         self.n_good[counted.source] += counted.n_good
         self.n_left_out += counted.n_left_out
+        if counted.accumulator is not self._parts[-1][1]:  # else it has counted this block too
+            while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
+                self._merge_last()
+            self._parts.append((1, counted.accumulator))
         self._source = counted.source
-        self._parts.append((1, counted.accumulator))
-        while len(self._parts) > 1 and self._parts[-2][0] <= self._parts[-1][0]:
-            self._merge_last()
 
     @property
     def accumulators(self) -> list[Any]:

@@ -16,7 +16,8 @@ from streameval.exact.cell_sums import cell_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log1p
-from streameval.states.state import State, check_numbers
+from streameval.states.stack import SummableState
+from streameval.states.state import check_numbers
 
 __all__ = ["CalibrationSums", "bin_indices"]
 
@@ -30,7 +31,7 @@ _SCALE = 1074  # exact sums count in units of 2**-1074
 
 @final
 @attrs.frozen
-class CalibrationSums(State):
+class CalibrationSums(SummableState):
     """What the metrics of probabilities need, weighted and exact.
 
     Of two classes, the prediction is the probability of the positive one and a hit is a

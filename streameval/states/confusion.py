@@ -19,7 +19,7 @@ from streameval.inputs.labels import (
     canonical_label,
     check_lengths,
 )
-from streameval.states.stack import Stack, StackableState, are_same
+from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers
 
 __all__ = ["MatrixCounts", "MultilabelCounts", "ObservedCounts", "TopKCredit"]
@@ -62,7 +62,7 @@ class TopKCredit:
 
 @final
 @attrs.frozen
-class MatrixCounts(StackableState):
+class MatrixCounts(StackableState, SummableState):
     """Weights by (truth, prediction) over a fixed set of classes.
 
     Parameters
@@ -121,6 +121,31 @@ class MatrixCounts(StackableState):
         k, credit = config.n_classes, np.zeros((config.top_k, config.n_classes), dtype=np.int64)
         credit[0, 0] = tally[:: k + 1].sum()
         return cls(_number(rows), FixedPoint(tally.reshape(k, k)), FixedPoint(credit))
+
+    @classmethod
+    def of_groups(
+        cls,
+        truth: Indices,
+        prediction: Indices,
+        weights: FixedPoint | None,
+        groups: Indices,
+        n_groups: int,
+        config: ConfusionConfig,
+    ) -> dict[str, Stack]:
+        """Count the rows of many groups, whose weights are whole, and return the fields.
+
+        Hits have full credit.
+        """
+        k, top_k = config.n_classes, config.top_k
+        cells = (groups * k + truth) * k + prediction
+        counted = _tally(cells, n_groups * k * k, weights).whole.reshape(n_groups, k * k)
+        credit = np.zeros((n_groups, top_k, k), dtype=np.int64)
+        credit[:, 0, 0] = counted[:, :: k + 1].sum(axis=1)
+        return {
+            "n": Stack.of_numbers(FixedPoint(counted.sum(axis=1)), ()),
+            "matrix": Stack.of_numbers(FixedPoint(counted), (k, k)),
+            "credit": Stack.of_numbers(FixedPoint(credit), (top_k, k)),
+        }
 
     def with_tally(self, tally: Codes, rows: int) -> Self:
         """Add rows of weight 1, given in the flat matrix; hits have full credit.
@@ -269,7 +294,7 @@ class ObservedCounts(State):
 
 @final
 @attrs.frozen
-class MultilabelCounts(StackableState):
+class MultilabelCounts(StackableState, SummableState):
     """Weights by (truth, prediction) of each of K labels that are each present or not.
 
     Parameters

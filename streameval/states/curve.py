@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Self, final
@@ -13,12 +14,14 @@ import numpy.typing as npt
 from streameval.configs.curve import CurveConfig
 from streameval.errors import IncompatibleStateError, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.score_keys import Keys, Scale, are_keys, prefixes, scores_of
+from streameval.exact.score_keys import Keys, Scale, are_keys, keys_of, prefixes, scores_of
 from streameval.inputs.labels import Label, canonical_label
-from streameval.states.cells import Cells
+from streameval.states.cells import Cells, split_by_class
 from streameval.states.column import Column
-from streameval.states.stack import Stack, StackableState, are_same
+from streameval.states.runs import order_in_groups, run_indices
+from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import check_numbers
+from streameval.states.tables import joined_tables
 
 __all__ = ["ScoreTables", "ScoredRows", "check_canonical", "check_cells"]
 
@@ -64,7 +67,7 @@ class ScoredRows:
 
 @final
 @attrs.frozen
-class ScoreTables(StackableState):
+class ScoreTables(StackableState, SummableState):
     """The cells of K curves, one after the other.
 
     Parameters
@@ -185,6 +188,68 @@ class ScoreTables(StackableState):
             return self
         tables = (cells.fitted(budget, level) for level, cells in self.tables())
         return self._of(self.n, self.skipped, self.negative_label, tables)
+
+    @classmethod
+    def sum_all(
+        cls, config: CurveConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+    ) -> dict[str, Stack]:
+        """Join the cells of runs of states, and keep the budget of each curve."""
+        n_sums, n_curves = len(sizes), config.n_curves
+        lo, hi, pos, neg = (fields[name] for name in ("lo", "hi", "pos", "neg"))
+        cells = Cells(lo.items, hi.items, pos.items, neg.items)
+        n_cells, levels = (fields[name].items for name in ("sizes", "levels"))
+        if n_curves > 1:  # from state after state to curve after curve
+            sum_of = np.repeat(np.arange(n_sums), sizes)
+            curves = (sum_of[:, None] * n_curves + np.arange(n_curves)).ravel()
+            order = np.argsort(curves, kind="stable")
+            starts = (np.cumsum(n_cells) - n_cells)[order]
+            n_cells, levels = n_cells[order], levels[order]
+            cells = cells[run_indices(starts, n_cells)]
+        n_lists = np.repeat(sizes, n_curves)
+        levels, n_cells, cells = joined_tables(cells, n_cells, levels, n_lists, config.budget)
+        starts = np.cumsum(sizes) - sizes
+        has_fraction = [np.logical_or.reduceat(part.has_fraction, starts) for part in (pos, neg)]
+        return {
+            "n": fields["n"].summed(sizes),
+            "skipped": fields["skipped"].summed(sizes),
+            "negative_label": _one_label_of_runs(fields["negative_label"], starts),
+        } | _stacks_of_tables(n_curves, levels, n_cells, cells, *has_fraction)
+
+    @classmethod
+    def of_groups(
+        cls, config: CurveConfig, rows: ScoredRows, groups: npt.NDArray[np.int64], n_groups: int
+    ) -> dict[str, Stack]:
+        """Count the rows of many groups, whose weights are whole, and return the fields.
+
+        Parameters
+        ----------
+        config : CurveConfig
+        rows : ScoredRows
+        groups : int64 array, shape (n,)
+            The group of each row.
+        n_groups : int
+            How many groups there are.
+        """
+        n_curves, n_tables = config.n_curves, n_groups * config.n_curves
+        tables = (groups * n_curves + np.arange(n_curves)[:, None]).ravel()
+        order = order_in_groups(tables, n_tables)
+        row, curve = order % len(groups), order // len(groups)
+        weights = None if rows.weights is None else rows.weights[row]
+        keys = keys_of(rows.scores[curve, row], rows.scale)
+        pos, neg = split_by_class(rows.positive[curve, row], weights)
+        n_rows = np.bincount(tables, minlength=n_tables)
+        nothing = np.zeros(n_tables, dtype=np.int64)
+        levels, n_cells, cells = joined_tables(
+            Cells(keys, keys, pos, neg), n_rows, nothing, np.ones_like(nothing), config.budget
+        )
+        n = FixedPoint(np.bincount(groups, minlength=n_groups))
+        if rows.weights is not None:
+            n = rows.weights.scatter(groups, n_groups)
+        return {
+            "n": Stack.of_numbers(n, ()),
+            "skipped": Stack.of_numbers(FixedPoint.zeros(n_groups), ()),
+            "negative_label": Stack(((),), np.zeros(n_groups, dtype=np.intp), None),
+        } | _stacks_of_tables(n_curves, levels, n_cells, cells)
 
     @classmethod
     def check_all(cls, config: CurveConfig, fields: Mapping[str, Stack]) -> None:
@@ -317,3 +382,34 @@ def _one_label(mine: tuple[Label, ...], theirs: tuple[Label, ...]) -> tuple[Labe
             f"cannot merge: the negative label differs ({mine[0]!r} and {theirs[0]!r})."
         )
     return mine or theirs
+
+
+def _one_label_of_runs(labels: Stack, starts: npt.NDArray[np.int64]) -> Stack:
+    """Find the label of each run of states that begins at `starts`, among which none differs."""
+    if not any(labels.forms):
+        return Stack(((),), np.zeros(len(starts), dtype=np.intp), None)
+    forms = [labels.forms[code] for code in labels.codes.tolist()]
+    edges = itertools.pairwise([*starts.tolist(), len(forms)])
+    found = tuple(functools.reduce(_one_label, forms[start:end]) for start, end in edges)
+    return Stack(found, np.arange(len(found)), None)
+
+
+def _stacks_of_tables(
+    n_curves: int,
+    levels: npt.NDArray[np.int64],
+    n_cells: npt.NDArray[np.int64],
+    cells: Cells,
+    pos_has_fraction: Mask | None = None,
+    neg_has_fraction: Mask | None = None,
+) -> dict[str, Stack]:
+    """Stack the cells of states, each with the tables of several curves."""
+    lengths = n_cells.reshape(-1, n_curves).sum(axis=1)
+    of_curves = np.full(len(lengths), n_curves)
+    return {
+        "levels": Stack.of_vectors(levels, of_curves),
+        "sizes": Stack.of_vectors(n_cells, of_curves),
+        "lo": Stack.of_vectors(cells.lo, lengths),
+        "hi": Stack.of_vectors(cells.hi, lengths),
+        "pos": Stack.of_vectors(cells.pos, lengths, pos_has_fraction),
+        "neg": Stack.of_vectors(cells.neg, lengths, neg_has_fraction),
+    }

@@ -6,7 +6,7 @@ import itertools
 import json
 import math
 import operator
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -19,16 +19,22 @@ from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
 from streameval.states.narrow import narrowed
-from streameval.states.stack import Stack, StackableState, form_of
+from streameval.states.runs import order_in_groups, run_indices
+from streameval.states.stack import Stack, StackableState, SummableState, form_of
 from streameval.states.state import READ_ERRORS, State, as_corrupt
 
-__all__ = ["FlatStates"]
+__all__ = ["Add", "FlatStates"]
 
 Integers = npt.NDArray[np.integer[Any]]
+Indices = npt.NDArray[Any]
+Add = Callable[[Sequence[Any]], Any]
+"""Adds up several states of one configuration."""
 
 _ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
 _CHUNK = 2**16  # items checked at once: more would take memory, and leave the cache
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
+_EMPTY = {array: np.zeros(0, dtype=f"{letter}1") for array, letter in _LETTERS.items()}
+_EMPTY["text"] = np.zeros(0, dtype=object)
 
 
 @attrs.frozen(eq=False)
@@ -40,12 +46,12 @@ class _Field:
     name, type_name : str
         The name and type of the field.
     forms : tuple
-        The distinct forms, sorted by their JSON: presence of fractions and shape of numbers,
-        type and length of a column, or a value without items.
-    codes : array of unsigned integers, shape (S,)
+        The forms, in any order: presence of fractions and shape of numbers, type and length of
+        a column, or a value without items.
+    codes : array of integers, shape (S,)
         The index of each state's form.
     arrays : mapping of arrays
-        The items of all states, one after the other, in the narrowest types that fit.
+        The items of all states, one after the other, in types as narrow as fit.
     """
 
     name: str
@@ -54,6 +60,71 @@ class _Field:
     codes: Integers
     arrays: Mapping[str, npt.NDArray[Any]]
     _ends: dict[str, Integers] = attrs.field(factory=dict, init=False)
+
+    @classmethod
+    def of_stack(cls, name: str, type_name: str, stack: Stack, base: Stack | None) -> Self:
+        """Make the field of a stack; `base` is that of the column that it is an offset from."""
+        arrays = {array: _EMPTY[array] for array in _ARRAYS.get(type_name, ())}
+        if type_name == "FixedPoint":
+            numbers = stack.items
+            arrays["whole"] = narrowed(numbers.whole.ravel().view(np.uint64))
+            if numbers.fraction is not None:
+                is_split = np.repeat(stack.has_fraction, stack.sizes)
+                arrays["fraction"] = narrowed(numbers.fraction.ravel()[is_split].view(np.uint64))
+        elif type_name == "Column" and stack.forms:
+            values = stack.items if base is None else stack.items - base.items
+            arrays[stack.forms[0][0]] = narrowed(values)
+        return cls(name, type_name, stack.forms, narrowed(stack.codes.astype(np.uint64)), arrays)
+
+    @classmethod
+    def concatenated(cls, fields: Sequence[Self]) -> Self:
+        """List the states of several fields of one name."""
+        first = fields[0]
+        # 1 and True are equal, but not the same value
+        key = _itself if first.type_name in _ARRAYS else id
+        forms = {key(form): form for field in fields for form in field.forms}
+        code_by_key = {own: code for code, own in enumerate(forms)}
+        codes = [
+            np.array([code_by_key[key(form)] for form in field.forms], dtype=np.uint64)[field.codes]
+            for field in fields
+        ]
+        arrays = {
+            array: np.concatenate([field.arrays[array] for field in fields])
+            for array in first.arrays
+        }
+        every = narrowed(np.concatenate(codes))
+        return cls(first.name, first.type_name, tuple(forms.values()), every, arrays)
+
+    def taken(self, indices: Indices) -> _Field:
+        """Copy the field of some states, in the order of the indices."""
+        arrays = {array: self._taken_items(array, indices) for array in self.arrays}
+        return _Field(self.name, self.type_name, self.forms, self.codes[indices], arrays)
+
+    def _taken_items(self, array: str, indices: Indices) -> npt.NDArray[Any]:
+        items = self.arrays[array]
+        if not len(items):
+            return items
+        if len(self.forms) == 1:
+            return items.reshape(len(self.codes), -1)[indices].reshape(-1)
+        edges = self._edges(array)
+        starts = edges[indices].astype(np.int64)
+        return items[run_indices(starts, edges[1:][indices].astype(np.int64) - starts)]
+
+    def written(self) -> dict[str, Column]:
+        """Return the columns that bytes hold: only forms that a state has, sorted by their text."""
+        text_by_id = {id(form): _text(form) for form in self.forms}
+        texts = [text_by_id[id(form)] for form in self.forms]
+        is_used = np.bincount(self.codes, minlength=len(texts)).tolist()
+        ordered = sorted({text for text, count in zip(texts, is_used, strict=True) if count})
+        code_by_text = {text: code for code, text in enumerate(ordered)}
+        codes = self.codes[:0]
+        if len(ordered) > 1:
+            code_of = [code_by_text.get(text, 0) for text in texts]
+            codes = np.array(code_of, dtype=np.uint64)[self.codes]
+        forms = np.array([*ordered, None], dtype=object)[:-1]
+        columns = {"forms": Column(forms), "codes": Column(codes)}
+        columns |= {array: Column(values) for array, values in self.arrays.items()}
+        return {f"{self.name}.{part}": column for part, column in columns.items()}
 
     @property
     def nbytes(self) -> int:
@@ -107,14 +178,24 @@ class _Field:
     def _slice(self, array: str, first: int, last: int) -> slice:
         """Find where the items of some states lie in an array."""
         if len(self.forms) == 1:
-            size = _sizes(self.type_name, self.forms[0]).get(array, 0)
+            (size,) = self._sizes(array)
             return slice(first * size, last * size)
-        if array not in self._ends:
-            sizes = [_sizes(self.type_name, form).get(array, 0) for form in self.forms]
-            ends = np.cumsum(np.array(sizes, dtype=np.int64)[self.codes])
-            self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
-        edges = self._ends[array]
+        edges = self._edges(array)
         return slice(int(edges[first]), int(edges[last]))
+
+    def _sizes(self, array: str) -> list[int]:
+        """Count the items that each form has in an array."""
+        if self.type_name == "Column":
+            return [form[1] if form[0] == array else 0 for form in self.forms]
+        is_held = array == "whole"
+        return [math.prod(form[1]) if is_held or form[0] else 0 for form in self.forms]
+
+    def _edges(self, array: str) -> Integers:
+        """Find where the items of each state begin in an array, and where the last ones end."""
+        if array not in self._ends:
+            ends = np.cumsum(np.array(self._sizes(array), dtype=np.int64)[self.codes])
+            self._ends[array] = narrowed(np.append(0, ends).astype(np.uint64))
+        return self._ends[array]
 
 
 @attrs.frozen(eq=False)
@@ -148,6 +229,72 @@ class FlatStates:
             starts = None if name not in base else [getattr(one, base[name]) for one in states]
             made.append(_flattened(name, type_name, values, starts))
         return cls(state_type, config, tuple(made))
+
+    @classmethod
+    def of_stacks(cls, config: Any, stacks: Mapping[str, Stack], state_type: type[State]) -> Self:
+        """Hold states, given by their fields."""
+        base = bases(state_type)
+        made = (
+            _Field.of_stack(name, type_name, stacks[name], stacks.get(base.get(name, "")))
+            for name, type_name in field_types(state_type).items()
+        )
+        return cls(state_type, config, tuple(made))
+
+    @classmethod
+    def concatenated(cls, parts: Sequence[Self]) -> Self:
+        """List the states of several, all of one class and configuration."""
+        if len(parts) == 1:
+            return parts[0]
+        fields = zip(*(part._fields for part in parts), strict=True)
+        return parts[0]._with(map(_Field.concatenated, fields))
+
+    def _with(self, fields: Iterable[_Field]) -> Self:
+        return type(self)(self.state_type, self.config, tuple(fields))
+
+    def taken(self, indices: Indices) -> Self:
+        """Copy some states, in the order of the indices."""
+        return self._with(field.taken(indices) for field in self._fields)
+
+    def summed(self, groups: Indices, n_groups: int, add: Add) -> Self:
+        """Add up the states of each group, of which none is empty.
+
+        Parameters
+        ----------
+        groups : int array, shape (S,)
+            The group of each state.
+        n_groups : int
+            The number of groups.
+        add : callable
+            Adds up states that can only be added as objects: those that are not `SummableState`.
+
+        Raises
+        ------
+        IncompatibleStateError
+            When two states of a group cannot be added.
+        CountOverflowError
+            When a total would pass 2**63 - 1.
+        """
+        sizes = np.bincount(groups, minlength=n_groups)
+        is_ordered = bool((groups[1:] >= groups[:-1]).all())
+        ordered = self if is_ordered else self.taken(order_in_groups(groups, n_groups))
+        if len(self) == n_groups:
+            return ordered
+        if issubclass(self.state_type, SummableState):
+            stacks = ordered._stacks(range(len(self)))
+            summed = self.state_type.sum_all(self.config, stacks, sizes)
+            return self.of_stacks(self.config, summed, self.state_type)
+        return ordered._added(sizes, add)
+
+    def _added(self, sizes: Indices, add: Add) -> Self:
+        """Add up runs of states as objects; a state alone stays where it is."""
+        ends = np.cumsum(sizes)
+        alone = ends[sizes == 1] - 1
+        runs = zip((ends - sizes)[sizes > 1].tolist(), ends[sizes > 1].tolist(), strict=True)
+        sums = [add([self.state(index) for index in range(*run)]) for run in runs]
+        both = self.concatenated([self.taken(alone), self.of(self.config, sums, self.state_type)])
+        rank = np.empty(len(sizes), dtype=np.int64)
+        rank[np.argsort(sizes > 1, kind="stable")] = np.arange(len(sizes))
+        return both.taken(rank)
 
     def __len__(self) -> int:
         """Return the number of states."""
@@ -183,12 +330,7 @@ class FlatStates:
         """Return the columns that `codec.encode` writes, by field and part."""
         written: dict[str, Any] = {}
         for field in self._fields:
-            texts = np.array([*map(_text, field.forms), None], dtype=object)[:-1]
-            several = len(field.forms) > 1
-            written[f"{field.name}.forms"] = Column(texts)
-            written[f"{field.name}.codes"] = Column(field.codes if several else field.codes[:0])
-            for array, values in field.arrays.items():
-                written[f"{field.name}.{array}"] = Column(values)
+            written |= field.written()
         return written
 
     def encode(self) -> bytes:
@@ -291,12 +433,10 @@ class FlatStates:
 
 def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) -> _Field:
     forms = [form_of(value) for value in values]
-    # the text tells 1 from True, and 0.0 from -0.0
-    keys = forms if type_name in _ARRAYS else [_text(form) for form in forms]
-    form_by_key = dict(zip(keys, forms, strict=True))
-    ordered = sorted(form_by_key, key=lambda key: _text(form_by_key[key]))
-    code_by_key = {key: code for code, key in enumerate(ordered)}
-    codes = np.fromiter((code_by_key[key] for key in keys), dtype=np.uint64, count=len(keys))
+    key = _itself if type_name in _ARRAYS else id
+    form_by_key = {key(form): form for form in forms}
+    code_by_key = {own: code for code, own in enumerate(form_by_key)}
+    codes = np.fromiter((code_by_key[key(form)] for form in forms), np.uint64, len(forms))
     items: dict[str, list[Any]] = {array: [] for array in _ARRAYS.get(type_name, ())}
     for index, (value, form) in enumerate(zip(values, forms, strict=True)):
         if type_name == "FixedPoint":
@@ -307,8 +447,11 @@ def _flattened(name: str, type_name: str, values: Sequence[Any], starts: Any) ->
             own = value.values if starts is None else value.values - starts[index].values
             items[form[0]].append(own)
     arrays = {array: _joined(array, parts) for array, parts in items.items()}
-    different = tuple(form_by_key[key] for key in ordered)
-    return _Field(name, type_name, different, narrowed(codes), arrays)
+    return _Field(name, type_name, tuple(form_by_key.values()), narrowed(codes), arrays)
+
+
+def _itself(form: Any) -> Any:
+    return form
 
 
 def _joined(array: str, parts: list[Any]) -> npt.NDArray[Any]:
@@ -331,14 +474,6 @@ def _names(form: Any) -> tuple[str, ...]:
 
 def _text(form: Any) -> str:
     return codec.canonical_json(codec.to_json(form))
-
-
-def _sizes(type_name: str, form: Any) -> dict[str, int]:
-    """Count the items that one value of a form has in each array."""
-    if type_name not in _ARRAYS:
-        return {}
-    size = form[1] if type_name == "Column" else math.prod(form[1])
-    return dict.fromkeys(_names(form), size)
 
 
 def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int | None) -> _Field:
@@ -367,11 +502,12 @@ def _read_field(name: str, type_name: str, written: Mapping[str, Any], size: int
     require(not len(codes) or int(codes.max()) < len(forms), f"{name}: codes")
     counts = np.bincount(codes.astype(np.intp), minlength=len(forms)).tolist()
     require(all(counts), f"{name}: a form that no state has")
-    sizes = [_sizes(type_name, form) for form in forms]
+    field = _Field(name, type_name, forms, narrowed(codes), arrays)
     for array, values in arrays.items():
-        total = sum(count * one.get(array, 0) for count, one in zip(counts, sizes, strict=True))
+        pairs = zip(counts, field._sizes(array), strict=True)
+        total = sum(count * size for count, size in pairs)
         require(total == len(values), f"{name} declares other than there is")
-    return _Field(name, type_name, forms, narrowed(codes), arrays)
+    return field
 
 
 def _read_form(text: str, name: str, type_name: str, arrays: Mapping[str, Any]) -> Any:

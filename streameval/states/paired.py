@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from streameval.errors import require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states.state import State, check_numbers
+from streameval.states.stack import SummableState
+from streameval.states.state import check_numbers
 
 __all__ = ["PairedCounts"]
 
 
 @final
 @attrs.frozen
-class PairedCounts(State):
+class PairedCounts(SummableState):
     """Weights by whether model A, and whether model B, is right.
 
     Parameters

@@ -9,40 +9,12 @@ import attrs
 import numpy as np
 
 from streameval.exact.fixed_point import FixedPoint
+from streameval.states.sealed import detached
 
-__all__ = ["Pane", "Panes", "Sealed", "Span", "newest_end"]
+__all__ = ["MergeAll", "Pane", "Panes", "Span", "newest_end"]
 
-Merge = Callable[[Sequence[Any]], Any]
-
-
-@attrs.frozen(eq=False)
-class Sealed:
-    """An accumulator stored in flat columns together with many others.
-
-    Parameters
-    ----------
-    columns : object
-        An object whose method `part` makes the accumulator at an index.
-    index : int
-    """
-
-    columns: Any
-    index: int
-
-    def copy(self) -> Any:
-        """Make the accumulator."""
-        return self.columns.part(self.index)
-
-    _fork = copy
-
-    def __eq__(self, other: object) -> bool:
-        """Tell whether the accumulators are equal."""
-        if isinstance(other, Sealed):
-            is_same = self.columns is other.columns and self.index == other.index
-            return is_same or self.copy() == other.copy()
-        return bool(self.copy() == other)
-
-    __hash__ = None  # type: ignore[assignment]
+MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
+"""Merges groups of accumulators, each with one at least, into one for each group."""
 
 
 @attrs.frozen
@@ -61,11 +33,13 @@ class Pane:
     part: Any
 
     @classmethod
-    def sum_of(cls, panes: Sequence[Pane], merge: Merge) -> Pane:
-        """Merge one or more panes."""
-        parts = [pane.part for pane in panes if pane.part is not None]
-        rows = FixedPoint.total_of([pane.rows for pane in panes])
-        return cls.of(rows, merge(parts) if parts else None)
+    def sums_of(cls, groups: Sequence[Sequence[Pane]], merge_all: MergeAll) -> list[Pane]:
+        """Merge groups of panes, each with one at least."""
+        parts = [[pane.part for pane in panes if pane.part is not None] for panes in groups]
+        merged = iter(merge_all([group for group in parts if group]))
+        rows = (FixedPoint.total_of([pane.rows for pane in panes]) for panes in groups)
+        pairs = zip(rows, parts, strict=True)
+        return [cls.of(total, next(merged) if group else None) for total, group in pairs]
 
     @classmethod
     def of(cls, rows: FixedPoint, part: Any) -> Pane:
@@ -151,16 +125,16 @@ class Panes:
 
     def detached(self) -> Self:
         """Copy the accumulators, so that later updates change only one of the two."""
-        return self.mapped(lambda part: part if isinstance(part, Sealed) else part.copy())
+        return self.mapped(detached)
 
-    def aged(self, newest: int, config: Any, merge: Merge) -> Self:
+    def aged(self, newest: int, config: Any, merge_all: MergeAll) -> Self:
         """Move panes that are too old for their tier, given the time of the newest row."""
         end = newest_end(newest, config)
         tiers: list[dict[int, Pane]] = []
         coming: dict[int, list[Pane]] = {}
         rules = config.tiers
         for tier, rule, following in zip(self.tiers, rules, [*rules[1:], None], strict=True):
-            held = _joined(tier, coming, merge) if coming else tier
+            held = _joined(tier, coming, merge_all) if coming else tier
             edge = rule.edge(end)
             coming = {}
             if edge is not None and held and min(held) * rule.width < edge:
@@ -177,21 +151,22 @@ class Panes:
         before = self.before
         if coming:
             older = [pane for panes in coming.values() for pane in panes]
-            before = Pane.sum_of([*older, *([] if before is None else [before])], merge)
+            older += [] if before is None else [before]
+            (before,) = Pane.sums_of([older], merge_all)
         return attrs.evolve(self, newest=newest, tiers=tuple(tiers), before=before)
 
     @classmethod
-    def sum_of(cls, states: Sequence[Self], config: Any, merge: Merge) -> Self:
+    def sum_of(cls, states: Sequence[Self], config: Any, merge_all: MergeAll) -> Self:
         """Merge panes of the same time, then move those that are too old for their tier."""
         tiers = tuple(
-            _joined({}, _listed([state.tiers[number] for state in states]), merge)
+            _joined({}, _listed([state.tiers[number] for state in states]), merge_all)
             for number in range(len(config.tiers))
         )
         older = [state.before for state in states if state.before is not None]
-        before = Pane.sum_of(older, merge) if older else None
+        (before,) = Pane.sums_of([older], merge_all) if older else (None,)
         times = [state.newest for state in states if state.newest is not None]
         merged = cls(None, tiers, before)
-        return merged.aged(max(times), config, merge) if times else merged
+        return merged.aged(max(times), config, merge_all) if times else merged
 
 
 def newest_end(newest: int, config: Any) -> int:
@@ -208,9 +183,8 @@ def _listed(tiers: Sequence[dict[int, Pane]]) -> dict[int, list[Pane]]:
     return listed
 
 
-def _joined(tier: dict[int, Pane], coming: dict[int, list[Pane]], merge: Merge) -> dict[int, Pane]:
-    joined = dict(tier)
-    for index, panes in coming.items():
-        held = joined.get(index)
-        joined[index] = Pane.sum_of(panes if held is None else [held, *panes], merge)
-    return joined
+def _joined(
+    tier: dict[int, Pane], coming: dict[int, list[Pane]], merge_all: MergeAll
+) -> dict[int, Pane]:
+    groups = [[tier[index], *panes] if index in tier else panes for index, panes in coming.items()]
+    return tier | dict(zip(coming, Pane.sums_of(groups, merge_all), strict=True))

@@ -15,7 +15,8 @@ from streameval.errors import require
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.states.state import State, check_numbers
+from streameval.states.stack import SummableState
+from streameval.states.state import check_numbers
 
 __all__ = ["RegressionSums"]
 
@@ -30,7 +31,7 @@ _LARGEST_SUM = _UNITS << 1000  # sums of numbers that are let in stay far below
 
 @final
 @attrs.frozen
-class RegressionSums(State):
+class RegressionSums(SummableState):
     """What the metrics of numbers need, weighted and exact.
 
     The error is the prediction minus the truth, rounded once to float64; its square and those

@@ -8,10 +8,11 @@ from typing import Any, Self
 import attrs
 
 from streameval.inputs.values import Value
+from streameval.states.sealed import detached
 
 __all__ = ["Slices"]
 
-Merge = Callable[[Sequence[Any]], Any]
+MergeAll = Callable[[Sequence[Sequence[Any]]], Sequence[Any]]
 
 
 @attrs.frozen
@@ -24,9 +25,9 @@ class Slices:
 
     Parameters
     ----------
-    parts : dict from value to accumulator
+    parts : dict from value to accumulator or Sealed
         The slices of observed values.
-    other : accumulator or None
+    other : accumulator, Sealed or None
         None while every value has a slice.
     total : accumulator or None
         The accumulator of all rows, where it is known.
@@ -50,8 +51,8 @@ class Slices:
         """Copy the accumulators, so that later updates change only one of the two."""
         return attrs.evolve(
             self,
-            parts={value: part.copy() for value, part in self.parts.items()},
-            other=None if self.other is None else self.other.copy(),
+            parts={value: detached(part) for value, part in self.parts.items()},
+            other=None if self.other is None else detached(self.other),
             total=None if self.total is None else self.total.copy(),
         )
 
@@ -60,7 +61,7 @@ class Slices:
         cls,
         states: Sequence[Self],
         kept: Callable[[Iterable[Value]], set[Value]],
-        merge: Merge,
+        merge_all: MergeAll,
     ) -> Self:
         """Merge slices, value by value.
 
@@ -69,8 +70,8 @@ class Slices:
         states : sequence of Slices
         kept : callable
             Chooses which of the observed values have a slice.
-        merge : callable
-            Makes one accumulator of one or more.
+        merge_all : callable
+            Merges groups of accumulators, each with one at least, into one for each group.
         """
         groups: dict[Value, list[Any]] = {}
         for state in states:
@@ -79,5 +80,6 @@ class Slices:
         rest = [state.other for state in states if state.other is not None]
         for value in groups.keys() - kept(groups):
             rest += groups.pop(value)
-        parts = {value: merge(group) for value, group in groups.items()}
-        return cls(parts, merge(rest) if rest else None)
+        merged = merge_all([*groups.values(), *([rest] if rest else [])])
+        parts = dict(zip(groups, merged, strict=False))
+        return cls(parts, merged[-1] if rest else None)

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Self
 
 import attrs
@@ -11,12 +12,13 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import require
+from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
 from streameval.states.fields import fields_of
 from streameval.states.state import State, check_numbers
 
-__all__ = ["Form", "Stack", "StackableState", "are_same", "form_of"]
+__all__ = ["Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
 
 Form = Any
 """A field without its items.
@@ -26,6 +28,7 @@ anything else, the value itself.
 """
 
 Mask = npt.NDArray[np.bool_]
+Lengths = npt.NDArray[np.int64]
 
 _FIRST = np.zeros(1, dtype=np.intp)
 
@@ -67,9 +70,56 @@ class Stack:
             items = value.values
         return cls((form_of(value),), _FIRST, items)
 
+    @classmethod
+    def of_numbers(
+        cls, numbers: FixedPoint, shape: tuple[int, ...], has_fraction: Mask | None = None
+    ) -> Self:
+        """Stack numbers of one shape; by default all of them have fractions, or none."""
+        size = len(numbers.whole)
+        if has_fraction is None or numbers.is_whole:
+            forms: tuple[Form, ...] = ((not numbers.is_whole, shape),)
+            codes = np.zeros(size, dtype=np.intp)
+        else:
+            forms, codes = ((False, shape), (True, shape)), has_fraction.astype(np.intp)
+        return cls(forms if size else (), codes, numbers.reshape(-1))
+
+    @classmethod
+    def of_vectors(cls, items: Any, lengths: Lengths, has_fraction: Mask | None = None) -> Self:
+        """Stack vectors of different lengths: of numbers, or of a column."""
+        is_split = np.zeros(len(lengths), dtype=bool) if has_fraction is None else has_fraction
+        found, codes = np.unique(lengths * 2 + is_split, return_inverse=True)
+        pairs = [divmod(number, 2) for number in found.tolist()]
+        if isinstance(items, FixedPoint):
+            return cls(tuple((bool(own), (length,)) for length, own in pairs), codes, items)
+        name = form_of(Column(items))[0]
+        return cls(tuple((name, length) for length, _ in pairs), codes, items)
+
     def __len__(self) -> int:
         """Return the number of states."""
         return len(self.codes)
+
+    @property
+    def sizes(self) -> Lengths:
+        """The number of items of each state: numbers of any shape."""
+        sizes = np.array([math.prod(form[1]) for form in self.forms], dtype=np.int64)
+        taken: Lengths = sizes[self.codes]
+        return taken
+
+    def summed(self, sizes: Lengths) -> Stack:
+        """Add up runs of states, each with at least one: numbers of one shape, or exact sums."""
+        starts = np.cumsum(sizes) - sizes
+        if self.items is None:
+            values = [self.forms[code] for code in self.codes.tolist()]
+            runs = zip(starts.tolist(), sizes.tolist(), strict=True)
+            sums = tuple(_sum_of(values[start : start + size]) for start, size in runs)
+            return Stack(sums, np.arange(len(sums)), None)
+        has_fraction = np.logical_or.reduceat(self.has_fraction, starts)
+        shape = self.forms[0][1]
+        if shape == ():
+            numbers = self.items.run_totals(sizes)
+        else:
+            numbers = self.items.reshape(len(self), math.prod(shape)).sum_runs(starts)
+        return Stack.of_numbers(numbers, shape, has_fraction)
 
     @property
     def has_fraction(self) -> Mask:
@@ -102,6 +152,36 @@ class Stack:
 
 
 @attrs.frozen
+class SummableState(State):
+    """A state that many groups add up at once, from columns that hold all of them.
+
+    By default it adds field by field, so that its fields are numbers of one shape, exact sums,
+    or tuples of these. A state of any other class is made of the columns, added with ``+``,
+    and put back, one after the other.
+    """
+
+    @classmethod
+    def sum_all(
+        cls,
+        config: Any,  # noqa: ARG003 - for those that need it
+        fields: Mapping[str, Stack],
+        sizes: Lengths,
+    ) -> dict[str, Stack]:
+        """Add up runs of states, and return the fields of the sums.
+
+        Parameters
+        ----------
+        config : object
+            The configuration of all states.
+        fields : mapping from name to Stack
+            At least one state.
+        sizes : int64 array
+            The number of states in each run, at least one.
+        """
+        return {name: stack.summed(sizes) for name, stack in fields.items()}
+
+
+@attrs.frozen
 class StackableState(State):
     """A state whose rules check many states at once; a single one is a stack of one."""
 
@@ -122,3 +202,10 @@ def are_same(one: FixedPoint, other: FixedPoint) -> bool:
         return bool((one.whole == other.whole).all())
     fraction = (one - other).fraction
     return bool((one.whole == other.whole).all()) and not (fraction is not None and fraction.any())
+
+
+def _sum_of(values: Sequence[Any]) -> Any:
+    """Add up exact sums, or tuples of them item by item."""
+    if isinstance(values[0], ExactSum):
+        return ExactSum(sum(value.units for value in values))
+    return tuple(ExactSum(sum(one.units for one in sums)) for sums in zip(*values, strict=True))

@@ -18,7 +18,7 @@ from pyarrow import parquet
 
 import streameval as se
 from streameval.cli import eval as eval_command
-from streameval.runs.slices import SizeLimit, Sliced, ValueCounts
+from streameval.runs.slices import PartsByValue, RowsByValue, SizeLimit, ValueCounts
 
 COUNTRIES = ["DE"] * 60 + ["FR"] * 30 + ["IT"] * 8 + ["ES"] * 2
 
@@ -393,13 +393,85 @@ class Measured:
         return self.size
 
 
+@pytest.mark.parametrize(
+    "task", [[], ["--task", "binary", "--score", "y_pred", "--budget", "none"]]
+)
+@pytest.mark.parametrize("limit", [1, 700, 2**20])
+def test_slices_are_those_of_their_rows_wherever_blocks_end(
+    task, limit, call, write, folder, small_buffers, monkeypatch
+):
+    monkeypatch.setattr("streameval.runs.workers._BUFFERED_ROWS", limit)
+    rows = [{"y_true": n % 2, "y_pred": n % 7 % 2, "v": f"v{n % 5}"} for n in range(3000)]
+    options = ["--by", "v", "--top", "2", "-o", "states"]
+    assert call("eval", write("log.jsonl", rows), *task, *options).code == 0
+    for file, values in {"v=v0": ["v0"], "v=v1": ["v1"], "other": ["v2", "v3", "v4"]}.items():
+        write("part.jsonl", [row for row in rows if row["v"] in values])
+        assert call("eval", "part.jsonl", *task, "-o", "part.state").code == 0
+        assert se.load(f"states/{file}.state") == se.load("part.state")
+
+
+@pytest.mark.parametrize("by", ["v", "v=a,b"])
+def test_values_of_rows_without_weight_are_shown(by, call, write):
+    rows = [{"y_true": 1, "y_pred": 1, "v": v, "w": v == "a"} for v in "aabc"]
+    rows = [row | {"w": int(row["w"])} for row in rows]
+    done = call("eval", write("log.jsonl", rows), "--weight", "w", "--by", by, "--json").json
+    shown = {part["value"]: part["n"] for part in done["slices"]}
+    assert shown == ({"a": 2, "b": 0, "c": 0} if by == "v" else {"a": 2, "b": 0})
+    assert done.get("other", {"n": None})["n"] == (None if by == "v" else 0)
+
+
+def test_values_of_several_columns_can_be_named(call, write):
+    rows = [row | {"day": n % 2} for n, row in enumerate(log())]
+    options = ["--by", "country=DE,PT", "--by", "day=1", "--json"]
+    done = call("eval", write("log.jsonl", rows), *options).json
+    inside = [row for row in rows if (row["country"], row["day"]) == ("DE", 1)]
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [
+        (["DE", "1"], len(inside)),
+        (["PT", "1"], 0),
+    ]
+    assert done["slices"][0]["metrics"] == expected(inside).as_dict()
+    assert done["other"]["n"] == len(rows) - len(inside)
+
+
+@pytest.mark.parametrize("options", [["v=a,c"], ["v", "--top", "2"]])
+@pytest.mark.parametrize("task", ["lists", "rows"])
+def test_values_of_queries_can_be_named_or_the_most_frequent(task, options, call, write):
+    asked, row = TASKS[task]
+    rows = [row | {"v": value, "query": f"q{n}"} for n, value in enumerate("aaabbcccd")]
+    done = call("eval", write("log.jsonl", rows), *asked, "--by", *options, "--json").json
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [("a", 3), ("c", 3)]
+    assert done["other"]["n"] == 3
+
+
+def test_column_of_values_may_be_one_that_is_evaluated(call, write):
+    name = write("log.jsonl", log())
+    done = call("eval", name, "--by", "y_true", "--by", "country", "--top", "1", "--json").json
+    assert done["by"] == ["y_true", "country"]
+    assert [(part["value"], part["n"]) for part in done["slices"]] == [(["0", "DE"], 20)]
+
+
+def test_memory_of_rows_by_value_is_that_of_their_states_and_buffers():
+    rows = RowsByValue(lambda: se.PRCurveSketch(None), "v")
+    assert rows.measured() == 0
+    scores = np.arange(20_000) / 20_000
+    for n in range(3):
+        batch = {
+            "y_true": scores > 0.5,
+            "y_score": scores,
+            "slice v": np.full(20_000, f"v{n}", object),
+        }
+        rows.update(batch)
+    cells = 3 * 20_000 * 24  # a key, which is both ends, and two counts
+    assert cells < rows.measured() < cells + 3 * 15_000
+
+
 def test_values_of_slices_must_be_distinct():
     with pytest.raises(se.InvalidInputError, match="`values` must be distinct"):
-        Sliced(se.ConfusionAccumulator, "c", values=("1", "1"))
+        PartsByValue(se.ConfusionAccumulator, "c", values=("1", "1"))
 
 
 def test_memory_of_slices_is_that_of_their_states_and_buffers():
-    slices = Sliced(lambda: se.PRCurveSketch(None), "v")
+    slices = PartsByValue(lambda: se.PRCurveSketch(None), "v")
     assert slices.measured() == 0
     for n in range(3):
         values = np.full(20_000, n)

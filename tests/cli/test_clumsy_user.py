@@ -26,7 +26,11 @@ BAD = [
     (SCORES.replace("0.75", "75%"), BINARY, "line 2: `y_score` must be a number, got '75%'."),
     (SCORES.replace("0.75", "75"), BINARY, "line 2: `y_score` must lie in [0, 1], got 75.0. Pass"),
     (SCORES.replace("0.75", "nan"), BINARY, "line 2: `y_score` must not hold NaN, got NaN."),
-    (SCORES.replace("0.75", '"0,75"'), BINARY, "line 2: `y_score` must be a number, got '0,75'."),
+    (
+        SCORES.replace("0.75", '"0,75"'),
+        BINARY,
+        "line 2: `y_score` must be a number with a decimal point (--decimal , reads commas), got",
+    ),
     (
         'y_true,y_pred\n2,3\n"1,234","1,230"\n',
         ["--task", "regression"],

@@ -169,6 +169,78 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     assert name == "SIGKILL" or error == b""
 
 
+@pytest.fixture
+def never_up(folder, write):
+    """An evaluation whose workers never get to their first line."""
+    (folder / "sitecustomize.py").write_text(
+        "import sys, time\nif '--multiprocessing-fork' in sys.orig_argv:\n    time.sleep(3600)\n"
+    )
+    log = write("a.jsonl", [{"y_true": 1, "y_pred": 1}])
+    process = subprocess.Popen(
+        [*SCRIPT, "eval", log, log, "--jobs", "2"],
+        env=os.environ | {"PYTHONPATH": str(folder)},
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        preexec_fn=heed_interrupts,  # noqa: PLW1509 - it takes no lock
+    )
+    wait_until(lambda: len(children(process.pid)) == 3)  # one tracks what the others share
+    yield process
+    process.stdout.close()
+    process.stderr.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129)])
+def test_script_does_not_wait_for_starting_workers_when_it_is_signalled(name, code, never_up):
+    started = children(never_up.pid)
+    never_up.send_signal(getattr(signal, name))
+    assert never_up.communicate(timeout=HANGS) == (b"", b"")
+    assert never_up.returncode == code
+    wait_until(lambda: all(map(is_gone, started)))
+
+
+@pytest.mark.long
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+@pytest.mark.parametrize(
+    ("name", "code"), [("SIGINT", 130), ("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9)]
+)
+def test_no_worker_is_left_whenever_the_parent_is_signalled(name, code, write):
+    rows = [{"y_true": n % 7, "y_pred": n % 5, "note": "x" * 900} for n in range(4000)]
+    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 500, "--jobs", "2", "--quiet"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    for n_steps in range(20):
+        process = subprocess.Popen(
+            command,
+            **pipes,
+            start_new_session=True,
+            preexec_fn=heed_interrupts,  # noqa: PLW1509
+        )
+        wait_until(lambda process=process: children(process.pid))
+        time.sleep(0.05 * n_steps)  # from before a worker runs to the middle of its blocks
+        started = children(process.pid)
+        process.send_signal(getattr(signal, name))
+        out, error = process.communicate(timeout=HANGS)
+        wait_until(lambda started=started: all(map(is_gone, started)))
+        assert (process.returncode, out) == (code, b""), n_steps
+        assert name == "SIGKILL" or error == b"", n_steps
+
+
+def test_handler_of_a_signal_waits_until_a_process_is_started():
+    seen = []
+    before = signal.signal(signal.SIGTERM, lambda *_: seen.append("handled"))
+    try:
+        with workers._signals_held():
+            signal.raise_signal(signal.SIGTERM)
+            seen.append("started")
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert seen == ["started", "handled"]
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import pytest
 
+import streameval as se
+
 ROWS = [("1", "cat", "cat"), ("2", "dog", "cat"), ("3", "dog", "dog"), ("4", "a;b|c,d\te", "cat")]
 NAMES = ("id", "y_true", "y_pred")
 
@@ -140,3 +142,42 @@ def test_options_of_tables_say_what_does_not_fit(arguments, message, table, call
     done = call("eval", *arguments)
     assert done.code in (2, 3)
     assert done.err.startswith(f"streameval: error: {message}")
+
+
+@pytest.fixture
+def commas(folder):
+    text = "y_true;y_score;k\n1;0,75;1,5\n0;-,5e-1;2\n0;0.5;1,5\n1;+1,0;1.234,5\n"
+    (folder / "commas.csv").write_text(text)
+    return ("commas.csv", "--task", "binary", "--delimiter", ";", "--scores", "real")
+
+
+def test_decimal_comma_is_read_as_a_point(commas, call, folder):
+    assert call("eval", *commas, "--decimal", ",", "-o", "commas.state").code == 0
+    expected = se.PRCurveSketch(scores="real").update([1, 0, 0, 1], [0.75, -0.05, 0.5, 1.0])
+    assert se.load(folder / "commas.state") == expected
+
+
+@pytest.mark.parametrize(("condition", "n"), [("k=1.5", 2), ("k<1.7", 2), ("k>=2", 1)])
+def test_decimal_commas_compare_as_numbers_in_filters(condition, n, commas, call):
+    assert call("eval", *commas, "--decimal", ",", "--where", condition, "--json").json["n"] == n
+
+
+def test_decimal_commas_are_numbers_in_the_names_of_slices(commas, call):
+    done = call("eval", *commas, "--decimal", ",", "--by", "k", "--metrics", "n")
+    names = [line.split()[0] for line in done.out.splitlines()[3:]]
+    assert names == ["(all)", "1.5", "1.234,5", "2"]
+
+
+def test_decimal_comma_is_no_number_without_the_option_and_the_error_names_it(commas, call):
+    done = call("eval", *commas)
+    assert done.code == 3
+    assert done.err.endswith(
+        "line 2: `y_score` must be a number with a decimal point (--decimal , reads commas), "
+        "got '0,75'.\n"
+    )
+
+
+def test_thousands_are_no_decimals(folder, call):
+    (folder / "a.csv").write_text("y_true;y_pred\n1.234,5;1\n")
+    done = call("eval", "a.csv", "--task", "regression", "--delimiter", ";", "--decimal", ",")
+    assert done.err.endswith("`y_true` must be a number, got '1.234,5'.\n")

@@ -345,8 +345,16 @@ def test_windows_of_collections_are_shown_and_drawn(call):
         (["--time-unit", "s"], "--time-unit needs --time."),
         (["--time", "ts"], "--time needs --pane, the width of the windows, as in --pane 1h."),
         (
-            [*HOURS, "--task", "ranking"],
-            "--time does not go with --task ranking, whose rows are no queries.",
+            [*HOURS, "--task", "ranking", "--per-query"],
+            "--per-query does not go with --time.",
+        ),
+        (
+            [*HOURS, "--task", "ranking", "--rows-per-query", "9"],
+            "--rows-per-query does not go with --time, which counts complete queries.",
+        ),
+        (
+            [*HOURS, "--task", "ranking", "--qrels", "a.qrels"],
+            "--time does not go with --qrels: TREC files have no times.",
         ),
         (
             [*HOURS, "--by", "country", "--top", "3"],
@@ -382,6 +390,133 @@ def test_options_of_windows_that_do_not_fit_are_told(arguments, message, name, c
     assert done.code == 2
     assert done.err.replace("'1h'", '"1h"').replace("'30m'", '"30m"') == (
         f"streameval: error: {message}\n"
+    )
+
+
+def test_column_that_weights_may_have_cannot_be_the_time(call, write):
+    name = write("log.jsonl", [{"y_true": 1, "y_pred": 1, "sample_weight": 3}])
+    done = call("eval", name, "--time", "sample_weight", "--pane", "5")
+    assert (done.code, done.err) == (
+        2,
+        "streameval: error: `sample_weight` cannot be what is evaluated and the time or value as "  # noqa: ISC004
+        "well.\n",
+    )
+
+
+def queries(n=40):
+    """Queries a minute apart, of which some have no document."""
+    rng = np.random.default_rng(3)
+    return [
+        {
+            "query": f"q{k}",
+            "ts": START + STEP * k,
+            "country": ["DE", "FR"][k % 2],
+            "relevance": rng.integers(0, 2, k % 4).tolist(),
+            "score": rng.random(k % 4).round(3).tolist(),
+            "doc": [f"d{n}" for n in range(k % 4)],
+        }
+        for k in range(n)
+    ]
+
+
+def rows_of(listed):
+    """A row for each document, shuffled."""
+    rows = [
+        {**one, **{name: one[name][at] for name in ("relevance", "score", "doc")}}
+        for one in listed
+        for at in range(len(one["doc"]))
+    ]
+    np.random.default_rng(4).shuffle(rows)
+    return rows
+
+
+RANKED = ("--task", "ranking", "--time", "ts", "--pane", "10m", "--time-unit", "s")
+
+
+def ranked(rows, inner=None):
+    held = se.Windowed(inner or se.RankingAccumulator(), pane="10m", time="ts", unit="s")
+    return held.update({name: [row[name] for row in rows] for name in rows[0]})
+
+
+@pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
+def test_rows_of_queries_are_counted_in_panes(form, call, write, small_buffers):
+    rows = rows_of([one for one in queries(2000) if one["doc"]])
+    done = call("eval", write(f"log.{form}", rows), *RANKED, "-o", "a.state")
+    assert (done.code, done.err) == (0, "")
+    assert se.load("a.state").to_bytes() == ranked(rows).to_bytes()
+
+
+@pytest.mark.slow
+def test_jobs_give_the_same_windows_of_queries(call, write, small_buffers):
+    name = write("log.jsonl", rows_of(queries(2000)))
+    for jobs in (1, 2):
+        assert call("eval", name, *RANKED, "--jobs", jobs, "-o", f"{jobs}.state").code == 0
+    assert se.load("1.state").to_bytes() == se.load("2.state").to_bytes()
+
+
+@pytest.mark.parametrize("by", [[], ["--by", "country=DE,FR"]])
+@pytest.mark.parametrize("ids", [[], ["--track-queries"]])
+def test_lists_of_queries_are_counted_in_panes(by, ids, call, write, small_buffers):
+    listed = queries(400)
+    name = write("log.jsonl", listed)
+    done = call("eval", name, *RANKED, *by, *ids, "-o", "a.state", "--json").json
+    assert done["metrics"] == call("eval", name, "--task", "ranking", "--json").json["metrics"]
+    assert (done["n_rows"], len(done["windows"])) == (400, 41)
+    entry, (start, _, part) = done["windows"][20], list(se.load("a.state").panes())[20]
+    assert entry["start"] == f"{start}Z"
+    write(
+        "part.jsonl", [one for one in listed if entry["start"] <= _text(one["ts"]) < entry["end"]]
+    )
+    assert call("eval", "part.jsonl", "--task", "ranking", *ids, "-o", "b.state").code == 0
+    assert (part.total() if by else part).to_bytes() == se.load("b.state").to_bytes()
+
+
+def _text(seconds):
+    return datetime.datetime.fromtimestamp(seconds, datetime.UTC).strftime("%Y-%m-%dT%H:%M:%S")
+
+
+def test_lists_without_the_names_of_queries_are_counted_in_panes(call, write):
+    listed = [{name: one[name] for name in one if name != "query"} for one in queries()]
+    assert call("eval", write("log.jsonl", listed), *RANKED, "-o", "a.state").code == 0
+    assert call("eval", write("named.jsonl", queries()), *RANKED, "-o", "b.state").code == 0
+    assert se.load("a.state") == se.load("b.state")
+
+
+def test_query_of_two_times_is_named(call, write):
+    rows = rows_of(queries())
+    rows += [{**rows[0], "doc": "x", "ts": START + 7 * STEP * 100}]
+    done = call("eval", write("log.jsonl", rows), *RANKED)
+    assert done.code == 3
+    assert done.err == (
+        "streameval: error: `ts` must be the same in all rows of a query (column 'query'), "
+        f"in query {rows[0]['query']!r}.\n"
+    )
+
+
+def test_document_that_comes_again_in_another_block_is_told(call, write, small_buffers):
+    rows = rows_of(queries(2000))
+    done = call("eval", write("log.jsonl", [*rows, rows[0]]), *RANKED)
+    assert done.code == 3
+    assert rows[0]["doc"] in done.err
+
+
+def test_row_of_a_query_that_is_refused_is_named(call, write):
+    rows = rows_of(queries())
+    rows[7]["relevance"] = -1
+    done = call("eval", write("log.jsonl", rows), *RANKED)
+    assert done.code == 3
+    assert "log.jsonl, line 8: `relevance` must" in done.err
+    assert call("eval", "log.jsonl", *RANKED, "--max-bad", 1, "-o", "a.state").code == 0
+    assert se.load("a.state") == ranked([*rows[:7], *rows[8:]])
+
+
+def test_numbers_of_relevant_documents_have_no_panes(call, write):
+    rows = [row | {"num_relevant": 3} for row in rows_of(queries())]
+    done = call("eval", write("log.jsonl", rows), *RANKED)
+    assert (done.code, done.err) == (
+        2,
+        "streameval: error: --time does not go with `num_relevant`, a number for each query; rows "  # noqa: ISC004
+        "with retrieved=false say which documents are relevant.\n",
     )
 
 
@@ -639,7 +774,11 @@ def test_picture_of_a_metric_over_time_shows_values_intervals_and_coverage(folde
         [one.sampling for one in expected if one.sampling],
         [pair for pair in segments if not math.isnan(pair[0])],
     )
-    heights = [bar.get_height() for bar in below.patches]
+    (bars,) = below.collections
+    corners = bars.get_paths()[0].vertices[1 : 4 * len(expected) + 1, 1].reshape(-1, 4)
+    assert corners[:, [0, 3]].max() == 0
+    np.testing.assert_array_equal(corners[:, 1], corners[:, 2])
+    heights = corners[:, 1].tolist()
     assert heights == [part.n / held.n_rows(*edges) for *edges, part in held.panes()]
     texts = [text.get_text() for text in above.get_legend().get_texts()]
     assert texts == ["(all)", "certified", "90% sampling interval"]

@@ -155,3 +155,10 @@ def test_show_does_not_look_twice_at_a_pipe(folder, call):
     done = call("show", "pipe")
     writer.join()
     assert (done.code, "is corrupt" in done.err) == (3, True)
+
+
+def test_eval_refuses_bytes_that_are_no_text_before_it_looks_for_a_line(folder, call):
+    with Path("holes.jsonl").open("wb") as file:
+        file.truncate(2**30)
+    message = "holes.jsonl: begins with a NUL byte; it is not text."
+    assert call("eval", "holes.jsonl").err == f"streameval: error: {message}\n"

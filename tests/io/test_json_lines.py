@@ -18,6 +18,30 @@ def block(text, first_line=1):
     return JsonBlock("log", first_line, data, len(data))
 
 
+@pytest.mark.parametrize("between", ["", "-Infinity,", "-1e999,"])
+def test_lines_that_would_be_objects_together_are_bad_each(between):
+    lines = '{"t": 1},' + between + '{"t": 2, "n": [{"a": 1}\n{"b": 2}]}'
+    parsed = block('{"t": 3}\n' + lines + '\n{"t": 4}').parse([LABEL])
+    assert parsed.batch["y_true"].tolist() == [3, 4]
+    assert [row_id for row_id, _ in parsed.faults] == [2, 3]
+
+
+@pytest.mark.parametrize("last", ['{"t": 2}]', '{"t": 2}] {"t": 5', '{"t": 2}, {"t": 5}'])
+def test_line_that_would_end_an_array_is_bad(last):
+    parsed = block('{"t": 1}\n' + last).parse([LABEL])
+    assert (parsed.row_ids, [row_id for row_id, _ in parsed.faults]) == ([1], [2])
+
+
+@pytest.mark.parametrize("bad", [0, 255, 256, 600, 799])
+def test_bad_line_is_found_among_many(bad):
+    lines = [json.dumps({"t": n % 2}) for n in range(800)]
+    lines[bad] = "{"
+    parsed = block("\n".join(lines), 5).parse([LABEL])
+    assert [row_id for row_id, _ in parsed.faults] == [bad + 5]
+    assert parsed.row_ids == [n + 5 for n in range(800) if n != bad]
+    assert parsed.batch["y_true"].tolist() == [n % 2 for n in range(800) if n != bad]
+
+
 def test_block_keeps_only_the_columns_asked_for():
     batch = block('{"id": 7, "t": 1, "s": 0.5}\n{"s": 0.25, "t": 0}').parse([LABEL, SCORE]).batch
     assert {name: array.tolist() for name, array in batch.items()} == {

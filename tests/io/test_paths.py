@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from streameval.io.paths import ABSENT, Fields, cuts, find, value_at
+from streameval.inputs.paths import ABSENT, Fields, cuts, find, value_at
 
 names = st.sampled_from(["a", "b", "0", "1", "a.b", "", ".", "²", "1" * 12])
 rows = st.recursive(

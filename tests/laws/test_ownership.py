@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import inspect
 import weakref
@@ -135,6 +136,79 @@ def test_scribbling_over_arguments_of_a_large_case_changes_nothing(
     for case in (LARGE[name](), LARGE[name]().without_weights()):
         pieces = in_pieces(case, size)
         assert counted(case, FORMS[form], pieces).to_bytes() == expected(case, pieces)
+
+
+N_PROGRAMS = {
+    "Collection": 1000,
+    "Sliced": 700,
+    "Windowed": 300,
+    "RankingAccumulator": 450,
+    "RankingAccumulator, open queries": 550,
+}
+"""Random programs in a long run of the slow ones; of all accumulators together 30,000."""
+N_QUICK_PROGRAMS = 4500
+
+
+STEPS = ["update"] * 8 + ["copy", "merge", "bytes"] * 2 + ["read"]
+
+
+def run_program(case: Case, seed: int, *, is_clean: bool) -> bytes:
+    """Update, copy, merge, serialize and read two accumulators in a random order.
+
+    After each step everything that was passed is scribbled over, and accumulators that were copied
+    or merged count on, unless the run is clean. A refused step leaves no trace in either run.
+    """
+    rng = np.random.default_rng(seed)
+    held = [case.empty(), case.empty()]
+    for step in rng.choice(STEPS, rng.integers(1, 9)):
+        index, start = int(rng.integers(2)), int(rng.integers(case.size - 40))
+        rows, form = slice(start, start + int(rng.integers(1, 40))), rng.choice(sorted(FORMS))
+        with contextlib.suppress(se.StreamevalError):
+            spent = take_step(step, case, held, index, rows, FORMS[form])
+            for value in () if is_clean else spent:
+                if isinstance(value, type(held[0])):
+                    case.add(value, slice(0, 20))
+                else:
+                    scribble(value)
+    return held[0].to_bytes() + held[1].to_bytes()
+
+
+def take_step(
+    step: str, case: Case, held: list[Any], index: int, rows: slice, form: Any
+) -> list[Any]:
+    """Change the accumulators held, and return what must not matter to them any more."""
+    mine = held[index]
+    if step == "update":
+        batch = {name: form(column[rows]) for name, column in case.rows.items()}
+        settings = {k: dict(v) if isinstance(v, dict) else v for k, v in case.settings.items()}
+        mine.update(batch, **settings)
+        return [*batch.values(), *settings.values(), batch]
+    if step == "copy":
+        held[index] = mine.copy()
+        return [mine]
+    if step == "merge":
+        other = held[1 - index]
+        mine.merge(other)
+        held[1 - index] = case.empty()
+        return [other]
+    if step == "bytes":
+        state = np.frombuffer(mine.to_bytes(), np.uint8).copy()
+        held[index] = type(mine).from_bytes(memoryview(state))
+        return [state]
+    mine.compute()  # may count what is pending; its arrays have a test of their own
+    return []
+
+
+@pytest.mark.long
+@large
+def test_random_programs_own_what_they_count(name: str) -> None:
+    case = LARGE[name]()
+    different = [
+        seed
+        for seed in range(N_PROGRAMS.get(name, N_QUICK_PROGRAMS))
+        if run_program(case, seed, is_clean=False) != run_program(case, seed, is_clean=True)
+    ]
+    assert not different, (len(different), different[:5])
 
 
 @sizes

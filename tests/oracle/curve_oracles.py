@@ -86,9 +86,23 @@ def total(terms: Iterable[Fraction]) -> Fraction:
     return Fraction(*parts[0]) if parts else Fraction(0)
 
 
+@cache
+def typed(bound: float) -> Fraction:
+    """What somebody means by a float: the fraction of least denominator that rounds to it."""
+    too_small, enough = 0, Fraction(bound).denominator
+    while enough - too_small > 1:
+        middle = (too_small + enough) // 2
+        if float(Fraction(bound).limit_denominator(middle)) == bound:
+            enough = middle
+        else:
+            too_small = middle
+    return Fraction(bound).limit_denominator(enough)
+
+
 def is_at_least(part: int, whole: int, bound: float) -> bool:
-    """Compare a ratio, rounded as every reader rounds it, with a number that a user typed."""
-    return part / whole >= bound
+    """Compare a ratio, which is not rounded, with a number that somebody typed."""
+    wanted = typed(bound)
+    return part * wanted.denominator >= wanted.numerator * whole
 
 
 def roc_auc(table: Table) -> Value:
@@ -722,11 +736,12 @@ def _weights(rng: np.random.Generator, y: np.ndarray, *, rare: bool) -> np.ndarr
     """No weights, whole ones or fractions; for rare positives 10,000 times as many negatives."""
     if rare and rng.random() < 0.5:
         return np.where(y, 1, rng.integers(5_000, 20_000, len(y)))
-    how = rng.choice(["none", "none", "whole", "eighths", "fractions", "tenths"])
+    how = rng.choice(["none", "none", "whole", "eighths", "fractions", "tenths", "large"])
     drawn = {
         "whole": lambda: rng.integers(1, 6, len(y)),
         "eighths": lambda: rng.integers(1, 24, len(y)) / 8,
         "fractions": lambda: rng.uniform(0.01, 3.0, len(y)),
         "tenths": lambda: np.full(len(y), 0.1),
+        "large": lambda: rng.choice([1, 2**52 - 1, 2**53 - 1, 2**53 + 1], len(y)),
     }
     return None if how == "none" else drawn[how]()

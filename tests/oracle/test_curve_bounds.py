@@ -53,6 +53,7 @@ pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are
 
 N_SAMPLES = cases(345)
 N_SAMPLES_LONG = 4_000
+N_CHECKS_LONG = 1_200_000
 N_COARSENED = cases(100_000)
 
 ENVELOPED = (
@@ -159,8 +160,10 @@ class Tally:
 
 
 def listed(failures: list[str]) -> str:
-    """A count and some failures, those of the smallest data first."""
-    return f"{len(failures)} failures\n" + "\n".join(sorted(failures, key=len)[:12])
+    """Counts by metric, and some failures, those of the smallest data first."""
+    causes = Counter(failure.partition(":")[0] for failure in failures)
+    counts = ", ".join(f"{name} {n}" for name, n in causes.most_common())
+    return f"{len(failures)} failures: {counts}\n" + "\n".join(sorted(failures, key=len)[:12])
 
 
 BASE = 0x3F80000000000000
@@ -459,9 +462,15 @@ def test_enough_random_intervals_are_coarsened(capsys: pytest.CaptureFixture[str
 
 @pytest.mark.long
 @every_generator
-def test_interval_holds_the_exact_value_in_a_long_run(name: str) -> None:
+def test_interval_holds_the_exact_value_in_a_long_run(
+    name: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     tally = run_campaign(name, range(N_SAMPLES, N_SAMPLES_LONG))
 
+    n, coarsened = (sum(x.values()) for x in (tally.checked, tally.coarsened))
+    with capsys.disabled():
+        print(f"\n{name}: {n} checks, {coarsened} coarsened")
+    assert n > N_CHECKS_LONG / len(GENERATORS)
     assert not tally.broken, listed(tally.broken)
     assert not tally.missed, listed(tally.missed)
 

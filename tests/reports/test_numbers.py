@@ -272,8 +272,33 @@ def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None
     one, other = many(seed=1), many(seed=2, budget=None)
     found = cells(report(one, other), "Metrics")["Average precision"]
     mine, theirs = one.compute().average_precision, other.compute().average_precision
-    assert found[0].startswith(f"{mine:.4f} certified ")
+    assert found[0].startswith(f"{mine:.5f} certified ")
     assert found[1] == f"{theirs:.4f}"
+
+
+@pytest.mark.parametrize(
+    ("states", "title"),
+    [
+        ([EVERY["binary"]()], "Metrics"),
+        ([EVERY["binary"](), EVERY["binary"]()], "Metrics"),
+        ([classes(5)], "By class"),
+        ([many(seed=1)], "Metrics"),
+        ([many(seed=1), many(seed=2)], "Metrics"),
+        ([EVERY["ranking"]()], "Measures"),
+        ([se.RegressionAccumulator().update([3e3, 1.0, -7.5], [1e3, 1.5, 3.25])], "Errors"),
+        ([EVERY["coarse_groups"]()], "Largest groups"),
+    ],
+    ids=["one", "two", "classes", "curve", "two curves", "ranking", "regression", "groups"],
+)
+def test_numbers_of_one_column_have_one_format(states: list[Any], title: str) -> None:
+    (table,) = figure(report(*states), title).iter("table")
+    width = max(map(len, rows(table)))
+    lines = [line for line in rows(table) if len(line) == width]
+    for column in list(zip(*lines, strict=True))[1:]:
+        written = [word for cell in column for word in cell.split() if "." in word]
+        # what no such format can show has an exponent
+        decimals = {len(word.partition(".")[2]) for word in written if "e" not in word}
+        assert len(decimals) <= 1, column
 
 
 @pytest.mark.parametrize(
@@ -418,11 +443,11 @@ def test_measure_that_one_ranking_lacks_is_a_dash() -> None:
 def test_errors_of_a_regression_are_those_of_the_result() -> None:
     state = se.RegressionAccumulator().update([3000.0, 1.0, -7.5], [1000.0, 1.5, 3.25])
     result, found = state.compute(), cells(report(state), "Errors")
-    assert found["Root mean squared error"] == [f"{result.rmse:,.6g}"]
-    assert found["Mean squared error"] == [f"{result.mse:.4g}"]
-    assert found["Mean absolute error"] == [f"{result.mae:,.6g}"]
+    assert found["Root mean squared error"] == [f"{result.rmse:.4f}"]
+    assert found["Mean squared error"] == [f"{result.mse:.4f}"]
+    assert found["Mean absolute error"] == [f"{result.mae:.4f}"]
     assert found["R²"] == [f"{result.r2:.4f}"]
-    assert found["Bias, prediction over truth"] == [f"{result.bias:,.6g}"]
+    assert found["Bias, prediction over truth"] == [f"{result.bias:.4f}"]
 
 
 def test_empty_states_have_dashes() -> None:

@@ -62,16 +62,17 @@ def value_of(text: str) -> float:
     return float(text.replace(",", "").replace("∞", "inf"))
 
 
-@given(finite, finite)
-@example(0.0, 5e-324)
-@example(-1e-9, 1e-9)
-@example(0.12344999, 0.12345001)
-@example(99.99999999, 99.999999999)
-@example(-1.7e308, 1.7e308)
-@example(5_000_000.123, 5_000_000.124)
-def test_certain_interval_holds_what_it_is_of(one: float, other: float) -> None:
+@given(finite, finite, st.integers(1, 12))
+@example(0.0, 5e-324, 4)
+@example(-1e-9, 1e-9, 4)
+@example(0.12344999, 0.12345001, 4)
+@example(99.99999999, 99.999999999, 4)
+@example(-1.7e308, 1.7e308, 4)
+@example(5_000_000.123, 5_000_000.124, 4)
+@example(999_999_999_999.9999, 1e12, 12)
+def test_certain_interval_holds_what_it_is_of(one: float, other: float, decimals: int) -> None:
     low, high = sorted([one, other])
-    written_low, written_high = map(value_of, hull(low, high).split(TO))
+    written_low, written_high = map(value_of, hull(low, high, decimals).split(TO))
     assert written_low <= low
     assert high <= written_high
 
@@ -79,7 +80,7 @@ def test_certain_interval_holds_what_it_is_of(one: float, other: float) -> None:
 @given(st.floats(0, 1), st.floats(0, 1))
 def test_interval_is_written_as_it_is(one: float, other: float) -> None:
     low, high = sorted([one, other])
-    written = tuple(map(value_of, interval(low, high).split(TO)))
+    written = tuple(map(value_of, interval(low, high, 4).split(TO)))
     assert written == pytest.approx((low, high), abs=5.1e-5)
 
 

@@ -126,3 +126,46 @@ def test_metrics_of_other_results_read_the_same_with_and_without_a_call(result: 
     for row in rows:
         value = getattr(result, row.name)
         np.testing.assert_equal(value(), value)
+
+
+@pytest.fixture
+def class_curves() -> se.ClassCurves:
+    rows = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1], [0.2, 0.1, 0.7]]
+    names = {0: "cat", 1: "dog", 2: "owl"}
+    return se.PRCurveSketch(classes=names).update([0, 1, 2, 0], rows).compute()
+
+
+@pytest.mark.parametrize("name", ["roc_auc", "average_precision"])
+def test_a_metric_of_class_curves_reads_the_same_with_and_without_a_call(
+    name: str, class_curves: se.ClassCurves
+) -> None:
+    metric = getattr(class_curves, name)
+    every = [getattr(curve, name) for curve in class_curves.values()]
+    assert isinstance(metric, se.Bounded)
+    assert f"{metric:.3f}" == f"{sum(every) / 3:.3f}"
+    assert metric == metric() == metric("macro")
+    assert metric(None) == tuple(every)
+    assert metric("micro") == getattr(class_curves.micro, name)
+    assert [metric["dog"], metric[2]] == every[1:]
+    with pytest.raises(KeyError, match="bird"):
+        metric["bird"]
+    with pytest.raises(TypeError):
+        iter(metric)
+
+
+@pytest.mark.parametrize(
+    "copied", [copy.copy, copy.deepcopy, lambda x: pickle.loads(pickle.dumps(x))]
+)
+def test_a_copy_of_a_metric_of_class_curves_may_be_asked_further(
+    copied: Any, class_curves: se.ClassCurves
+) -> None:
+    found = copied(class_curves.roc_auc)
+    assert (found, found["dog"]) == (class_curves.roc_auc, class_curves["dog"].roc_auc)
+
+
+def test_a_metric_of_class_curves_keeps_its_interval() -> None:
+    rng = np.random.default_rng(0)
+    scores = rng.dirichlet([1, 1, 1], 500)
+    auc = se.PRCurveSketch(16, classes=3).update(rng.integers(0, 3, 500), scores).compute().roc_auc
+    assert auc.low < auc < auc.high
+    assert (auc.low, auc.high) == (auc("macro").low, auc("macro").high)

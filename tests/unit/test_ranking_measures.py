@@ -148,6 +148,14 @@ def test_preset_of_scikit_learn_counts_an_empty_ranking_precision_as_one() -> No
     assert made == se.RankingAccumulator(["lrap", "ndcg"], empty={"lrap": "one"})
 
 
+def test_rbp_of_the_preset_of_trec_eval_has_its_persistence_unless_another_is_named() -> None:
+    asked = ["rbp", "rbp(rel=2)", "rbp(p=0.5)", "RBP(p=0.8)"]
+    made = se.RankingAccumulator.like("trec_eval", asked)
+    names = ("rbp(p=0.9)", "rbp(p=0.9,rel=2)", "rbp(p=0.5)", "rbp(p=0.8)")
+    assert tuple(made.options["measures"]) == names
+    assert tuple(se.RankingAccumulator.like("ltr", "rbp").options["measures"]) == ("rbp(p=0.8)",)
+
+
 def test_options_stand_above_those_of_a_preset() -> None:
     made = se.RankingAccumulator.like("trec_eval", "AP", ties="expected", per_query=True)
     options = {"missing": "skip", "negative": "zero", "per_query": True}

@@ -58,7 +58,7 @@ def test_a_window_equals_counting_its_rows(width: int, end: int) -> None:
 @pytest.mark.parametrize("options", [{}, {"keep": 30}, {"keep": 30, "rollups": [(20, 60)]}])
 def test_one_pass_over_the_panes_equals_asking_for_each(options: dict[str, Any]) -> None:
     w = windowed(**options).update(data(400), sample_weight=np.full(400, 0.1))
-    found = list(w._counted())
+    found = list(w._counted()[1])
     panes = [(start, end, w.n_rows(start, end), part) for start, end, part in w.panes()]
     assert found[-len(panes) :] == panes
     oldest = panes[0][0]

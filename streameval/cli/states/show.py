@@ -8,6 +8,7 @@ import attrs
 
 from streameval.accumulators.collection import Collection, heaviest
 from streameval.accumulators.parts import Parts
+from streameval.cli.evidence_text import evidence_of
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_text import line_sheet
 from streameval.cli.state_files import checked, load_state
@@ -59,6 +60,7 @@ def _findings(path: str, reporting: Reporting) -> Findings:
         result=checked(result),
         slices=slices,
         windows=windows,
+        evidence=evidence_of(accumulator, reporting),
         heading=f"{printable(path)}, {size_text(accumulator)}",
         origin={"state": path},
     )

@@ -18,8 +18,10 @@ from streameval.cli.tasks.columns import (
     n_classes,
     note_of_classes,
     read_label,
+    typed_label,
     vector_type,
     weight_columns,
+    with_names,
 )
 from streameval.io import Column, Numbers
 from streameval.runs.columns import has_integer_labels
@@ -51,7 +53,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     if classes == "auto":
         _refuse_fractions(layout)
     configuration = _configuration(options, classes, layout)
-    make = partial(ConfusionAccumulator, classes, **configuration)
+    make = partial(ConfusionAccumulator, with_names(options, classes), **configuration)
     make()  # mistakes in the options are reported before any row is read
     positive = _positive_index(classes, configuration)
     columns = (
@@ -130,9 +132,13 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
         multilabel=options.multilabel,
         threshold=options.threshold,
         scores=options.scores,
-        pos_label=read_label(options.pos_label, "--pos-label", integers=integers),
+        pos_label=read_label(
+            typed_label(options, options.pos_label), "--pos-label", integers=integers
+        ),
         top_k=options.top_k,
-        ignore_label=read_label(options.ignore_label, "--ignore-label", integers=integers),
+        ignore_label=read_label(
+            typed_label(options, options.ignore_label), "--ignore-label", integers=integers
+        ),
     )
 
 

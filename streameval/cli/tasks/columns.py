@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 
 from streameval.cli.errors import UsageError, nearest
-from streameval.cli.options import option_text
+from streameval.cli.options import NamedTexts, option_text
 from streameval.io import (
     Column,
     FieldType,
@@ -46,8 +46,10 @@ __all__ = [
     "presence_type",
     "read_label",
     "score_classes",
+    "typed_label",
     "vector_type",
     "weight_columns",
+    "with_names",
 ]
 
 _AS_THE_FIRST = " as the first label is (--score reads scores, --classes lists mixed labels)"
@@ -170,6 +172,29 @@ def listed_classes(typed: tuple[str, ...]) -> tuple[int, ...] | tuple[str, ...]:
     labels = tuple(map(integer_or_text, typed))
     integers = tuple(label for label in labels if isinstance(label, int))
     return integers if len(integers) == len(labels) else typed
+
+
+def with_names(options: Options, classes: Any) -> Any:
+    """Add the names that were typed to the classes of a configuration.
+
+    Raises
+    ------
+    UsageError
+        If numbers do not rise, as scores in their order would be taken for others.
+    """
+    if not isinstance(options.classes, NamedTexts):
+        return classes
+    if isinstance(classes[0], int) and list(classes) != sorted(classes):
+        raise UsageError("--classes with names lists numbers in rising order, as in 0=neg,1=pos.")
+    return dict(zip(classes, options.classes.names, strict=True))
+
+
+def typed_label(options: Options, text: str | None) -> str | None:
+    """Find the label of a name that --classes gave it; return any other text as it is."""
+    typed = options.classes
+    if not isinstance(typed, NamedTexts) or text not in typed.names or text in typed:
+        return text
+    return typed[typed.names.index(text)]
 
 
 def score_classes(options: Options, layout: Layout) -> Any:

@@ -11,6 +11,7 @@ from streameval.accumulators.calibration import CalibrationAccumulator
 from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.grouped import GroupedAUC
 from streameval.cli.errors import UsageError
+from streameval.cli.options import NamedTexts
 from streameval.cli.tasks.columns import (
     Layout,
     check_one_column,
@@ -25,6 +26,7 @@ from streameval.cli.tasks.columns import (
     score_classes,
     vector_type,
     weight_columns,
+    with_names,
 )
 from streameval.io import Column, FieldType, Labels, Numbers
 from streameval.runs.columns import has_integer_labels, id_type
@@ -63,7 +65,8 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     score = Numbers() if of_one else vector_type(layout, names, classes, integers=False)
     note = note_of_classes(options, classes, names)
     column, pos_label = Column("y_score", names, score), _pos_label(options, layout)
-    return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=classes)
+    named = with_names(options, classes)
+    return _plan(options, layout, truth, column, note, pos_label=pos_label, classes=named)
 
 
 def plan_of_groups(options: Options, rows: Sequence[Row]) -> Plan:
@@ -111,7 +114,9 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
     usual = ("y_score",) if has_only_scores else ("y_prob",)
     layout = lay_out(options, rows, options.score or usual, of_scores=True)
     classes = score_classes(options, layout)
-    make = partial(CalibrationAccumulator, **given(bins=options.bins, classes=classes))
+    make = partial(
+        CalibrationAccumulator, **given(bins=options.bins, classes=with_names(options, classes))
+    )
     make()  # mistakes in the options are reported before any row is read
     names = layout.prediction
     if classes is None:
@@ -160,6 +165,11 @@ def _plan_of_two(options: Options, layout: Layout) -> Plan:
 
 def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
     """Read two listed classes; the second is positive unless another is named."""
+    if isinstance(options.classes, NamedTexts):
+        raise UsageError(
+            "--classes with names is for more classes here: a curve of two shows no labels; list "
+            f"{','.join(options.classes)}."
+        )
     names, labels = layout.prediction, tuple(range(2)) if isinstance(classes, int) else classes
     integers = isinstance(labels[0], int)
     named = read_label(options.pos_label, "--pos-label", integers=integers)

@@ -6,6 +6,7 @@ import math
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
@@ -17,6 +18,7 @@ from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
 from streameval.runs.columns import id_type
 from streameval.runs.counting import Plan
+from streameval.runs.gathered import Gathered
 from streameval.runs.sources import typical_row
 
 if TYPE_CHECKING:
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["OPTIONS", "plan"]
+__all__ = ["OPTIONS", "plan", "whole_queries"]
 
 Array = npt.NDArray[Any]
 
@@ -86,6 +88,22 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     _check_ids(options, names)
     _try(chosen)
     return chosen
+
+
+def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
+    """Change a plan so that an accumulator of complete queries alone counts them.
+
+    Parameters
+    ----------
+    plan : Plan
+        How queries are counted without it.
+    make : callable
+        Makes the empty accumulator.
+    """
+    if plan.update is not _count_rows:
+        return attrs.evolve(plan, make=make, update=_count_as_rows)
+    gathered = partial(Gathered, make, plan.make)
+    return attrs.evolve(plan, make=gathered, update=_gather, finish=_nothing_left)
 
 
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
@@ -217,13 +235,7 @@ def _count_lists(
     InvalidInputError
         If lists differ in length, or the accumulator refuses something. Nothing is counted.
     """
-    sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
-    queries = batch.get("query", np.arange(len(sizes)))
-    rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
-    query_of_row = np.repeat(np.arange(len(sizes)), sizes)
-    empty = np.flatnonzero(sizes == 0)
-    if len(empty):
-        rows, query_of_row = _with_blanks(rows, len(empty)), np.concatenate([query_of_row, empty])
+    rows, queries, query_of_row = _rows(batch)
     numbers = batch.get("num_relevant")
     held: list[Mapping[str, Array]] = []
     accumulator.update(
@@ -232,6 +244,42 @@ def _count_lists(
         on_queries=None if write is None else held.append,
     )
     return "" if write is None else write(_in_order(held[0], queries))
+
+
+def _rows(batch: Mapping[str, Any]) -> tuple[dict[str, Array], Any, Array]:
+    """Turn lists into rows: their columns, the queries, and the index of that of each row."""
+    sizes = _sizes({name: batch[name] for name in _LISTS if name in batch})
+    queries = batch.get("query", np.arange(len(sizes)))
+    rows = {name: np.concatenate(batch[name].tolist()) for name in _LISTS if name in batch}
+    query_of_row = np.repeat(np.arange(len(sizes)), sizes)
+    empty = np.flatnonzero(sizes == 0)
+    if len(empty):
+        rows, query_of_row = _with_blanks(rows, len(empty)), np.concatenate([query_of_row, empty])
+    return rows, queries, query_of_row
+
+
+def _count_as_rows(accumulator: Any, batch: Mapping[str, Any]) -> str:
+    """Count lists of complete queries, each with its time and values."""
+    rows, queries, query_of_row = _rows(batch)
+    others = {name: batch[name][query_of_row] for name in batch if name not in (*_LISTS, "query")}
+    accumulator.update({**others, **rows, "query": queries[query_of_row]})
+    return ""
+
+
+def _gather(gathered: Gathered, batch: Mapping[str, Any]) -> str:
+    """Hold rows of queries that may go on."""
+    gathered.update(batch, _try_rows)
+    return ""
+
+
+def _try_rows(accumulator: RankingAccumulator, batch: Mapping[str, Any]) -> str:
+    known = (*_REQUIRED, *_OPTIONAL)
+    return _count_rows(accumulator, {name: batch[name] for name in known if name in batch})
+
+
+def _nothing_left(accumulator: Any, missing: Sequence[str]) -> Iterator[str]:  # noqa: ARG001
+    """Have no query left to close."""
+    return iter(())
 
 
 def _count_rows(accumulator: RankingAccumulator, batch: Mapping[str, Array]) -> str:

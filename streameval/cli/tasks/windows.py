@@ -10,7 +10,9 @@ import attrs
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
+from streameval.cli.options import option_text
 from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.ranking import whole_queries
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import is_naive, read_time
 from streameval.io import Column, FieldType, Texts
@@ -38,8 +40,16 @@ def check_windows(options: Options) -> None:
         return
     if options.pane is None:
         raise UsageError("--time needs --pane, the width of the windows, as in --pane 1h.")
-    if options.task == "ranking":
-        raise UsageError("--time does not go with --task ranking, whose rows are no queries.")
+    if options.qrels is not None:
+        raise UsageError("--time does not go with --qrels: TREC files have no times.")
+    for name in ("per_query", "trec"):
+        if getattr(options, name):
+            raise UsageError(f"{option_text(name)} does not go with --time.")
+    for name in ("rows_per_query", "max_open_queries"):
+        if getattr(options, name) is not None:
+            raise UsageError(
+                f"{option_text(name)} does not go with --time, which counts complete queries."
+            )
     if options.top is not None:
         raise UsageError("--top does not go with --time; name the values, as in --by COLUMN=A,B.")
 
@@ -57,6 +67,12 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     time = str(options.time)
     check_columns([time], rows)
     arguments = {column.argument for column in plan.columns}
+    if "num_relevant" in arguments:
+        name = next(column.names[0] for column in plan.columns if column.argument == "num_relevant")
+        raise UsageError(
+            f"--time does not go with `{name}`, a number for each query; rows with "
+            "retrieved=false say which documents are relevant."
+        )
     columns = [with_gaps(column) for column in plan.columns]
     first = typical_row(rows, [time])[time]
     columns.append(Column(time, (time,), _time_type(options, first)))
@@ -64,8 +80,10 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         check_columns(options.by.columns, rows)
         columns += [Column(name, (name,), Texts()) for name in options.by.columns]
     added = [column.argument for column in columns[len(arguments) :]]
+    inner = type(plan.make())
+    taken = arguments.union(inner._arrays, inner._optional_arrays)
     for name in added:
-        if name in arguments or added.count(name) > 1:
+        if name in taken or added.count(name) > 1:
             raise UsageError(f"`{name}` cannot be what is evaluated and the time or value as well.")
     made = {
         "pane": options.pane,
@@ -79,7 +97,9 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
     notes = plan.notes
     if not isinstance(options.pane, int) and is_naive(first):
         notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
-    return attrs.evolve(plan, make=make, columns=tuple(columns), notes=notes)
+    is_ranking = options.task == "ranking"
+    plan = whole_queries(plan, make) if is_ranking else attrs.evolve(plan, make=make)
+    return attrs.evolve(plan, columns=tuple(columns), notes=notes, is_buffered=True)
 
 
 def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:

@@ -1,0 +1,100 @@
+"""Shares of exact counts: which of them reach a bound, and which is the highest.
+
+A share of large or weighted counts is rounded before a float can hold it, and rounding may lift
+it to a bound that it misses. So floats decide only where they are clear; where they are close,
+integers decide.
+
+A bound is a number that somebody typed or computed, which a float rounds too: 0.9 is slightly
+above 9/10. It stands for the simplest fraction that rounds to it. With fewer than 2**26 examples
+the shares that reach it are therefore those whose floats do: two fractions of such denominators
+never round to the same float.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.fixed_point import FixedPoint
+from streameval.metrics.bounded import ROUNDING
+
+__all__ = ["first_of_highest", "reaches", "share_of", "simplest_fraction", "units_of"]
+
+Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+
+_ROUNDS_APART = 2.0**26
+
+
+def simplest_fraction(number: float) -> Fraction:
+    """Find the fraction of the smallest denominator that rounds to a number of at least 0."""
+    exact = Fraction(number)
+    below, above = (Fraction(math.nextafter(number, end)) for end in (-math.inf, math.inf))
+    return _simplest_between((below + exact) / 2, (exact + above) / 2)
+
+
+def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
+    """Follow the continued fractions of both ends as far as they agree (Stern and Brocot)."""
+    whole = max(math.ceil(low), 0)
+    if whole <= high:
+        return Fraction(whole)
+    whole -= 1
+    return whole + 1 / _simplest_between(1 / (high - whole), 1 / (low - whole))
+
+
+def reaches(part: FixedPoint, rest: FixedPoint, bound: float) -> Mask:
+    """Find the shares ``part / (part + rest)`` of at least `bound`; 0 / 0 never is."""
+    near = part.near_floats()
+    total = near + rest.near_floats()
+    share: Floats = np.full(len(total), np.nan)
+    np.divide(near, total, out=share, where=total > 0)
+    reached = np.asarray(share >= bound)
+    if part.is_whole and rest.is_whole and total.max(initial=0.0) < _ROUNDS_APART:
+        return reached
+    close = np.flatnonzero(np.abs(share - bound) <= bound * ROUNDING)
+    if len(close):
+        above, below = simplest_fraction(bound).as_integer_ratio()
+        pairs = zip(*units_of(part[close], rest[close]), strict=True)
+        reached[close] = [here * below >= above * (here + others) for here, others in pairs]
+    return reached
+
+
+def first_of_highest(near: Floats, ratios: Callable[[Indices], Iterable[tuple[int, int]]]) -> int:
+    """Find the first of the highest ratios, none of which is negative.
+
+    Parameters
+    ----------
+    near : float64 array, shape (n,)
+        The ratios, within a relative error far below 2**-40; one or more.
+    ratios : callable
+        The exact numerators and denominators at some indices.
+    """
+    close = np.flatnonzero(near >= near.max() * (1.0 - ROUNDING))
+    if len(close) == 1:
+        return int(close[0])
+    best, above, below = 0, -1, 1
+    for index, (numerator, denominator) in zip(close.tolist(), ratios(close), strict=True):
+        if numerator * below > above * denominator:
+            best, above, below = index, numerator, denominator
+    return best
+
+
+def share_of(part: FixedPoint, rest: FixedPoint) -> float:
+    """Round ``part / (part + rest)`` of two positive scalars once."""
+    (above,), (others,) = units_of(part, rest)
+    return above / (above + others)
+
+
+def units_of(*numbers: FixedPoint) -> tuple[list[int], ...]:
+    """List numbers as integers of one unit."""
+    unit = min(number.unit for number in numbers)
+    scales = [int(number.unit / unit) for number in numbers]
+    return tuple(
+        [scale * units for units in number.units()]
+        for number, scale in zip(numbers, scales, strict=True)
+    )

@@ -1,0 +1,68 @@
+"""Rows of queries that go on in other blocks, for accumulators that count complete queries."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError
+from streameval.io.errors import shown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from streameval.runs.counting import Plan
+
+__all__ = ["Gathered"]
+
+
+class Gathered:
+    """Batches that are held until the last row of every query has been read.
+
+    Parameters
+    ----------
+    make : callable
+        Makes an empty accumulator of complete queries.
+    make_trial : callable
+        Makes an empty accumulator that also takes parts of queries.
+    """
+
+    def __init__(self, make: Callable[[], Any], make_trial: Callable[[], Any]) -> None:
+        self._make = make
+        self._trial = make_trial()
+        self._batches: list[Mapping[str, Any]] = []
+
+    def update(
+        self, batch: Mapping[str, Any], update: Callable[[Any, Mapping[str, Any]], object]
+    ) -> None:
+        """Hold a batch whose rows the trial accumulator does not refuse."""
+        update(self._trial.copy(), batch)
+        self._batches.append(batch)
+
+    def merge(self, other: Gathered) -> None:
+        """Add what another one holds."""
+        self._batches += other._batches
+
+    def counted(self, plan: Plan) -> Any:
+        """Count all rows together.
+
+        Raises
+        ------
+        BadDataError
+            If the rows of a query do not fit together; the message names it.
+        """
+        accumulator, held = self._make(), self._batches
+        if held:
+            batch = {name: np.concatenate([part[name] for part in held]) for name in held[0]}
+            try:
+                accumulator.update(batch)
+            except (InvalidInputError, CountOverflowError) as error:
+                reason = plan.message_of(error, with_position=False).removesuffix(".")
+                raise BadDataError(f"{reason}{_of_query(error.position, batch)}.") from None
+        return accumulator
+
+
+def _of_query(position: Any, batch: Mapping[str, Any]) -> str:
+    """Name the query of a row, as the end of a sentence."""
+    return "" if position is None else f", in query {shown(batch['query'][position])}"

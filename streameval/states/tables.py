@@ -1,0 +1,168 @@
+"""Cells of many tables at once: the union of lists of cells, table by table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.score_keys import Keys, prefixes
+from streameval.states.cells import Cells
+from streameval.states.runs import run_indices
+
+__all__ = ["joined_tables"]
+
+Ints = npt.NDArray[np.int64]
+
+_CHUNK = 2**15  # cells whose temporaries stay in the cache
+_BITS = 64
+_MANY = 0.2  # the share of cells from which adding them up run by run is faster
+
+
+def joined_tables(
+    cells: Cells, sizes: Ints, levels: Ints, n_runs: Ints, budget: int | None
+) -> tuple[Ints, Ints, Cells]:
+    """Join canonical lists of cells, and fit each table to the budget.
+
+    Parameters
+    ----------
+    cells : Cells
+        The cells of all lists, one after the other.
+    sizes, levels : int64 arrays, shape (R,)
+        The number of cells of each list, and its level.
+    n_runs : int64 array, shape (T,)
+        The number of neighbouring lists that make up each table, at least one.
+    budget : int or None
+        How many cells a table may have.
+
+    Returns
+    -------
+    levels, sizes : int64 arrays, shape (T,)
+        Of the tables.
+    cells : Cells
+        The cells of all tables, one after the other.
+    """
+    starts = np.cumsum(n_runs) - n_runs
+    level = np.maximum.reduceat(levels, starts)
+    n_cells = np.add.reduceat(sizes, starts)
+    edges = np.append(0, np.cumsum(n_cells))
+    parts: list[tuple[Ints, Ints, Cells]] = [
+        _joined(cells[edges[first] : edges[last]], n_cells[first:last], level[first:last], budget)
+        for first, last in _chunks(n_cells)
+    ]
+    new_levels, new_sizes, joined = zip(*parts, strict=True)
+    return np.concatenate(new_levels), np.concatenate(new_sizes), Cells.concatenated(joined)
+
+
+def _shifted(keys: Keys, level: Ints, table: Ints) -> Keys:
+    """Drop the low bits of each key, as many as the level of its table."""
+    if (level == level[0]).all():
+        return prefixes(keys, int(level[0]))
+    shift = level[table].astype(np.uint64)
+    left: Keys = keys >> np.minimum(shift, np.uint64(_BITS - 1))
+    left[shift == _BITS] = 0  # a shift by 64 is not a shift
+    return left
+
+
+def _chunks(sizes: Ints) -> Iterator[tuple[int, int]]:
+    """Cut tables into runs with few cells, and with few tables."""
+    after = np.cumsum(sizes + 1)
+    first = 0
+    while first < len(sizes):
+        held = after[first] - sizes[first]
+        last = int(np.searchsorted(after, held + _CHUNK, side="right"))
+        last = max(last, first + 1)
+        yield first, last
+        first = last
+
+
+def _joined(cells: Cells, sizes: Ints, level: Ints, budget: int | None) -> tuple[Ints, Ints, Cells]:
+    """Join the cells of neighbouring tables."""
+    table = np.repeat(np.arange(len(sizes)), sizes)
+    order, is_start = _ordered(cells.lo, table, level)
+    starts = np.flatnonzero(is_start)
+    made = _merged(cells, order, starts, int(level.max(initial=0)))
+    table = table[starts]  # cells are in order of their tables before and after
+    n_cells = np.bincount(table, minlength=len(sizes))
+    if budget is None or int(n_cells.max(initial=0)) <= budget:
+        return level, n_cells, made
+    return _fitted(made, table, n_cells, level, budget)
+
+
+def _ordered(lo: Keys, table: Ints, level: Ints) -> tuple[Ints, npt.NDArray[np.bool_]]:
+    """Sort cells by table and prefix, and tell where a new cell begins."""
+    is_start = np.ones(len(lo), dtype=bool)
+    if not len(lo):
+        return table, is_start
+    prefix = _shifted(lo, level, table)
+    prefix = prefix - prefix.min()
+    zeros = int(np.bitwise_or.reduce(prefix))
+    zeros = (zeros & -zeros).bit_length() - 1 if zeros else 0
+    prefix >>= np.uint64(zeros)
+    width = int(prefix.max()).bit_length()
+    if int(table[-1]).bit_length() + width <= _BITS:
+        if table[-1]:
+            prefix |= table.astype(np.uint64) << np.uint64(width)
+        order = np.argsort(prefix, kind="stable")
+        ordered = prefix[order]
+        np.not_equal(ordered[1:], ordered[:-1], out=is_start[1:])
+        return order, is_start
+    by_prefix = np.argsort(prefix, kind="stable")
+    of_prefix = table[by_prefix].astype(np.uint16)
+    order = by_prefix[np.argsort(of_prefix, kind="stable")]
+    ordered, tables = prefix[order], table[order]
+    np.not_equal(ordered[1:], ordered[:-1], out=is_start[1:])
+    is_start[1:] |= tables[1:] != tables[:-1]
+    return order, is_start
+
+
+def _fitted(
+    cells: Cells, table: Ints, sizes: Ints, level: Ints, budget: int
+) -> tuple[Ints, Ints, Cells]:
+    """Raise the level of each table that is over budget to the lowest that fits."""
+    gaps = cells.lo[1:] ^ cells.lo[:-1]
+    gaps &= ~(gaps >> np.uint64(1))  # so that rounding to a float carries into no other bit
+    bits = np.frexp(gaps.astype(np.float64))[1].astype(np.int64)
+    is_inner = table[1:] == table[:-1]
+    of_bits = (table[1:] * (_BITS + 1) + bits)[is_inner]
+    counts = np.bincount(of_bits, minlength=len(sizes) * (_BITS + 1)).reshape(len(sizes), -1)
+    above = sizes[:, None] - 1 - np.cumsum(counts, axis=1)  # the gaps that a level leaves open
+    raised = np.maximum(level, (above > budget - 1).sum(axis=1))
+    is_start = np.ones(len(cells), dtype=bool)
+    is_start[1:] = ~is_inner | (bits > raised[table[1:]])
+    starts = np.flatnonzero(is_start)
+    ends = np.append(starts[1:], len(cells)) - 1
+    made = Cells(
+        cells.lo[starts], cells.hi[ends], cells.pos.sum_runs(starts), cells.neg.sum_runs(starts)
+    )
+    return raised, np.bincount(table[starts], minlength=len(sizes)), made
+
+
+def _merged(cells: Cells, order: Ints, starts: npt.NDArray[np.intp], level: int) -> Cells:
+    """Merge the runs of ordered cells that begin at `starts`."""
+    if not len(starts):
+        return cells
+    sizes = np.diff(starts, append=len(order))
+    n_inner = len(order) - len(starts) - np.count_nonzero(sizes > 1)
+    is_whole = cells.pos.is_whole and cells.neg.is_whole
+    if n_inner > len(order) * _MANY or (n_inner and not is_whole):
+        ordered = cells[order]
+        lo = hi = ordered.lo[starts]
+        if level:
+            lo, hi = (
+                np.minimum.reduceat(ordered.lo, starts),
+                np.maximum.reduceat(ordered.hi, starts),
+            )
+        return Cells(lo, hi, ordered.pos.sum_runs(starts), ordered.neg.sum_runs(starts))
+    made = cells._paired(order[starts], order[starts + sizes - 1], level)
+    if n_inner:  # most runs are one cell or two: the rest is added to these
+        long = np.flatnonzero(sizes > 2)
+        run = np.repeat(long, sizes[long] - 2)
+        inner = order[run_indices(starts[long] + 1, sizes[long] - 2)]
+        if level:
+            np.minimum.at(made.lo, run, cells.lo[inner])
+            np.maximum.at(made.hi, run, cells.hi[inner])
+        np.add.at(made.pos.whole, run, cells.pos.whole[inner])
+        np.add.at(made.neg.whole, run, cells.neg.whole[inner])
+    return made

@@ -1,0 +1,239 @@
+"""States of many groups are added, and rows counted, in columns as one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from laws.cases import LAWS
+from small_states import EVERY, ONCE
+from unit.test_flat import LAWS_OF_SINGLE, SINGLE, flat_of, singles
+from unit.test_hostile_bytes import fuzzed
+
+import streameval as se
+from streameval.accumulators.sealed import gathered, merged_all, sealed_all, total_of
+from streameval.configs.inner import Inner
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states.cells import Cells
+from streameval.states.flat import FlatStates
+from streameval.states.tables import joined_tables
+
+RANDOM = np.random.default_rng(5)
+
+
+def added(states: Sequence[Any], like: Any) -> Any:
+    alike = [like._make(like._config, state) for state in states]
+    return alike[0]._sum_of(alike)
+
+
+def check_sums(members: Sequence[Any], groups: Sequence[int]) -> None:
+    """Compare the columns of the sums with those of the merged accumulators, byte for byte."""
+    n_groups = max(groups) + 1
+    flat = flat_of(members)
+    sums = flat.summed(np.array(groups), n_groups, lambda states: added(states, members[0]))
+    expected = [
+        se.merge([one for one, group in zip(members, groups, strict=True) if group == number])
+        for number in range(n_groups)
+    ]
+    assert list(sums) == [one._state for one in expected]
+    assert sums.encode() == flat_of(expected).encode()
+
+
+@pytest.mark.parametrize("name", [name for name in LAWS if name in LAWS_OF_SINGLE])
+@given(data=st.data())
+@fuzzed
+def test_sums_of_groups_equal_merging_one_by_one(name: str, data: st.DataObject) -> None:
+    case = data.draw(LAWS[name].cases)
+    parts = data.draw(st.lists(st.integers(0, 5), min_size=case.size, max_size=case.size))
+    made = [case.of(np.flatnonzero(np.array(parts, dtype=int) == part)) for part in range(6)]
+    groups = [0, 1, *data.draw(st.lists(st.integers(0, 1), min_size=4, max_size=4))]
+    for members in zip(*map(singles, made), strict=True):
+        check_sums(members, data.draw(st.permutations(groups)))
+
+
+@pytest.mark.parametrize("name", [name for name in SINGLE if name not in ONCE])
+def test_sums_of_some_groups_leave_the_others_as_they_are(name: str) -> None:
+    made = EVERY[name]()
+    empty = made.copy().reset()
+    check_sums([made, empty, made], [2, 0, 1])
+    if name != "open_queries":
+        check_sums([made, empty, made, made, empty], [2, 0, 1, 2, 3])
+
+
+def sketches(n: int, rows: int, **options: Any) -> list[se.PRCurveSketch]:
+    made = [se.PRCurveSketch(**options) for _ in range(n)]
+    for sketch in made:
+        shape = (rows, *([sketch._config.n_curves] if "classes" in options else []))
+        size = int(RANDOM.integers(1, rows))
+        truth = RANDOM.integers(0, max(2, sketch._config.n_curves), size)
+        sketch.update(truth, RANDOM.random(shape)[:size])
+    return made
+
+
+@pytest.mark.parametrize(
+    ("n", "rows", "options"),
+    [
+        (400, 30, {"budget": 4}),  # levels of all heights
+        (400, 300, {"budget": 1}),  # one cell takes all scores
+        (300, 40, {"budget": None}),  # keys that leave no bits for their table
+        (60, 2000, {"budget": 512}),  # more than a chunk
+        (50, 60, {"budget": 9, "classes": 3}),
+    ],
+    ids=["low budget", "one cell", "no budget", "chunks", "classes"],
+)
+def test_sums_of_many_sketches_equal_merging_one_by_one(
+    n: int, rows: int, options: dict[str, Any]
+) -> None:
+    check_sums(sketches(n, rows, **options), [*range(20), *RANDOM.integers(0, 20, n - 20).tolist()])
+
+
+def test_a_score_in_many_states_is_one_cell() -> None:
+    ones = [se.PRCurveSketch().update([1], [0.25]) for _ in range(9)]
+    mixed = [se.PRCurveSketch().update([0, 1], [0.25, 0.5], sample_weight=[0.5, 2]) for _ in ones]
+    check_sums([*ones, *mixed], [0] * 9 + [1] * 9)
+    check_sums([*ones, *mixed], [0, 1] * 9)
+
+
+def test_sums_refuse_other_negative_labels() -> None:
+    made = [se.PRCurveSketch(pos_label="b").update(["b", label], [0.1, 0.2]) for label in "ac"]
+    check_sums([made[0], made[0], made[1]], [0, 0, 1])
+    with pytest.raises(se.IncompatibleStateError, match="negative label differs"):
+        check_sums(made, [0, 0])
+
+
+def test_sums_past_the_largest_number_are_refused() -> None:
+    large = [
+        se.ConfusionAccumulator().update([1], [1], sample_weight=np.array([2**62]))
+        for _ in range(3)
+    ]
+    for groups in ([0, 0, 1], [0, 0, 0]):
+        with pytest.raises(se.CountOverflowError):
+            check_sums(large, groups)
+
+
+def test_cells_of_a_table_without_any_are_none() -> None:
+    sizes = np.array([0, 0], dtype=np.int64)
+    levels, n_cells, cells = joined_tables(Cells.none(), sizes, sizes, np.array([1, 1]), 4)
+    assert (levels.tolist(), n_cells.tolist(), len(cells)) == ([0, 0], [0, 0], 0)
+
+
+def counted_alone(empty: Any, arrays: dict[str, Any], groups: Any, n: int) -> list[Any]:
+    return [
+        empty.copy().update(**{name: array[groups == at] for name, array in arrays.items()})
+        for at in range(n)
+    ]
+
+
+ROWS = 300
+TRUTH, SCORES = RANDOM.integers(0, 2, ROWS), RANDOM.random(ROWS)
+WEIGHTS = RANDOM.integers(0, 4, ROWS)
+CLASSES = RANDOM.random((ROWS, 3))
+TEXTS = np.array(["a", "b"], dtype=object)[TRUTH]
+TIED = np.round(CLASSES, 0)
+MANY = {"y_true": TRUTH, "y_pred": TRUTH}
+
+AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "labels": (se.ConfusionAccumulator(), MANY),
+    "scores": (se.ConfusionAccumulator(), {"y_true": TRUTH, "y_pred": SCORES}),
+    "weights": (se.ConfusionAccumulator(), MANY | {"sample_weight": WEIGHTS}),
+    "columns": (se.ConfusionAccumulator(), {"y_true": TRUTH, "y_pred": SCORES[:, None]}),
+    "classes": (se.ConfusionAccumulator(3), {"y_true": TRUTH, "y_pred": CLASSES}),
+    "texts": (se.ConfusionAccumulator(["a", "b"]), {"y_true": TEXTS, "y_pred": SCORES}),
+    "curve": (se.PRCurveSketch(16), {"y_true": TRUTH, "y_score": SCORES}),
+    "weighted curve": (
+        se.PRCurveSketch(16),
+        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": WEIGHTS},
+    ),
+    "curves": (se.PRCurveSketch(8, classes=3), {"y_true": TRUTH, "y_score": CLASSES}),
+    "real scores": (
+        se.PRCurveSketch(8, scores="real"),
+        {"y_true": TRUTH, "y_score": 9 * SCORES - 4},
+    ),
+}
+
+ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
+    "observed labels": (se.ConfusionAccumulator("auto"), MANY),
+    "several labels": (
+        se.ConfusionAccumulator(3, multilabel=True),
+        {"y_true": CLASSES > 0.5, "y_pred": CLASSES},
+    ),
+    "ignored rows": (se.ConfusionAccumulator(ignore_label=0), MANY),
+    "masks": (
+        se.ConfusionAccumulator(),
+        {"y_true": TRUTH.reshape(-1, 2, 1), "y_pred": TRUTH.reshape(-1, 2, 1)},
+    ),
+    "many cells": (se.ConfusionAccumulator(2**10), MANY),
+    "ties": (se.ConfusionAccumulator(3, top_k=2), {"y_true": TRUTH, "y_pred": TIED}),
+    "fractions": (se.ConfusionAccumulator(), MANY | {"sample_weight": SCORES}),
+    "skipped rows": (
+        se.PRCurveSketch(8, nan="skip"),
+        {"y_true": TRUTH, "y_score": np.where(SCORES < 0.1, np.nan, SCORES)},
+    ),
+    "a negative label": (se.PRCurveSketch(8, pos_label="b"), {"y_true": TEXTS, "y_score": SCORES}),
+    "fractions of a curve": (
+        se.PRCurveSketch(8),
+        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": SCORES},
+    ),
+    "numbers": (se.RegressionAccumulator(), {"y_true": SCORES, "y_pred": SCORES}),
+}
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_rows_of_groups_counted_at_once_equal_each_counted_alone(name: str) -> None:
+    empty, arrays = AT_ONCE[name]
+    groups = np.append(np.arange(7), RANDOM.integers(0, 7, ROWS - 7))
+    stacks = type(empty)._count_groups(empty._config, arrays, groups, 7)
+    assert stacks is not None
+    flat = FlatStates.of_stacks(empty._config, stacks, type(empty)._state_type(empty._config))
+    alone = counted_alone(empty, arrays, groups, 7)
+    assert list(flat) == [one._state for one in alone]
+    assert flat.encode() == flat_of(alone).encode()
+
+
+@pytest.mark.parametrize("name", ONE_BY_ONE)
+def test_unusual_rows_are_left_to_each_group(name: str) -> None:
+    empty, arrays = ONE_BY_ONE[name]
+    groups = np.zeros(len(arrays["y_true"]), dtype=np.int64)
+    assert type(empty)._count_groups(empty._config, arrays, groups, 8) is None
+
+
+def test_parts_live_and_sealed_are_gathered_in_their_order() -> None:
+    made = [se.ConfusionAccumulator().update([1] * n, [1] * n) for n in range(5)]
+    inner = Inner(se.ConfusionAccumulator, made[0]._config)
+    first, second = sealed_all(inner, made[:2]), sealed_all(inner, made[2:4])
+    assert sealed_all(inner, [None, first[0]]) == [None, first[0]]
+    parts = [second[1], made[4], first[0], second[0], first[1]]
+    flat = gathered(inner, parts)
+    assert [flat.part(at).n for at in range(5)] == [3, 4, 0, 2, 1]
+    assert len(gathered(inner, [])) == 0
+    assert total_of(inner, parts).n == 10
+    assert total_of(inner, []).n == 0
+    assert [one.n for one in merged_all(inner, [made[1:3], [made[4]]])] == [3, 4]
+
+
+def test_totals_of_sealed_slices_are_those_of_all_rows() -> None:
+    sliced = se.Sliced(se.ConfusionAccumulator(), "c", values=["z"], max_values=3)
+    inner = Inner(se.Sliced, sliced._config)
+    batches = [{"y_true": [1] * 9, "y_pred": [1] * 9, "c": list(text)} for text in TEXTS_OF_SLICES]
+    made = [sliced.copy().update(batch) for batch in batches]
+    sealed = sealed_all(inner, [*made, sliced.copy()])
+    assert total_of(inner, sealed) == total_of(inner, made) == se.merge(made).total()
+    (both,) = merged_all(inner, [sealed])
+    assert both == se.merge(made)
+    assert both.copy().to_bytes() == se.merge(made).to_bytes()
+    assert gathered(inner, [sealed[-1]]).total().n == 0
+    assert merged_all(inner, [[sealed[-1]] * 2]) == [sliced]
+
+
+TEXTS_OF_SLICES = ["abcdefghi", "zzzaaabbb", "aaaaaaaaa", "ihgfedcba"]
+
+
+def test_numbers_at_an_index_are_their_units() -> None:
+    numbers = FixedPoint.of_floats(np.array([1.5, 2.0, 0.25]), name="x")
+    assert [numbers.units_at(at) for at in range(3)] == numbers.units()
+    assert attrs.evolve(numbers, fraction=None).units_at(1) == 2

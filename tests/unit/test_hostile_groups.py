@@ -1,0 +1,158 @@
+"""Bytes of groups that are valid one by one, and that no rows could have made together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from win_rate import WinRate
+
+import streameval as se
+from streameval.accumulators.grouping import Held
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states.panes import Pane, Panes
+from streameval.states.slices import Slices
+
+
+def counted(empty: Any, batch: dict[str, Any]) -> Any:
+    return empty.copy().update(**batch)
+
+
+def windowed(inner: Any, parts: list[Any], rows: int) -> se.Windowed:
+    """Put accumulators into panes one after the other, whatever they are."""
+    w = se.Windowed(inner, pane=10)
+    weight = FixedPoint(np.array(rows, dtype=np.int64))
+    panes = {index: Pane(weight, part) for index, part in enumerate(parts)}
+    w._held = Held(Panes(10 * len(parts) - 1, (panes,), None), inner.copy())
+    return w
+
+
+def sliced(inner: Any, parts: list[Any]) -> se.Sliced:
+    """Make slices of accumulators, whatever they are."""
+    s = se.Sliced(inner, "c")
+    s._held = Held(Slices({f"v{at}": part for at, part in enumerate(parts)}, None), inner.copy())
+    return s
+
+
+OBSERVED = se.ConfusionAccumulator("auto")
+NAMED = se.PRCurveSketch(pos_label="b")
+GROUPED = se.GroupedAUC(8, max_groups=2)
+MATRIX = se.ConfusionAccumulator()
+
+PARTS: dict[str, tuple[Any, list[dict[str, Any]], str]] = {
+    "types of labels": (
+        OBSERVED,
+        [{"y_true": [1], "y_pred": [2]}, {"y_true": ["a"], "y_pred": ["b"]}],
+        "the observed labels are numbers on one side",
+    ),
+    "too many labels": (
+        OBSERVED,
+        [{"y_true": np.arange(at, at + 2500), "y_pred": [at] * 2500} for at in (0, 5000)],
+        "labels",
+    ),
+    "negative labels": (
+        NAMED,
+        [{"y_true": [label, "b"], "y_score": [0.1, 0.2]} for label in "ac"],
+        "the negative label differs",
+    ),
+    "types of groups": (
+        GROUPED,
+        [{"y_true": [1], "y_score": [0.1], "group": [group]} for group in ("a", 1)],
+        "holds strings in one and numbers in the other",
+    ),
+    "too many groups": (
+        GROUPED,
+        [{"y_true": [1], "y_score": [0.1], "group": [group]} for group in range(3)],
+        "number of groups",
+    ),
+    "a total past the limit": (
+        MATRIX,
+        [{"y_true": [1], "y_pred": [1], "sample_weight": np.array([2**62])}] * 2,
+        "past 2\\*\\*63",
+    ),
+}
+
+
+@pytest.mark.parametrize("name", PARTS)
+def test_groups_that_cannot_be_added_are_refused(name: str) -> None:
+    inner, batches, message = PARTS[name]
+    parts = [counted(inner, batch) for batch in batches]
+    good = [parts[0]]
+    rows = 2**62 if name == "a total past the limit" else 2**13
+    for make in (sliced, lambda inner, parts: windowed(inner, parts, rows)):
+        assert se.from_bytes(make(inner, good).to_bytes()).total() == parts[0]
+        with pytest.raises(se.CorruptStateError, match=message):
+            se.from_bytes(make(inner, parts).to_bytes())
+
+
+def test_groups_of_a_user_that_cannot_be_added_are_refused(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    part = WinRate().update(["a", "tie"])
+    data = sliced(WinRate(), [part, part]).to_bytes()
+    assert se.from_bytes(data).total() == part + part
+
+    def refuse(*_: Any) -> Any:
+        raise KeyError("no sum")
+
+    monkeypatch.setattr(type(part._state), "__add__", refuse)
+    with pytest.raises(se.CorruptStateError, match="no sum"):
+        se.from_bytes(data)
+
+
+def test_groups_without_rows_are_refused() -> None:
+    row = {"y_true": [1], "y_pred": [1]}
+    one = counted(MATRIX, row)
+    for bytes_of in (
+        sliced(MATRIX, [one, MATRIX]).to_bytes(),
+        windowed(MATRIX, [one, MATRIX], 2).to_bytes(),
+    ):
+        with pytest.raises(se.CorruptStateError, match="a group without rows"):
+            se.from_bytes(bytes_of)
+    ignoring = se.ConfusionAccumulator(ignore_label=1)
+    s = se.Sliced(ignoring, "c").update(row | {"c": ["x"]})
+    assert s["x"].n == 0
+    assert se.from_bytes(s.to_bytes()) == s
+
+
+def test_group_of_skipped_rows_alone_is_read() -> None:
+    s = se.Sliced(se.PRCurveSketch(nan="skip"), "c")
+    s.update({"y_true": [1, 0], "y_score": [np.nan, 0.5], "c": ["x", "y"]})
+    assert se.from_bytes(s.to_bytes()) == s
+
+
+def test_panes_without_slices_are_refused() -> None:
+    inner = se.Sliced(MATRIX, "c")
+    one = sliced(MATRIX, [counted(MATRIX, {"y_true": [1], "y_pred": [1]})])
+    assert se.from_bytes(windowed(inner, [one], 2).to_bytes()).n == 1
+    with pytest.raises(se.CorruptStateError, match="a pane without slices"):
+        se.from_bytes(windowed(inner, [one, inner], 2).to_bytes())
+
+
+@pytest.mark.parametrize("is_sliced", [False, True], ids=["pane", "slices"])
+def test_panes_with_less_weight_than_their_accumulators_are_refused(is_sliced: bool) -> None:
+    one = counted(MATRIX, {"y_true": [1, 1], "y_pred": [1, 0]})
+    inner, part = (se.Sliced(MATRIX, "c"), sliced(MATRIX, [one])) if is_sliced else (MATRIX, one)
+    assert se.from_bytes(windowed(inner, [part], 2).to_bytes()).n == 2
+    with pytest.raises(se.CorruptStateError, match="less weight than its rows"):
+        se.from_bytes(windowed(inner, [part], 1).to_bytes())
+
+
+def test_panes_without_labels_are_refused_where_rows_need_none() -> None:
+    ranking = se.RankingAccumulator()
+    w = se.Windowed(ranking, pane=10)
+    batch = {"query": [1, 1], "relevance": [1, 0], "score": [0.1, 0.2], "time": [1, 1]}
+    w.update(batch)
+    assert se.from_bytes(w.to_bytes()) == w
+    state = w._everything(w._held)
+    panes = {0: attrs.evolve(state.tiers[0][0], part=None)}
+    w._held = Held(attrs.evolve(state, tiers=(panes,)), ranking.copy())
+    with pytest.raises(se.CorruptStateError, match="rows without labels that need none"):
+        se.from_bytes(w.to_bytes())
+
+
+def test_total_of_a_loaded_state_is_known() -> None:
+    w = se.Windowed(MATRIX, pane=10).update({"y_true": [1, 0], "y_pred": [1, 1], "time": [1, 99]})
+    assert se.from_bytes(w.to_bytes())._held.total == w.total()
