@@ -517,6 +517,17 @@ def test_windows_that_slide_are_those_of_the_panes(n_at_once: int) -> None:
         assert event.start == inside[0]
 
 
+def test_windows_slide_over_panes_without_slices() -> None:
+    w = se.Windowed(se.ConfusionAccumulator(), pane=PANE)
+    run = Run("recall < 0.6 over 2 panes", w=w)
+    for number, hits in enumerate([9, 2, 5, 9]):
+        w.update(rows(number, hits, 10 - hits))
+    assert [(event.start, event.end, event.value) for event in run.step(4)] == [
+        (0, 20, 0.55),
+        (20, 40, 0.7),
+    ]
+
+
 def test_window_does_not_hold_wider_panes_that_were_rolled_up() -> None:
     w = windowed(keep=2 * PANE, rollups=[(4 * PANE, None)])
     run = Run("recall{all} < 0.6 over 2 panes", w=w)
