@@ -148,7 +148,7 @@ def patterns_of(value: Any, argument: str) -> tuple[str, ...]:
     """
     given = [value] if isinstance(value, str | PathLike) else value
     try:
-        patterns = tuple(map(fspath, given))
+        patterns: tuple[Any, ...] = tuple(fspath(path) for path in given)
     except TypeError:
         raise InvalidInputError(
             f"must be a source, a path, or a list of paths, got {type(value).__name__}",
