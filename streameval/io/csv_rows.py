@@ -162,7 +162,7 @@ class CsvLayout:
     header: tuple[str, ...]
     delimiter: str
     top: str
-    decimal: str = "."
+    decimal: str
 
     @staticmethod
     def ends() -> RowEnds:
@@ -176,7 +176,7 @@ class CsvLayout:
         source: str,
         delimiter: str,
         header: tuple[str, ...] | None,
-        decimal: str = ".",
+        decimal: str,
     ) -> tuple[CsvLayout | None, Piece]:
         """Read the layout from the first rows, None if they are blank, and the rows after it.
 
@@ -198,9 +198,10 @@ class CsvLayout:
 
     def block(self, source: str, piece: Piece) -> CsvBlock:
         """Make a block of whole rows."""
-        line, data, taken, unended = piece.first_line, piece.data, piece.taken, piece.unended
         return CsvBlock(
-            *(source, line, data, taken, self.header, self.delimiter, self.top, unended),
+            *(source, piece.first_line, piece.data, piece.taken, self.header, self.delimiter),
+            top=self.top,
+            unended=piece.unended,
             decimal=self.decimal,
         )
 
