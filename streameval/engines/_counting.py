@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence, Sized
+import json
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Sized
+from datetime import date, datetime, time
 from functools import partial
 from os import PathLike, fspath
 from typing import TYPE_CHECKING, Any, Self
@@ -20,24 +22,40 @@ from streameval.configs.inner import OuterConfig
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
 from streameval.inputs.paths import cuts
-from streameval.io import Values, read_blocks
+from streameval.io import Block, Column, Values, read_blocks
 from streameval.io.errors import shown
-from streameval.io.parquet import items_of
+from streameval.io.json_lines import JsonBlock
+from streameval.io.parquet import values_of
 from streameval.runs import slices
 from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
-from streameval.runs.sources import files_of, look_ahead
-from streameval.runs.totals import Tally, merge_tree
+from streameval.runs.sources import Row, files_of, look_ahead
+from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-__all__ = ["Make", "Progress", "SourceCounter", "States", "as_sources", "merge_tree", "merged"]
+__all__ = [
+    "Layout",
+    "Make",
+    "MixedColumnsError",
+    "Progress",
+    "RunningCount",
+    "SourceCounter",
+    "States",
+    "as_sources",
+    "merged",
+    "same_layout",
+    "text_of",
+    "value_of",
+]
 
 Make = Callable[[], Any]
 Progress = Callable[[int, int], object]
 States = dict[Any, bytes]
 """The state of each value of the column `by`, or one state under None."""
+Layout = dict[str, tuple[bool, str]]
+"""Whether sources have an optional column, and the first of them."""
 
 
 @attrs.frozen
@@ -54,6 +72,9 @@ class SourceCounter:
         The column whose values are counted apart.
     options : mapping
         Keyword arguments of `update`.
+    missing_columns : str
+        Whether sources that lack an optional column are refused beside others that have it
+        ("raise"), or counted without it ("default").
     """
 
     make: Make
@@ -61,6 +82,7 @@ class SourceCounter:
     required: dict[str, str]
     by: str | None
     options: dict[str, Any]
+    missing_columns: str = "raise"
 
     @classmethod
     def of(
@@ -69,6 +91,7 @@ class SourceCounter:
         columns: Mapping[str, str] | None = None,
         by: str | None = None,
         options: Mapping[str, Any] | None = None,
+        missing_columns: str = "raise",
     ) -> Self:
         """Check the arguments that every engine takes."""
         made = _checked(make)
@@ -83,6 +106,10 @@ class SourceCounter:
                 )
         if by is not None and not isinstance(by, str):
             raise InvalidInputError(f"must be the name of a column, got {by!r}", argument="by")
+        if missing_columns not in ("raise", "default"):
+            raise InvalidInputError(
+                f"must be 'raise' or 'default', got {missing_columns!r}", argument="missing_columns"
+            )
         needed = {name for member in members for name in member.required.values()} | {*keys}
         return cls(
             make=make,
@@ -90,6 +117,7 @@ class SourceCounter:
             required={name: chosen.get(name, name) for name in read if name in needed | {*chosen}},
             by=by,
             options=dict(options or {}),
+            missing_columns=missing_columns,
         )
 
     def names(self, available: Iterable[str]) -> list[str]:
@@ -98,15 +126,29 @@ class SourceCounter:
         Of a path into a column, ``ctx.country``, the column is read.
         """
         known = list(available)
-        check_there(self._wanted, known)
-        held = (column_of(name, known) for name in self._wanted)
+        check_there(self.wanted, known)
+        held = (column_of(name, known) for name in self.wanted)
         return list(dict.fromkeys(name for name in held if name is not None))
+
+    def layout(self, names: Container[str], source: str) -> Layout:
+        """Note which optional columns a source has."""
+        if self.missing_columns == "default":
+            return {}
+        optional = [column for column, is_needed in self.wanted.items() if not is_needed]
+        return {column: (column in names, source) for column in optional}
+
+    def layout_of(self, batch: Any, name: str) -> Layout:
+        """Note which optional columns a batch has; one without rows says nothing."""
+        table = _table_of(batch)
+        found = [column for column in self.wanted if table.holds(column)]
+        is_empty = bool(found) and _is_empty(table.column(found[0]))
+        return {} if is_empty else self.layout(found, name)
 
     def count(self, source: Any) -> States:
         """Count a path or a batch.
 
-        A path is a file of Parquet, CSV or JSON lines, or a folder of such, read as the command
-        line reads them; it may lie in a store that `pyarrow.fs` knows.
+        A path is a file of Parquet, CSV or JSON lines, or a folder or pattern of such, read as the
+        command line reads them; it may lie in a store that `pyarrow.fs` knows.
 
         Raises
         ------
@@ -117,28 +159,17 @@ class SourceCounter:
         """
         if not is_path(source):
             return self.count_batches([source])
-        held = self._empty()
+        running = RunningCount(self)
         for file, form in files_of(fspath(source)):
-            try:
-                held.merge(self._count_file(file, form))
-            except (InvalidInputError, IncompatibleStateError) as error:
-                raise BadDataError(f"{file}: {error}") from error
-        return self._states(held)
+            running.add_file(file, form)
+        return running.states()
 
     def count_batches(self, batches: Iterable[Any]) -> States:
         """Count batches into new accumulators."""
-        held = self._empty()
+        running = RunningCount(self)
         for batch in batches:
-            if self.by is None:
-                self.update(held, batch)
-            else:
-                table = _arrow_table(batch)
-                held.update(
-                    _values(table, self.by),
-                    lambda rows, table=table: table.take(rows),
-                    self.update,
-                )
-        return self._states(held)
+            running.add_batch(batch)
+        return running.states()
 
     def type_of_slices(self, batch: pa.RecordBatch) -> Any:
         """Return the Arrow type of the column `by`."""
@@ -159,42 +190,141 @@ class SourceCounter:
         return {value: from_bytes(slices[value]) for value in ordered}
 
     @property
-    def _wanted(self) -> dict[str, bool]:
+    def wanted(self) -> dict[str, bool]:
         """The columns to read, and whether they must be there."""
         needed = {*self.required.values(), self.by}
         listed = [*self.columns.values(), *([] if self.by is None else [self.by])]
         return {column: column in needed for column in listed}
 
-    def _count_file(self, file: str, form: str | None) -> Any:
-        """Count a file."""
-        rows, blocks = look_ahead(read_blocks(file, form), names=self._wanted)
+
+class MixedColumnsError(BadDataError):
+    """Some sources have an optional column, and others do not."""
+
+
+class RunningCount:
+    """What one task counts: batches and files, one after the other, into one accumulator.
+
+    Parameters
+    ----------
+    counter : SourceCounter
+        What is counted.
+
+    Attributes
+    ----------
+    layout : Layout
+        Which optional columns the sources with rows have.
+    """
+
+    def __init__(self, counter: SourceCounter) -> None:
+        self._counter = counter
+        self._held = counter.make()
+        if counter.by is not None:
+            self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
+        self.layout: Layout = {}
+
+    def add_batch(self, batch: Any, name: str = "a batch") -> None:
+        """Count a batch, all of it or nothing."""
+        counter = self._counter
+        found = same_layout(self.layout, counter.layout_of(batch, name))
+        if counter.by is None:
+            counter.update(self._held, batch)
+        else:
+            arrow = _arrow_table(batch)
+            self._held.update(_values(arrow, counter.by), arrow.take, counter.update)
+        self.layout = found
+
+    def add_file(
+        self, file: str, form: str | None = None, groups: Container[int] | None = None
+    ) -> None:
+        """Count a file, or some row groups of it.
+
+        Raises
+        ------
+        BadDataError
+            If it cannot be read or holds a row that is refused. What stands before that row may
+            have been counted by then.
+        """
+        try:
+            self._add_file(file, form, groups)
+        except (InvalidInputError, IncompatibleStateError) as error:
+            raise BadDataError(f"{file}: {error}") from error
+
+    def _add_file(self, file: str, form: str | None, groups: Container[int] | None) -> None:
+        counter, wanted = self._counter, self._counter.wanted
+        rows, blocks = look_ahead(read_blocks(file, form), names=wanted)
         if not rows:
-            return self._empty()
-        known = dict.fromkeys(name for row in rows for name in (*row, *self._wanted) if name in row)
-        check_there(self._wanted, list(known))
-        found = {argument: column for argument, column in self.columns.items() if column in known}
-        made = self.make()
+            return
+        known = [column for column in wanted if any(column in row for row in rows)]
+        if len(known) < len(wanted):
+            names = dict.fromkeys(name for row in rows for name in row)
+            check_there(wanted, [*(names | dict.fromkeys(known))])
+        self.layout = same_layout(self.layout, counter.layout(known, file))
+        unknown = [column for column in wanted if column not in known]
+        plan = self._plan(known, rows)
+        for block in blocks:
+            if groups is None or getattr(block, "group", None) in groups:
+                check_unread(block, unknown)
+                BadRows(plan.max_bad).add(count(block, plan, self._held).bad)
+
+    def _plan(self, known: Container[str], rows: Sequence[Row]) -> Plan:
+        """Choose how the columns of a file are read, by its first rows."""
+        counter = self._counter
+        found = {argument: name for argument, name in counter.columns.items() if name in known}
+        made = counter.make()
         columns = columns_of(_members(made), found, rows)
         if isinstance(made, (Sliced, Windowed)):
             columns = group_columns(made, found, columns)
-        plan = Plan(self.make, columns, update=partial(_update, options=self.options))
-        if self.by is not None:
+        plan = Plan(counter.make, columns, update=partial(_update, options=counter.options))
+        if counter.by is not None:
             plan = slices.parts_by_value(
-                plan, self.by, field_type=Values(), max_values=slices.MAX_SLICES
+                plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES
             )
-        tally = Tally(plan)
-        for block in blocks:
-            tally.add(count(block, plan))
-        return tally.total()
+        return plan
 
-    def _empty(self) -> Any:
-        if self.by is None:
-            return self.make()
-        return slices.PartsByValue(self.make, self.by, max_values=slices.MAX_SLICES)
+    def states(self) -> States:
+        """End the count with the state of each value of the column `by`, or the one state."""
+        held, self._held = self._held, None
+        if self._counter.by is None:
+            return {None: held.to_bytes()}
+        parts = held.slices().by_value
+        del held
+        # each part is freed before the next one is written, which takes as much memory again
+        return {value: parts.pop(value).to_bytes() for value in list(parts)}
 
-    def _states(self, held: Any) -> States:
-        parts = {None: held} if self.by is None else held.slices().by_value
-        return {value: part.to_bytes() for value, part in parts.items()}
+
+def same_layout(layout: Layout, other: Layout) -> Layout:
+    """Return what two sources, or lots of them, have in common.
+
+    Raises
+    ------
+    MixedColumnsError
+        If one has an optional column that the other lacks: rows would count with a weight in one
+        and without in the other.
+    """
+    for column in layout.keys() & other.keys():
+        (is_there, source), (is_in_other, name) = layout[column], other[column]
+        if is_there != is_in_other:
+            has, lacks = (source, name) if is_there else (name, source)
+            raise MixedColumnsError(
+                f"{lacks}: `{column}` is missing, and {has} has it. Pass "
+                'missing_columns="default" to count each source with the columns that it has.'
+            )
+    return other | layout
+
+
+def check_unread(block: Block, columns: Iterable[str]) -> None:
+    """Refuse lines of JSON that have a column which the first lines of their file lack."""
+    data = block.data if isinstance(block, JsonBlock) else b""
+    for name in columns:
+        if json.dumps(name.rpartition(".")[2]).encode() not in data:
+            continue
+        parsed = block.parse([Column(name, (name,), Values())])
+        found = zip(parsed.row_ids, parsed.batch[name].tolist(), strict=True)
+        line = next((line for line, value in found if value is not None), None)
+        if line is not None:
+            raise BadDataError(
+                f"{block.source}, {block.unit} {line}: has `{name}`, which the first lines lack."
+            )
 
 
 def merged(*parts: States) -> States:
@@ -208,11 +338,41 @@ def merged(*parts: States) -> States:
     >>> se.from_bytes(whole[None]).n
     6
     """
-    values = dict.fromkeys(value for part in parts for value in part)
+    by_value: dict[Any, list[bytes]] = {}
+    for part in parts:
+        for value, state in part.items():
+            by_value.setdefault(value, []).append(state)
     return {
-        value: merge(from_bytes(part[value]) for part in parts if value in part).to_bytes()
-        for value in values
+        value: merge([from_bytes(state) for state in states]).to_bytes()
+        for value, states in by_value.items()
     }
+
+
+_TYPES: dict[str, Callable[[str], Any]] = {
+    "NoneType": lambda _: None,
+    "bool": "True".__eq__,
+    "date": date.fromisoformat,
+    "datetime": datetime.fromisoformat,
+    "int": int,
+    "str": str,
+    "time": time.fromisoformat,
+}
+
+
+def text_of(value: Any) -> tuple[str, str]:
+    """Write a value of the column `by` as its type and its text."""
+    return type(value).__name__, value.isoformat() if isinstance(value, (date, time)) else str(
+        value
+    )
+
+
+def value_of(type_name: str, text: str) -> Any:
+    """Read what `text_of` wrote.
+
+    >>> value_of(*text_of(date(2024, 2, 29)))
+    datetime.date(2024, 2, 29)
+    """
+    return _TYPES[type_name](text)
 
 
 def is_path(source: Any) -> bool:
@@ -237,8 +397,15 @@ def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
 
 
 def as_sources(sources: Any) -> list[Any]:
-    """List the sources; there must be one."""
-    listed = [sources] if is_path(sources) else list(sources)
+    """List the sources; there must be one. A batch is one, as a path is."""
+    if is_path(sources) or Table.of(sources) is not None:
+        return [sources]
+    if not isinstance(sources, Iterable):
+        type_name = type(sources).__name__
+        raise InvalidInputError(
+            f"must be paths, or batches with columns, got {type_name}", argument="sources"
+        )
+    listed = list(sources)
     if not listed:
         raise InvalidInputError("must hold at least one path or batch", argument="sources")
     return listed
@@ -311,12 +478,7 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     required : mapping from argument to column
         Those of them that must be there.
     """
-    table = Table.of(batch)
-    if table is None:
-        type_name = type(batch).__name__
-        raise InvalidInputError(
-            f"must be paths, or batches with columns, got {type_name}", argument="sources"
-        )
+    table = _table_of(batch)
     check_there(dict.fromkeys(required.values(), True), table.names)
     return {
         argument: table.column(column)
@@ -325,11 +487,22 @@ def _renamed(batch: Any, columns: Mapping[str, str], required: Mapping[str, str]
     }
 
 
+def _table_of(batch: Any) -> Table:
+    """Read the names of the columns of a batch."""
+    table = Table.of(batch)
+    if table is None:
+        type_name = type(batch).__name__
+        raise InvalidInputError(
+            f"must be paths, or batches with columns, got {type_name}", argument="sources"
+        )
+    return table
+
+
 def _values(table: pa.Table, by: str) -> Any:
     """List the values of a column, as they are read from files."""
     column, field_type = Table(table, table.column_names).column(by), Values()
-    items = items_of(column) if hasattr(column, "type") else column
-    values = field_type.whole(items)
+    items = values_of(column, "", field_type) if hasattr(column, "type") else column
+    values = items if isinstance(items, np.ndarray) else field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)

@@ -5,11 +5,13 @@ from __future__ import annotations
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
 from collections.abc import Iterable, Mapping
-from itertools import chain
+from functools import reduce
 from typing import Any
 
+import attrs
+
 from streameval.accumulators.merging import merge
-from streameval.engines._counting import Make, SourceCounter
+from streameval.engines._counting import Layout, Make, SourceCounter, same_layout
 
 try:
     import apache_beam as beam
@@ -20,8 +22,24 @@ __all__ = ["EvaluateFn"]
 
 _MAX_PENDING_ROWS = 1000
 
-Held = tuple[Any, list[Mapping[str, Any]]]
-"""An accumulator, and pending rows, to be counted as one batch."""
+
+@attrs.frozen
+class Held:
+    """What a bundle comes to.
+
+    Parameters
+    ----------
+    counted : accumulator
+        What has been counted.
+    layout : Layout
+        Which optional columns the rows or batches have.
+    pending : list of mapping
+        Rows of equal columns, to be counted as one batch.
+    """
+
+    counted: Any
+    layout: Layout = attrs.field(factory=dict)
+    pending: list[Mapping[str, Any]] = attrs.field(factory=list)
 
 
 class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type checker
@@ -43,11 +61,17 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         Whether an element is a row, a mapping from column to value or a named tuple; rows are
         counted by the thousand. Otherwise it is a batch: a mapping from column to array, a data
         frame or an Arrow table.
+    missing_columns : {"raise", "default"}
+        What happens where some rows or batches have an optional column, such as `sample_weight`,
+        and others do not: they are refused, however the runner bundles them; or each is counted
+        with the columns that it has.
 
     Raises
     ------
     InvalidInputError
         When an argument breaks a rule. A row that is refused raises it in the pipeline.
+    BadDataError
+        In the pipeline, when some rows or batches lack an optional column.
 
     Examples
     --------
@@ -72,44 +96,48 @@ class EvaluateFn(beam.CombineFn):  # type: ignore[misc] # it is Any to the type 
         columns: Mapping[str, str] | None = None,
         options: Mapping[str, Any] | None = None,
         rows: bool = False,
+        missing_columns: str = "raise",
     ) -> None:
-        self._counting = SourceCounter.of(make, columns, None, options)
+        self._counter = SourceCounter.of(make, columns, None, options, missing_columns)
         self._rows = rows
 
     def create_accumulator(self) -> Held:
         """Return an empty accumulator."""
-        return self._counting.make(), []
+        return Held(self._counter.make())
 
     def add_input(self, mutable_accumulator: Held, element: Any) -> Held:
         """Count a batch, or add a row to those pending."""
-        accumulator, pending = mutable_accumulator
+        held = mutable_accumulator
         if not self._rows:
-            self._counting.update(accumulator, element)
-            return mutable_accumulator
-        pending.append(element if isinstance(element, Mapping) else element._asdict())
-        if len(pending) < _MAX_PENDING_ROWS:
-            return mutable_accumulator
-        return self.compact(mutable_accumulator)
+            return self._with_batch(held, element)
+        row = element if isinstance(element, Mapping) else element._asdict()
+        if held.pending and held.pending[0].keys() != row.keys():
+            held = self.compact(held)  # rows of a batch have the same columns
+        held.pending.append(row)
+        return held if len(held.pending) < _MAX_PENDING_ROWS else self.compact(held)
 
     def merge_accumulators(self, accumulators: Iterable[Held]) -> Held:
         """Merge into a new accumulator, and leave the given ones as they are."""
-        counted = map(self._with_pending, accumulators)
-        return merge(chain([self._counting.make()], counted)), []
+        held = list(map(self.compact, accumulators))
+        nothing: Layout = {}
+        layout = reduce(same_layout, (one.layout for one in held), nothing)
+        return Held(merge([self._counter.make(), *(one.counted for one in held)]), layout)
 
     def compact(self, accumulator: Held) -> Held:
         """Count the pending rows."""
-        return self._with_pending(accumulator), []
+        rows = accumulator.pending
+        if not rows:
+            return accumulator
+        batch = {name: [row[name] for row in rows] for name in self._counter.names(rows[0])}
+        copy = attrs.evolve(accumulator, counted=accumulator.counted.copy(), pending=[])
+        return self._with_batch(copy, batch, "a row")
 
     def extract_output(self, accumulator: Held) -> Any:
         """Count the pending rows and return the accumulator."""
-        return self._with_pending(accumulator)
+        return self.compact(accumulator).counted
 
-    def _with_pending(self, held: Held) -> Any:
-        accumulator, pending = held
-        if not pending:
-            return accumulator
-        names = self._counting.names(pending[0])
-        batch = {name: [row.get(name) for row in pending] for name in names}
-        counted = accumulator.copy()  # an accumulator that is merged must not change
-        self._counting.update(counted, batch)
-        return counted
+    def _with_batch(self, held: Held, batch: Any, name: str = "a batch") -> Held:
+        """Count a batch, and note which optional columns it has."""
+        found = same_layout(held.layout, self._counter.layout_of(batch, name))
+        self._counter.update(held.counted, batch)
+        return attrs.evolve(held, layout=found)

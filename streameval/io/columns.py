@@ -52,6 +52,8 @@ _PLAIN_INTEGER = re.compile(r"0|-?[1-9][0-9]{0,17}")
 _INT64 = range(-(2**63), 2**63)
 # What files of types hold beside numbers and text; a time zone makes a time no other type.
 _DATES = (date, time)
+# Equal values of one of these types are the same, which 0.0 and -0.0 are not.
+_DISTINCT = ({int}, {bool}, {date})
 _LISTED = 5
 _TRUTHS = {"true": True, "1": True, "1.0": True, "false": False, "0": False, "0.0": False}
 
@@ -256,7 +258,10 @@ class Values:
         coded = CodedTexts.of(values)  # the usual case: few different ones
         if coded is not None:
             return None if any(map(self.fault, coded.texts)) else coded
-        return None if any(map(self.fault, values)) else objects(list(map(self._made, values)))
+        if set(map(type, values)) - {type(None)} in _DISTINCT:
+            made = {value: self.made(value) for value in set(values)}
+            return objects([made[value] for value in values])
+        return None if any(map(self.fault, values)) else objects(list(map(self.made, values)))
 
     def fault(self, value: Any) -> str | None:
         """Accept text that is not too long, numbers, true, false, dates, times and nothing."""
@@ -265,7 +270,7 @@ class Values:
         is_single = type(value) in (bool, int, float, Decimal, type(None))
         return None if is_single or isinstance(value, _DATES) else "a single value"
 
-    def _made(self, value: Any) -> Any:
+    def made(self, value: Any) -> Any:
         """Tell fractions by their text: NaN is equal to nothing, itself included."""
         return as_text(value) if type(value) in (float, Decimal) else value
 
@@ -279,7 +284,8 @@ class Texts(Values):
         texts = {cell: _canonical_text(cell) for cell in set(cells)}
         return [texts[cell] for cell in cells]
 
-    def _made(self, value: Any) -> str | None:
+    def made(self, value: Any) -> str | None:
+        """Tell every value by its text."""
         return as_text(value)
 
 

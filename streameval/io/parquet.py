@@ -10,7 +10,17 @@ import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.inputs.paths import cuts, find
-from streameval.io.columns import Array, FieldType, Flags, Labels, Lists, Numbers, Vectors
+from streameval.io.columns import (
+    Array,
+    FieldType,
+    Flags,
+    Labels,
+    Lists,
+    Numbers,
+    Values,
+    Vectors,
+    objects,
+)
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
@@ -22,10 +32,12 @@ if TYPE_CHECKING:
     from streameval.io.columns import Column
     from streameval.io.row_filters import RowFilter
 
-__all__ = ["ParquetBlock", "items_of", "parquet_blocks"]
+__all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 
 _SHOWN = 128
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
+_REPEATED = ("int", "uint", "bool", "date")
+"""Every value of these types can be told apart."""
 _SINGLE = (*_NUMBERS, "decimal", "string", "large_string", "date", "timestamp", "time")
 
 
@@ -79,7 +91,9 @@ class ParquetBlock:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
             table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
-            values = {field: _values(*paths[field[0]].within(table), field[1]) for field in fields}
+            values = {
+                field: values_of(*paths[field[0]].within(table), field[1]) for field in fields
+            }
         row_ids = range(self.first_row, self.first_row + table.num_rows)
         return assemble(columns, values, row_ids, where=where)
 
@@ -201,11 +215,13 @@ def _is_plain(arrow_type: Any) -> bool:
     return str(arrow_type).startswith(_SINGLE) if inner is None else _is_plain(inner)
 
 
-def _values(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Array:
+def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Array:
     """Take an Arrow column as an array where that is safe, else as a list to be checked."""
     column = _decoded(column)
     if path:
         return [find(item, path) for item in items_of(column)]
+    if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
+        return _repeated(column, wanted)
     array = None
     if column.null_count == 0 and not isinstance(wanted, Lists):
         array = (
@@ -260,6 +276,14 @@ def _scalars(column: Any, wanted: FieldType) -> Array | None:
     if isinstance(wanted, Flags) and values.dtype.kind == "b":
         return values
     return None
+
+
+def _repeated(column: Any, wanted: Values) -> Array:
+    """Read every different value once."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
+    values: Array = distinct[encoded.indices.to_numpy()]
+    return values
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:

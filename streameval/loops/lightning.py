@@ -13,6 +13,8 @@ from streameval.errors import IncompatibleStateError, InvalidInputError
 
 try:
     from lightning.pytorch import Callback
+    from lightning.pytorch.utilities import CombinedLoader
+    from torch.utils.data import DistributedSampler
 except ImportError as error:
     raise ImportError('Lightning is missing: pip install "streameval[lightning]".') from error
 
@@ -44,7 +46,9 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     Notes
     -----
     The metrics are logged as ``val/accuracy``, or ``val/accuracy/dataloader_idx_0``, equal on
-    every rank and rounded to float32 by Lightning. The sanity check does not count.
+    every rank and rounded to float32 by Lightning. The sanity check does not count. A warning says
+    how many rows the sampler of Lightning repeats; `streameval.engines.torch.EvaluationSampler`
+    repeats none.
     """
 
     def __init__(
@@ -89,6 +93,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     def _start(self, trainer: Any, _: Any) -> None:
         for name in self._names(trainer):
             del self.accumulators[name]
+        if _stage(trainer) in self._empty and trainer.is_global_zero:
+            _warn_of_padding(
+                trainer.test_dataloaders if trainer.testing else trainer.val_dataloaders
+            )
 
     def _count(self, trainer: Any, _: Any, outputs: Any, batch: Any, *index: int) -> None:
         stage = _stage(trainer)
@@ -121,6 +129,21 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     on_validation_epoch_start = on_test_epoch_start = _start
     on_validation_batch_end = on_test_batch_end = _count
     on_validation_epoch_end = on_test_epoch_end = _log
+
+
+def _warn_of_padding(loaders: Any) -> None:
+    """Say how many rows are counted twice, or not at all, for equally many on each rank."""
+    for loader in CombinedLoader(loaders).flattened:
+        sampler: Any = getattr(loader, "sampler", None)
+        if isinstance(sampler, DistributedSampler):
+            n_rows, n_counted = len(sampler.dataset), sampler.total_size
+            if n_counted != n_rows:
+                warnings.warn(
+                    f"{sampler.num_replicas} ranks count {n_counted:,} rows of a data set of "
+                    f"{n_rows:,}: pass use_distributed_sampler=False to the Trainer, and "
+                    "streameval.engines.torch.EvaluationSampler to the data loader",
+                    stacklevel=2,
+                )
 
 
 def _stage(trainer: Any) -> str:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Mapping
+from types import FrameType
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
@@ -34,8 +37,10 @@ class Evaluate:
 
     Notes
     -----
-    The trainer does not say when an evaluation begins: after one that was interrupted, call
-    `reset`. It names the metrics ``eval_accuracy`` and so on.
+    The trainer names the metrics ``eval_accuracy`` and so on. Without ``batch_eval_metrics=True``
+    it collects all predictions and calls once: they are counted as one evaluation, with a warning.
+    The batches of an evaluation that was interrupted are forgotten when the trainer begins the
+    next one, with a warning; a loop of your own calls `reset`.
 
     Examples
     --------
@@ -67,11 +72,49 @@ class Evaluate:
         self.accumulator: Any = accumulator.copy().reset()
         self._read = read
         self._is_over = False
+        self._loop: FrameType | None = None
 
-    def __call__(self, pred: Any, compute_result: bool = False) -> dict[str, Any]:
-        """Count a batch; with the last one, give the metrics."""
-        if self._is_over:
+    def __getstate__(self) -> dict[str, Any]:
+        """Return what pickles: everything but the evaluation that is under way."""
+        return self.__dict__ | {"_loop": None}
+
+    def __call__(self, pred: Any, compute_result: bool | None = None) -> dict[str, Any]:
+        """Count a batch; with the last one, give the metrics.
+
+        Parameters
+        ----------
+        pred : transformers.EvalPrediction
+            The predictions and labels of a batch.
+        compute_result : bool, optional
+            Whether the batch is the last one. None says that it is the whole evaluation, as the
+            trainer does without ``batch_eval_metrics=True``.
+        """
+        loop = _evaluation_loop()
+        if self._loop not in (None, loop):
+            warnings.warn(
+                "an evaluation was interrupted: its batches are forgotten, and do not count in "
+                "this one",
+                stacklevel=2,
+            )
             self.reset()
+        if compute_result is None:
+            warnings.warn(
+                "all predictions were collected in memory; "
+                "TrainingArguments(batch_eval_metrics=True) counts them batch by batch",
+                stacklevel=2,
+            )
+        if self._is_over or compute_result is None:
+            self.reset()
+        self._loop = loop
+        self._update(pred)
+        self._is_over = compute_result is None or bool(compute_result)
+        if not self._is_over:
+            return {}
+        self._loop = None
+        values: dict[str, Any] = self.accumulator.compute().as_dict()
+        return values
+
+    def _update(self, pred: Any) -> None:
         if self._read is not None:
             self.accumulator.update(self._read(pred))
         elif isinstance(pred.predictions, (tuple, list, Mapping)):
@@ -81,11 +124,19 @@ class Evaluate:
             )
         else:
             self.accumulator.update(pred.label_ids, pred.predictions)
-        self._is_over = bool(compute_result)
-        values: dict[str, Any] = self.accumulator.compute().as_dict() if compute_result else {}
-        return values
 
     def reset(self) -> None:
-        """Forget what was counted, as after an evaluation that was interrupted."""
+        """Forget what was counted."""
         self.accumulator.reset()
-        self._is_over = False
+        self._is_over, self._loop = False, None
+
+
+def _evaluation_loop() -> FrameType | None:
+    """Find the loop of the trainer that calls, None outside of one.
+
+    The trainer does not say that an evaluation begins, but each runs in a frame of its own.
+    """
+    frame: FrameType | None = sys._getframe(2)
+    while frame is not None and frame.f_code.co_name != "evaluation_loop":
+        frame = frame.f_back
+    return frame

@@ -5,6 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
+from glob import glob, has_magic
 from itertools import chain, islice
 from pathlib import Path
 from tempfile import TemporaryFile
@@ -295,19 +296,39 @@ def look_ahead(
 
 
 def files_of(path: str) -> list[tuple[str, str | None]]:
-    """List the files of a folder, or the one file that a path is, each with its format.
+    """List the files of a folder, of a pattern, or the one file that a path is, with formats.
 
     The name of a folder may tell the format of its files, ``log.parquet``. Files whose names
     begin with a dot or an underscore are left out, as engines leave marks in such.
+
+    Raises
+    ------
+    BadDataError
+        If there is no file in a folder, or none that fits a pattern.
     """
     found = store_of(path)
+    if found is None and is_pattern(path):
+        fitting = sorted(glob(path, recursive=True))  # noqa: PTH207 - it may begin anywhere
+        listed = [
+            file for one in fitting if not _is_hidden(Path(one).name) for file in files_of(one)
+        ]
+        if not listed:
+            raise BadDataError(f"{path}: no file fits this pattern.")
+        return list(dict(listed).items())
     below = _below(Path(path)) if found is None else _stored(path, *found)
     if below is None:
         return [(path, None)]
     root = path.rstrip("/")
     form = format_of(root)
     names = [f"{root}/{name}" for name in sorted(below) if not _is_hidden(name)]
+    if not names:
+        raise BadDataError(f"{path}: there is no file in this folder.")
     return [(name, form or format_of(name)) for name in names]
+
+
+def is_pattern(path: str) -> bool:
+    """Tell a pattern, ``logs/*.parquet``, from the path of something that exists."""
+    return has_magic(path) and not Path(path).exists()
 
 
 def _below(folder: Path) -> list[str] | None:

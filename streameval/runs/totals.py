@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from streameval.errors import (
     BadDataError,
@@ -16,34 +16,13 @@ from streameval.io.errors import shown
 from streameval.runs.counting import Share
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable
 
     from streameval.runs.counting import BlockCounts, Plan
 
-__all__ = ["BadRows", "Seen", "Tally", "merge_tree"]
+__all__ = ["BadRows", "Seen", "Tally"]
 
 _SHOWN = 5
-
-T = TypeVar("T")
-
-
-def merge_tree(parts: Sequence[T], merge_some: Callable[..., T], fan_in: int) -> T:
-    """Build a tree of merges of at most `fan_in` parts each, and return its root.
-
-    Examples
-    --------
-    >>> merge_tree("abcdefg", lambda *some: f"({''.join(some)})", fan_in=3)
-    '((abc)(def)g)'
-    """
-    if isinstance(fan_in, bool) or not isinstance(fan_in, int) or fan_in < 2:
-        raise InvalidInputError(
-            f"must be an integer of at least 2, got {fan_in!r}", argument="fan_in"
-        )
-    level = list(parts)
-    while len(level) > 1:
-        chunks = (level[start : start + fan_in] for start in range(0, len(level), fan_in))
-        level = [merge_some(*chunk) if len(chunk) > 1 else chunk[0] for chunk in chunks]
-    return level[0]
 
 
 class Tally:

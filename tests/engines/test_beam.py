@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import random
 
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts
@@ -103,8 +104,8 @@ def test_merging_leaves_its_arguments_untouched():
 def test_waiting_rows_are_counted_by_the_thousand():
     fn = EvaluateFn(se.RegressionAccumulator, rows=True)
     held = fn.add_inputs(fn.create_accumulator(), [{"y_true": 1, "y_pred": 0}] * 1001)
-    assert (held[0].n, len(held[1])) == (1000, 1)
-    assert fn.compact(held)[1] == []
+    assert (held.counted.n, len(held.pending)) == (1000, 1)
+    assert fn.compact(held).pending == []
 
 
 @pytest.mark.parametrize(
@@ -118,3 +119,56 @@ def test_row_that_is_refused_is_named(row, message):
     fn = EvaluateFn(se.ConfusionAccumulator, rows=True)
     with pytest.raises(se.InvalidInputError, match=message):
         fn.extract_output(fn.add_input(fn.create_accumulator(), row))
+
+
+def bundled(rows, seed, **options):
+    """Combine rows in bundles as a runner might, and return the bytes or the error."""
+    fn = EvaluateFn(se.ConfusionAccumulator, rows=True, **options)
+    chance = random.Random(seed)
+    rows = chance.sample(rows, len(rows))
+    held = [fn.create_accumulator() for _ in range(chance.randint(1, 6))]
+    try:
+        for row in rows:
+            place = chance.randrange(len(held))
+            held[place] = fn.add_input(held[place], row)
+            if chance.random() < 0.1:
+                held[place] = fn.compact(held[place])
+        while len(held) > 1:
+            some = [held.pop() for _ in range(chance.randint(2, len(held)))]
+            held.append(fn.merge_accumulators(some))
+        return fn.extract_output(held[0]).to_bytes()
+    except se.BadDataError as error:
+        return str(error)
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_every_bundling_gives_the_same(seed):
+    chance = random.Random(seed)
+    share = chance.choice([0, 0, 0.2, 1, 1])
+    rows = [
+        {"y_true": chance.randint(0, 1), "y_pred": chance.randint(0, 1)}
+        | ({"sample_weight": chance.randint(0, 5)} if chance.random() < share else {})
+        for _ in range(chance.randint(1, 40))
+    ]
+    (one, *others) = {bundled(rows, seed + number) for number in range(3)}
+    assert others == []
+    are_mixed = len({len(row) for row in rows}) > 1
+    assert isinstance(one, str) == are_mixed
+    whole = se.ConfusionAccumulator()
+    for row in rows:
+        whole.update({name: [value] for name, value in row.items()})
+    (found,) = {bundled(rows, seed + n, missing_columns="default") for n in range(2)}
+    assert found == whole.to_bytes()
+    if not are_mixed:
+        assert found == one
+
+
+@pytest.mark.parametrize("batches", [True, False])
+def test_what_lacks_an_optional_column_is_refused(batches):
+    plain, weighted = {"y_true": 1, "y_pred": 1}, {"y_true": 1, "y_pred": 1, "sample_weight": 2}
+    fn = EvaluateFn(se.ConfusionAccumulator, rows=not batches)
+    elements = [plain, weighted]
+    if batches:
+        elements = [{name: [value] for name, value in row.items()} for row in elements]
+    with pytest.raises(se.BadDataError, match=r"`sample_weight` is missing, and .* has it"):
+        fn.extract_output(fn.add_inputs(fn.create_accumulator(), elements))

@@ -18,7 +18,7 @@ from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import SourceCounter, as_sources, merge_tree, merged
+from streameval.engines._counting import SourceCounter, as_sources, merged
 
 ADAPTERS = {
     "beam": ("apache_beam", "apache-beam"),
@@ -34,7 +34,7 @@ def test_states_of_parts_merge_to_the_bytes_of_one_process(case):
     counting = pickle.loads(pickle.dumps(SourceCounter.of(**case.arguments)))
     states = [counting.count(part) for part in parts()]
     random.Random(0).shuffle(states)
-    total = merge_tree(states, merged, fan_in=3)
+    total = merged(merged(*states[:3]), merged(*states[3:]))
     assert counting.result(total).to_bytes() == case.serial().to_bytes()
 
 
@@ -256,24 +256,6 @@ def test_column_of_too_many_values_is_refused(monkeypatch):
     monkeypatch.setattr("streameval.runs.slices.MAX_SLICES", 2)
     with pytest.raises(se.InvalidInputError, match="`by` must name a column of at most 2 values"):
         SourceCounter.of(se.PRCurveSketch, by="country").count(TABLE)
-
-
-@pytest.mark.parametrize("fan_in", [1, 2.0, True])
-def test_fan_in_must_be_an_integer_of_at_least_two(fan_in):
-    with pytest.raises(se.InvalidInputError, match="`fan_in` must be an integer of at least 2"):
-        merge_tree([1, 2], max, fan_in)
-
-
-@pytest.mark.parametrize("n_parts", [1, 2, 7, 8, 9, 64, 100])
-def test_tree_merges_every_part_once(n_parts):
-    sizes = []
-
-    def add(*some):
-        sizes.append(len(some))
-        return sum(some)
-
-    assert merge_tree([2**n for n in range(n_parts)], add, 8) == 2**n_parts - 1
-    assert max(sizes, default=8) <= 8
 
 
 def test_one_path_is_a_source_and_none_is_refused():

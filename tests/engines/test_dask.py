@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import random
 import signal
+import time
 from functools import partial
 from pathlib import Path
 
@@ -18,8 +19,9 @@ pytest.importorskip("distributed", reason="distributed is not installed")
 
 from distributed import Client, LocalCluster  # noqa: E402
 
+from streameval.engines import dask as adapter  # noqa: E402
 from streameval.engines._counting import SourceCounter, merged  # noqa: E402
-from streameval.engines.dask import evaluate  # noqa: E402
+from streameval.engines.dask import _with_steady_memory, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="dask")
 
@@ -43,7 +45,7 @@ def parquet_paths(tmp_path_factory):
 
 @every_case
 def test_bytes_are_those_of_one_process(case, client, parquet_paths):
-    counted = evaluate(client, parquet_paths, **case.arguments)
+    counted = evaluate(client, parquet_paths, **case.arguments, target_bytes=20_000)
     assert counted.to_bytes() == case.serial().to_bytes()
 
 
@@ -58,7 +60,7 @@ def test_files_of_every_format_are_read(client, paths):
 def test_order_and_tree_change_nothing(fan_in, client, parquet_paths):
     case = CASES["coarsened curve"]
     shuffled = random.Random(fan_in).sample(parquet_paths, len(parquet_paths))
-    counted = evaluate(client, shuffled, case.make, fan_in=fan_in)
+    counted = evaluate(client, shuffled, case.make, fan_in=fan_in, target_bytes=1)
     assert counted.to_bytes() == case.serial().to_bytes()
 
 
@@ -84,17 +86,21 @@ def test_data_frame_is_counted_by_partition(client, parquet_paths):
 
 def test_values_of_a_column_are_counted_apart(client, parquet_paths):
     case = CASES["grouped"]
-    counted = evaluate(client, parquet_paths, **case.arguments, by="country")
+    counted = evaluate(client, parquet_paths, **case.arguments, by="country", target_bytes=20_000)
     assert list(counted) == ["DE", "FR", "IT"]
     for value, acc in counted.items():
         rows = [country == value for country in TABLE.column("country").to_pylist()]
         assert acc.to_bytes() == case.serial(TABLE.filter(rows)).to_bytes()
 
 
-def test_progress_is_told_as_sources_finish(client, parquet_paths):
+def test_progress_is_told_as_tasks_finish(client, paths):
     told = []
-    evaluate(client, parquet_paths, se.PRCurveSketch, progress=lambda *done: told.append(done))
-    assert told == [(n + 1, len(parquet_paths)) for n in range(len(parquet_paths))]
+    filled = [path for path in paths if Path(path).stat().st_size]
+    case, options = CASES["coarsened curve"], {"target_bytes": 1}
+    evaluate(client, filled, case.make, **options, progress=lambda *done: told.append(done))
+    ((_, total), *_) = told
+    assert len(told) >= len(filled)
+    assert told == [(n + 1, total) for n in range(total)]
 
 
 def test_a_source_that_is_listed_twice_counts_twice(client, parquet_paths):
@@ -123,7 +129,7 @@ def test_killed_worker_changes_nothing(client, tmp_path):
     killed = []
 
     def kill(done, total):
-        if done == total // 2:
+        if done >= total // 2 and not killed:
             holders = [address for address, keys in client.has_what().items() if keys]
             pid = client.run(os.getpid)[holders[0]]
             os.kill(pid, signal.SIGKILL)
@@ -131,10 +137,13 @@ def test_killed_worker_changes_nothing(client, tmp_path):
 
     sources = write_parts(tmp_path, n_parts=20)
     make = partial(slow_make, case.make, str(tmp_path))
-    counted = evaluate(client, sources, make, fan_in=2, progress=kill)
+    counted = evaluate(client, sources, make, fan_in=2, progress=kill, target_bytes=20_000)
     assert counted.to_bytes() == case.serial().to_bytes()
     assert len(killed) == 1
-    assert len((tmp_path / "made").read_text()) > len(sources) + 1, "no task ran again"
+    made = len((tmp_path / "made").read_text())
+    evaluate(client, sources, make, fan_in=2, target_bytes=20_000)
+    again = len((tmp_path / "made").read_text()) - made
+    assert made > again, "no task ran again"
 
 
 def test_a_file_that_changed_is_read_again(client, tmp_path):
@@ -156,3 +165,63 @@ def test_file_with_a_bad_row_is_named(client, tmp_path):
 def test_batch_that_is_refused_raises(client):
     with pytest.raises(se.InvalidInputError, match="`y_true` is missing: the batch has"):
         evaluate(client, [{"y_score": [0.5]}], se.PRCurveSketch)
+
+
+def test_the_first_failure_stops_the_run(client, tmp_path):
+    case = CASES["coarsened curve"]
+    sources = write_parts(tmp_path, "jsonl", n_parts=60)
+    Path(sources[0]).write_text("no row\n")
+    make = partial(slow_make, case.make, str(tmp_path))
+    start = time.monotonic()
+    with pytest.raises(se.BadDataError, match=r"part-0\.jsonl, line 1: not JSON"):
+        evaluate(client, sources, make, target_bytes=1)
+    assert time.monotonic() - start < 5, "60 files take 0.2 s each"
+    time.sleep(0.5)
+    assert len((tmp_path / "made").read_text()) < len(sources), "all tasks went on"
+
+
+def test_a_second_run_counts_only_the_rest(client, tmp_path):
+    case, folder = CASES["coarsened curve"], tmp_path / "log"
+    folder.mkdir()
+    sources = write_parts(folder, "jsonl", n_parts=12)
+    whole = Path(sources[-2]).read_text()
+    Path(sources[-2]).write_text("no row\n")
+    options = {"target_bytes": 1, "resume": tmp_path / "parts.se"}
+    with pytest.raises(se.BadDataError):
+        evaluate(client, folder, case.make, **options)
+    kept = se.load(tmp_path / "parts.se")
+    assert len(kept) > 0
+    Path(sources[-2]).write_text(whole)
+    counted = evaluate(client, folder, case.make, **options)
+    assert counted.to_bytes() == case.serial().to_bytes()
+    assert len(se.load(tmp_path / "parts.se")) == 12
+
+
+def test_what_fails_is_left_out(client, tmp_path):
+    left_out = []
+    sources = write_parts(tmp_path, "jsonl")
+    Path(sources[0]).write_text("no row\n")
+    counted = evaluate(client, sources, CASES["coarsened curve"].make, on_error=left_out.append)
+    rest = evaluate(client, sources[1:], CASES["coarsened curve"].make)
+    assert counted == rest
+    assert len(left_out) == 1
+
+
+def test_an_asynchronous_client_is_refused(client):
+    class Asynchronous:
+        asynchronous = True
+
+    with pytest.raises(se.InvalidInputError, match="`client` must not be asynchronous"):
+        evaluate(Asynchronous(), [TABLE], se.PRCurveSketch)
+
+
+def test_thresholds_of_the_allocator_are_those_of_before(monkeypatch):
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "65536")
+    nested = partial(_with_steady_memory, _with_steady_memory, sum, [1, 2])
+    assert nested() == 3
+    assert adapter._n_steady == 0
+    with pytest.raises(TypeError):
+        _with_steady_memory(sum, 1)
+    assert adapter._n_steady == 0
+    monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "-1")
+    assert nested() == 3

@@ -8,6 +8,7 @@ import signal
 from functools import partial
 from pathlib import Path
 
+import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, write_parts
 
@@ -15,7 +16,8 @@ import streameval as se
 
 ray = pytest.importorskip("ray", reason="ray is not installed")
 
-from streameval.engines.ray import evaluate  # noqa: E402
+from streameval.engines._counting import SourceCounter  # noqa: E402
+from streameval.engines.ray import _count_block, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="ray")
 
@@ -36,14 +38,16 @@ def paths(tmp_path_factory):
 
 @every_case
 def test_bytes_are_those_of_one_process(case, paths):
-    assert evaluate(paths, **case.arguments).to_bytes() == case.serial().to_bytes()
+    counted = evaluate(paths, **case.arguments, target_bytes=20_000)
+    assert counted.to_bytes() == case.serial().to_bytes()
 
 
 @pytest.mark.parametrize("fan_in", [2, 3, 100])
 def test_order_and_tree_change_nothing(fan_in, paths):
     case = CASES["coarsened curve"]
     shuffled = random.Random(fan_in).sample(paths, len(paths))
-    assert evaluate(shuffled, case.make, fan_in=fan_in).to_bytes() == case.serial().to_bytes()
+    counted = evaluate(shuffled, case.make, fan_in=fan_in, target_bytes=1)
+    assert counted.to_bytes() == case.serial().to_bytes()
 
 
 @every_case
@@ -57,26 +61,71 @@ def test_read_only_arrays_of_the_object_store_are_counted(case):
 
 
 # Ray's data sets read their own options that are deprecated.
-@pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")
-def test_data_set_is_counted_by_block():
+data_set = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")
+
+
+@data_set
+@pytest.mark.parametrize("fan_in", [2, 8])
+def test_data_set_is_counted_as_it_streams(fan_in):
     case = CASES["grouped"]
     data = ray.data.from_arrow(parts())
-    assert evaluate(data, **case.arguments).to_bytes() == case.serial().to_bytes()
+    assert evaluate(data, **case.arguments, fan_in=fan_in).to_bytes() == case.serial().to_bytes()
+
+
+@data_set
+def test_values_of_a_data_set_are_counted_apart():
+    case = CASES["grouped"]
+    counted = evaluate(ray.data.from_arrow(parts()), **case.arguments, by="country")
+    assert list(counted) == ["DE", "FR", "IT"]
+    assert sum(acc.n for acc in counted.values()) == case.serial().n
+
+
+@data_set
+def test_block_of_a_data_set_that_is_refused_raises():
+    data = ray.data.from_arrow(pa.table({"y_true": [1], "y_score": [7.0]}))
+    with pytest.raises(se.InvalidInputError, match=r"`y_score` must lie in \[0, 1\], got 7.0"):
+        evaluate(data, se.PRCurveSketch)
+
+
+@data_set
+def test_column_that_a_data_set_lacks_is_named():
+    with pytest.raises(se.InvalidInputError, match="`y_score` is missing: the batch has"):
+        evaluate(ray.data.from_arrow(pa.table({"y_true": [1]})), se.PRCurveSketch)
+
+
+@pytest.mark.parametrize("by", [None, "country"])
+def test_blocks_become_rows_of_states(by):
+    counter = SourceCounter.of(se.PRCurveSketch, by=by)
+    assert _count_block(TABLE, counter).num_rows == (1 if by is None else 3)
+    (row,) = _count_block(pa.table({"country": ["DE"]}), counter).to_pylist()
+    assert row["type"] == "refused"
+
+
+def test_what_fails_is_left_out(paths, tmp_path):
+    bad, left_out = tmp_path / "bad.jsonl", []
+    bad.write_text("no row\n")
+    case = CASES["coarsened curve"]
+    counted = evaluate([bad, *paths], case.make, on_error=left_out.append, target_bytes=1)
+    assert counted.to_bytes() == case.serial().to_bytes()
+    assert len(left_out) == 1
 
 
 def test_values_of_a_column_are_counted_apart(paths):
     case = CASES["grouped"]
-    counted = evaluate(paths, **case.arguments, by="country")
+    counted = evaluate(paths, **case.arguments, by="country", target_bytes=20_000)
     assert list(counted) == ["DE", "FR", "IT"]
     for value, acc in counted.items():
         rows = [country == value for country in TABLE.column("country").to_pylist()]
         assert acc.to_bytes() == case.serial(TABLE.filter(rows)).to_bytes()
 
 
-def test_progress_is_told_as_sources_finish(paths):
+def test_progress_is_told_as_tasks_finish(paths):
     told = []
-    evaluate(paths, se.PRCurveSketch, progress=lambda *done: told.append(done))
-    assert told == [(n + 1, len(paths)) for n in range(len(paths))]
+    case, options = CASES["coarsened curve"], {"target_bytes": 1}
+    evaluate(paths, case.make, **options, progress=lambda *done: told.append(done))
+    ((_, total), *_) = told
+    assert total >= len(paths)
+    assert told == [(n + 1, total) for n in range(total)]
 
 
 def test_worker_that_dies_changes_nothing(paths, tmp_path):

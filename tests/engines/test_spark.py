@@ -81,6 +81,13 @@ def test_values_may_be_of_any_type_or_missing(expression, values, df):
     assert sum(acc.n for acc in counted.values()) == TABLE.num_rows
 
 
+def test_names_of_columns_may_have_dots(df):
+    renamed = df.withColumnsRenamed({"y_score": "model.v2 score", "country": "geo.country"})
+    columns = {"y_score": "model.v2 score"}
+    counted = evaluate(renamed, se.PRCurveSketch, columns=columns, by="geo.country")
+    assert counted == evaluate(df, se.PRCurveSketch, by="country")
+
+
 def test_without_rows_nothing_is_counted(df):
     none = df.filter("query < 0")
     assert evaluate(none, se.PRCurveSketch) == se.PRCurveSketch()

@@ -328,6 +328,26 @@ def test_ranks_log_the_numbers_of_all_rows(
     assert_equal_to_scikit_learn(said[0]["logged"], y, p, prefix="val/", rel_tol=2**-23)
 
 
+@pytest.mark.parametrize(("options", "n_counted"), [({}, 600), ({"drop_last": True}, 596)])
+def test_rows_that_a_sampler_repeats_or_drops_are_warned_about(
+    options: Any, n_counted: int
+) -> None:
+    sampler = torch.utils.data.DistributedSampler(VALID[1], 4, 0, **options)
+    made = trainer(Evaluate({"val": collection()}))
+    with pytest.warns(UserWarning, match=f"4 ranks count {n_counted} rows of a data set of 597: "):
+        made.validate(Digits(), loader(VALID, sampler=sampler), verbose=False)
+
+
+def test_a_sampler_that_repeats_no_row_is_not_warned_about() -> None:
+    four = [part[:596] for part in VALID]
+    sampler = torch.utils.data.DistributedSampler(range(596), 4, 0)
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        loaded = loader(four, sampler=sampler)
+        trainer(Evaluate(collection())).validate(Digits(), loaded, verbose=False)
+    assert [str(one.message) for one in caught if "ranks count" in str(one.message)] == []
+
+
 def test_nothing_is_warned_about() -> None:
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")

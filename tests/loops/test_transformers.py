@@ -102,7 +102,7 @@ def test_read_chooses_among_several_outputs(tmp_path: Any) -> None:
 def test_an_interrupted_evaluation_is_forgotten_by_reset(tmp_path: Any) -> None:
     evaluate = Evaluate(se.ConfusionAccumulator(10))
     made = trainer(tmp_path, evaluate)
-    evaluate(SimpleNamespace(predictions=np.eye(10), label_ids=np.arange(10)))
+    evaluate(SimpleNamespace(predictions=np.eye(10), label_ids=np.arange(10)), False)
     evaluate.reset()
     assert made.evaluate()["eval_n"] == N_VALID
 
@@ -159,6 +159,55 @@ def test_every_rank_counts_every_row_once(trained: Any, tmp_path: Any, monkeypat
         assert held.n["cm"] == N_VALID
         assert_equal_to_scikit_learn(metrics_of(said["logged"]), y, p, prefix="eval_", rel_tol=1e-6)
         assert_equal_to_scikit_learn(held.compute().as_dict(), y, p, rel_tol=1e-6)
+
+
+def test_predictions_that_were_collected_count_once_with_a_warning(
+    trained: Any, tmp_path: Any
+) -> None:
+    made, _, (y, p) = trained
+    evaluate = Evaluate(collection(), read=probabilities)
+    collected = trainer(tmp_path, evaluate, made.model, batch_eval_metrics=False)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="batch_eval_metrics=True"):
+            logged = collected.evaluate()
+        assert_equal_to_scikit_learn(metrics_of(logged), y, p, prefix="eval_", rel_tol=1e-6)
+
+
+def test_batches_of_an_interrupted_evaluation_do_not_count_in_the_next(
+    trained: Any, tmp_path: Any
+) -> None:
+    made, _, _ = trained
+    calls = []
+
+    def interrupted(pred: Any) -> Any:
+        calls.append(None)
+        if len(calls) == 3:
+            raise KeyboardInterrupt
+        return probabilities(pred)
+
+    evaluate = Evaluate(collection(), read=interrupted)
+    again = trainer(tmp_path, evaluate, made.model)
+    with pytest.raises(KeyboardInterrupt):
+        again.evaluate()
+    assert evaluate.accumulator.n["cm"] > 0
+    with pytest.warns(UserWarning, match="an evaluation was interrupted: its batches"):
+        again.evaluate()
+    assert evaluate.accumulator.n["cm"] == N_VALID
+
+
+def test_an_adapter_pickles_in_the_middle_of_an_evaluation(trained: Any, tmp_path: Any) -> None:
+    made, _, _ = trained
+    evaluate = Evaluate(collection(), read=probabilities)
+    counted_rows = []
+
+    def counts(pred: Any, compute_result: bool) -> Any:
+        found = evaluate(pred, compute_result)
+        counted_rows.append(pickle.loads(pickle.dumps(evaluate)).accumulator.n["cm"])
+        return found
+
+    trainer(tmp_path, counts, made.model).evaluate()
+    assert counted_rows == sorted(counted_rows)
+    assert counted_rows[-1] == N_VALID
 
 
 @pytest.mark.parametrize("accumulator", [None, se.ConfusionAccumulator])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pickle
 import subprocess
 import sys
 from types import SimpleNamespace
@@ -62,13 +63,41 @@ def test_the_next_evaluation_begins_with_nothing() -> None:
     evaluate = Evaluate(se.ConfusionAccumulator(3))
     assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
     assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
-    evaluate(batch(0, 2, 2))
+    evaluate(batch(0, 2, 2), compute_result=False)
     assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 6
+
+
+def test_predictions_of_a_whole_evaluation_count_once_with_a_warning() -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    evaluate(batch(0, 0, 0), compute_result=False)
+    for _ in range(2):
+        with pytest.warns(UserWarning, match="batch_eval_metrics=True"):
+            assert evaluate(batch(0, 2, 2))["n"] == 3
+
+
+def evaluation_loop(evaluate: Any, labels: Any) -> Any:
+    """Call as the trainer does; None stands for an interruption."""
+    for number, label in enumerate(labels, start=1):
+        if label is None:
+            raise KeyboardInterrupt
+        found = evaluate(batch(label, 2, 2), number == len(labels))
+        assert pickle.loads(pickle.dumps(evaluate)).accumulator == evaluate.accumulator
+    return found
+
+
+def test_an_interrupted_evaluation_does_not_count_in_the_next() -> None:
+    evaluate = Evaluate(se.ConfusionAccumulator(3))
+    assert evaluation_loop(evaluate, [0, 1])["n"] == 6
+    with pytest.raises(KeyboardInterrupt):
+        evaluation_loop(evaluate, [0, 1, None])
+    with pytest.warns(UserWarning, match="an evaluation was interrupted: its batches are"):
+        assert evaluation_loop(evaluate, [0, 1, 0])["n"] == 9
+    assert evaluation_loop(evaluate, [0])["n"] == 3
 
 
 def test_reset_forgets_an_evaluation_that_was_interrupted() -> None:
     evaluate = Evaluate(se.ConfusionAccumulator(3))
-    evaluate(batch(0, 2, 2))
+    evaluate(batch(0, 2, 2), compute_result=False)
     evaluate.reset()
     assert evaluate(batch(0, 2, 2), compute_result=True)["n"] == 3
 
@@ -87,7 +116,7 @@ def test_several_predictions_are_refused_without_read(several: Any) -> None:
     with pytest.raises(
         se.InvalidInputError, match=f"`read` must choose among several predictions, got a {kind}"
     ):
-        evaluate(batch(0, 1, 2, predictions=several))
+        evaluate(batch(0, 1, 2, predictions=several), compute_result=False)
 
 
 def test_what_is_given_is_copied_and_empty() -> None:

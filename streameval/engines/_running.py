@@ -1,0 +1,369 @@
+"""The driver of an evaluation: starts tasks on an engine and merges what they count."""
+
+from __future__ import annotations
+
+import json
+import time
+import warnings
+import zlib
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import partial
+from os import PathLike
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from streameval.accumulators.checkpoint import from_bytes, load, save
+from streameval.accumulators.parts import Parts
+from streameval.engines._counting import (
+    Layout,
+    Progress,
+    SourceCounter,
+    States,
+    as_sources,
+    is_path,
+    merged,
+    same_layout,
+    text_of,
+    value_of,
+)
+from streameval.engines._tasks import Cut, Done, FileTask, count_batch, count_files, plan_tasks
+from streameval.errors import BadDataError, InvalidInputError
+
+__all__ = ["Engine", "Policy", "evaluate_on"]
+
+_SHARES = 16
+"""By how many tasks the states of the values of a column are merged, each a share of them."""
+_SAVING = 0.05
+"""The share of the time that goes into saving finished parts."""
+_SHOWN = 3
+
+Handle = Any
+
+
+class Engine(ABC):
+    """What runs tasks: each function is called on a worker, and its result stays there."""
+
+    n_slots: int
+
+    @abstractmethod
+    def start(self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]]) -> list[Handle]:
+        """Start a task for each call."""
+
+    @abstractmethod
+    def start_several(
+        self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_results: int
+    ) -> list[list[Handle]]:
+        """Start a task for each call that gives as many results, each with a handle."""
+
+    @abstractmethod
+    def merge(self, states: Sequence[Handle]) -> Handle:
+        """Start a task that merges states, before those that count."""
+
+    @abstractmethod
+    def finished(self, handles: Sequence[Handle]) -> Iterator[Handle]:
+        """Yield handles as their results are there."""
+
+    @abstractmethod
+    def result(self, handle: Handle) -> Any:
+        """Fetch a result, or raise what the task raised."""
+
+    @abstractmethod
+    def cancel(self, handles: Sequence[Handle]) -> None:
+        """Stop tasks whose results nobody needs any more."""
+
+
+@attrs.frozen
+class Policy:
+    """How tasks are made and failures are treated.
+
+    Parameters
+    ----------
+    fan_in : int
+        How many states a task merges.
+    target_bytes : int or None
+        How many bytes of files a task counts, about.
+    progress : callable or None
+        What is told how far it is.
+    on_error : "raise", "skip" or callable
+        What happens to a source that cannot be counted.
+    resume : path or None
+        The file of what has been counted.
+    """
+
+    fan_in: int = 8
+    target_bytes: int | None = None
+    progress: Progress | None = None
+    on_error: str | Callable[[BadDataError], object] = "raise"
+    resume: str | PathLike[str] | None = None
+
+    def __attrs_post_init__(self) -> None:
+        """Check what every engine takes."""
+        _check_integer(self.fan_in, "fan_in", 2)
+        if self.target_bytes is not None:
+            _check_integer(self.target_bytes, "target_bytes", 1)
+        if self.on_error not in ("raise", "skip") and not callable(self.on_error):
+            raise InvalidInputError(
+                f"must be 'raise', 'skip' or callable, got {self.on_error!r}", argument="on_error"
+            )
+
+    @property
+    def skips(self) -> bool:
+        """Whether sources are left out."""
+        return self.on_error != "raise"
+
+    def tell(self, left_out: Sequence[BadDataError]) -> None:
+        """Say which sources were left out."""
+        if callable(self.on_error):
+            for error in left_out:
+                self.on_error(error)
+        elif left_out:
+            listed = " ".join(map(str, left_out[:_SHOWN]))
+            rest = len(left_out) - _SHOWN
+            more = f" And {rest:,} more." if rest > 0 else ""
+            warnings.warn(f"left out {len(left_out):,} sources: {listed}{more}", stacklevel=4)
+
+
+def evaluate_on(engine: Engine, counter: SourceCounter, sources: Any, policy: Policy) -> Any:
+    """Count sources on an engine, and return the accumulator or those by value."""
+    listed = as_sources(sources)
+    paths = [source for source in listed if is_path(source)]
+    if policy.resume is not None and len(paths) < len(listed):
+        raise InvalidInputError("is for files, which can be told again", argument="resume")
+    finished = _Finished(counter, policy.resume)
+    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings)
+    tasks: list[FileTask] = []
+    if paths:
+        (planned,) = engine.start(plan_tasks, [(paths, cut, finished.known())])
+        tasks = engine.result(planned)
+    batches = [
+        (source, f"source {number}")
+        for number, source in enumerate(listed, start=1)
+        if not is_path(source)
+    ]
+    return _Evaluation(engine, counter, policy, finished, tasks, batches).run()
+
+
+class _Evaluation:
+    """One evaluation that is under way."""
+
+    def __init__(
+        self,
+        engine: Engine,
+        counter: SourceCounter,
+        policy: Policy,
+        finished: _Finished,
+        tasks: Sequence[FileTask],
+        batches: Sequence[tuple[Any, str]],
+    ) -> None:
+        self._engine, self._counter, self._policy = engine, counter, policy
+        self._finished = finished
+        self._tasks = [task for task in tasks if task not in finished]
+        self._again = [task for task in tasks if task in finished]
+        self._batches = batches
+        self._n_all = sum(len(task.pieces) for task in tasks) + len(batches)
+        self._n_done = 0
+        self._layout: Layout = {}
+        self._left_out: list[BadDataError] = []
+
+    def run(self) -> Any:
+        """Start the tasks, merge what they count, and end with the first that fails."""
+        engine, n_shares = self._engine, 1 if self._counter.by is None else _SHARES
+        calls = [(self._counter, task, self._policy.skips, n_shares) for task in self._tasks]
+        started = engine.start_several(_count_files, calls, n_shares + 1)
+        more = [(self._counter, *batch, self._policy.skips, n_shares) for batch in self._batches]
+        started += engine.start_several(_count_batch, more, n_shares + 1)
+        trees = [_Tree(engine, self._policy.fan_in) for _ in range(n_shares)]
+        jobs: dict[Handle, tuple[list[Handle], FileTask | None]] = {
+            handle: (shares, task)
+            for (handle, *shares), task in zip(
+                started, [*self._tasks, *(None for _ in self._batches)], strict=True
+            )
+        }
+        heads = list(jobs)
+        del started  # a state that has been merged need not be kept
+        try:
+            for again in self._again:
+                self._note(self._finished.done(again))
+            for handle in engine.finished(heads):
+                shares, task = jobs.pop(handle)
+                done = engine.result(handle)
+                if task is not None and not done.left_out:
+                    self._finished.add(task, done, partial(map, engine.result, shares))
+                self._note(done)
+                for tree, share in zip(trees, shares, strict=True):
+                    tree.add(share)
+            totals = [engine.result(root) for tree in trees for root in tree.roots()]
+        except BaseException:
+            engine.cancel([*jobs, *(share for shares, _ in jobs.values() for share in shares)])
+            raise
+        finally:
+            self._finished.save()
+        return self._result(totals)
+
+    def _note(self, done: Done) -> None:
+        """Keep account of a task, and tell unless it is the last: merging is still to come."""
+        self._layout = same_layout(self._layout, done.layout)
+        self._left_out += done.left_out
+        self._n_done += done.n_sources
+        if self._policy.progress is not None and self._n_done < self._n_all:
+            self._policy.progress(self._n_done, self._n_all)
+
+    def _result(self, totals: Sequence[States]) -> Any:
+        counted = [*totals, *map(self._finished.states, self._again)]
+        if self._left_out and len(self._left_out) >= self._n_all:
+            raise self._left_out[0]
+        result = self._counter.result(merged(*counted))
+        if self._policy.progress is not None:
+            self._policy.progress(self._n_all, self._n_all)
+        self._policy.tell(self._left_out)
+        return result
+
+
+class _Tree:
+    """Merges of at most `fan_in` states each, begun as soon as there are as many of a level."""
+
+    def __init__(self, engine: Engine, fan_in: int) -> None:
+        self._engine, self._fan_in = engine, fan_in
+        self._levels: list[list[Handle]] = []
+
+    def add(self, state: Handle, level: int = 0) -> None:
+        """Add the state of a task, or one merged of such."""
+        while len(self._levels) <= level:
+            self._levels.append([])
+        self._levels[level].append(state)
+        if len(self._levels[level]) == self._fan_in:
+            some, self._levels[level] = self._levels[level], []
+            self.add(self._engine.merge(some), level + 1)
+
+    def roots(self) -> list[Handle]:
+        """Merge what is left; the state of everything, or nothing."""
+        left = [state for level in self._levels for state in level]
+        while len(left) > 1:
+            left = [*left[self._fan_in :], self._engine.merge(left[: self._fan_in])]
+        return left
+
+
+class _Finished:
+    """Tasks of earlier runs and of this one, in a file of `Parts` if there is to be one.
+
+    A part has the key of its task as its id, and which optional columns the task found; where
+    values of a column are counted apart, the value as well.
+
+    Parameters
+    ----------
+    counter : SourceCounter
+        What is counted.
+    path : path or None
+        The file, which need not exist.
+    """
+
+    def __init__(self, counter: SourceCounter, path: str | PathLike[str] | None) -> None:
+        self.settings = repr(
+            [
+                counter.columns,
+                counter.required,
+                counter.by,
+                counter.options,
+                counter.missing_columns,
+            ]
+        )
+        self._path = None if path is None else Path(path)
+        self._parts = Parts()
+        if self._path is not None and self._path.exists():
+            self._parts = load(self._path)
+            if not isinstance(self._parts, Parts):
+                raise InvalidInputError(f"must be a file of parts, got {path}", argument="resume")
+        self._ids: dict[tuple[str, int, str], list[tuple[Any, ...]]] = {}
+        for part_id in self._parts:
+            if isinstance(part_id, tuple) and len(part_id) in (4, 6):
+                first, number, digest = part_id[:3]
+                self._ids.setdefault((str(first), int(number), str(digest)), []).append(part_id)
+        self._by = counter.by
+        self._changed = False
+        self._saved_at = self._saved_in = 0.0
+
+    def known(self) -> dict[tuple[str, int], set[str]]:
+        """List the tasks for those who plan."""
+        found: dict[tuple[str, int], set[str]] = {}
+        for first, number, digest in self._ids:
+            found.setdefault((first, number), set()).add(digest)
+        return found
+
+    def __contains__(self, task: FileTask) -> bool:
+        return bool(self._ids) and task.key(self.settings) in self._ids
+
+    def done(self, task: FileTask) -> Done:
+        """Say what a task of an earlier run said."""
+        found = self._ids[task.key(self.settings)]
+        has = json.loads(found[0][3])
+        first = str(task.pieces[0])
+        return Done(len(task.pieces), {name: (is_there, first) for name, is_there in has.items()})
+
+    def states(self, task: FileTask) -> States:
+        """Return the states of a task of an earlier run."""
+        found = self._ids[task.key(self.settings)]
+        return {self._value(part_id[4:]): self._parts[part_id].to_bytes() for part_id in found}
+
+    def _value(self, text: Sequence[str]) -> Any:
+        return value_of(*text) if text else None
+
+    def add(self, task: FileTask, done: Done, shares: Callable[[], Iterable[States]]) -> None:
+        """Keep what a task has counted."""
+        if self._path is None:
+            return
+        has = json.dumps({name: is_there for name, (is_there, _) in sorted(done.layout.items())})
+        for states in shares():
+            for value, state in states.items():
+                text = () if self._by is None else text_of(value)
+                self._parts.add((*task.key(self.settings), has, *text), from_bytes(state))
+        self._changed = True
+        if time.monotonic() - self._saved_at > self._saved_in / _SAVING:
+            self.save()
+
+    def save(self) -> None:
+        """Write the file if something is new."""
+        if self._changed and self._path is not None:
+            start = time.monotonic()
+            save(self._parts, self._path)
+            self._saved_at = time.monotonic()
+            self._saved_in = self._saved_at - start
+            self._changed = False
+
+
+def _count_files(
+    counter: SourceCounter, task: FileTask, skips: bool, n_shares: int
+) -> tuple[Any, ...]:
+    done, states = count_files(counter, task, skips=skips)
+    return done, *_shares(states, n_shares)
+
+
+def _count_batch(
+    counter: SourceCounter, batch: Any, name: str, skips: bool, n_shares: int
+) -> tuple[Any, ...]:
+    try:
+        done, states = count_batch(counter, batch, name)
+    except InvalidInputError as error:
+        if not skips:
+            raise error.within(name) from error
+        done, states = Done(1, {}, (BadDataError(f"{name}: {error}"),)), {}
+    return done, *_shares(states, n_shares)
+
+
+def _shares(states: States, n_shares: int) -> list[States]:
+    """Deal states out by value, so that no task has to hold those of all."""
+    if n_shares == 1:
+        return [states]
+    dealt: list[States] = [{} for _ in range(n_shares)]
+    for value, state in states.items():
+        dealt[zlib.crc32(repr(value).encode()) % n_shares][value] = state
+    return dealt
+
+
+def _check_integer(value: Any, argument: str, smallest: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < smallest:
+        raise InvalidInputError(
+            f"must be an integer of at least {smallest}, got {value!r}", argument=argument
+        )

@@ -1,0 +1,259 @@
+"""Which task counts what: files of like total size together, and a large one row group by group."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from os import fspath
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from streameval.engines._counting import (
+    Layout,
+    MixedColumnsError,
+    RunningCount,
+    SourceCounter,
+    States,
+)
+from streameval.errors import BadDataError, StreamevalError
+from streameval.io import FORMATS, format_of, size_of
+from streameval.io.parquet import parquet_blocks
+from streameval.io.streams import store_of
+from streameval.runs.sources import files_of
+
+__all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "plan_tasks"]
+
+_ROUNDS = 3  # tasks for each slot, so that none waits long for the slowest
+_MIN_BYTES = 2**20
+_MAX_BYTES = 2**27
+"""What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
+row that it comes from, a packed file a few times less."""
+_PARQUET = FORMATS[-1]
+
+
+@attrs.frozen
+class Piece:
+    """A file, or one of its row groups.
+
+    Parameters
+    ----------
+    file : str
+        The path.
+    form : str or None
+        The format, None where the file tells.
+    size : int
+        How many bytes it takes.
+    stamp : int
+        When the file was changed, in nanoseconds; 0 where that is not known.
+    group : int, optional
+        The number of the row group.
+    """
+
+    file: str
+    form: str | None
+    size: int
+    stamp: int
+    group: int | None = None
+
+    def __str__(self) -> str:
+        """Name it."""
+        return self.file if self.group is None else f"{self.file}, row group {self.group}"
+
+
+@attrs.frozen
+class FileTask:
+    """Files, or row groups of them, that one task counts.
+
+    Parameters
+    ----------
+    pieces : tuple of Piece
+        What is counted, in order.
+    """
+
+    pieces: tuple[Piece, ...]
+
+    def key(self, settings: str) -> tuple[str, int, str]:
+        """Tell the task from every other, and from what was counted of other versions of a file."""
+        text = repr((settings, [attrs.astuple(piece) for piece in self.pieces]))
+        digest = hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        return str(self.pieces[0]), len(self.pieces), digest
+
+
+@attrs.frozen
+class Cut:
+    """How sources are cut into tasks.
+
+    Parameters
+    ----------
+    target_bytes : int or None
+        How many bytes a task reads, about; None for a choice by their total.
+    n_slots : int
+        How many tasks run at a time.
+    whole_files : bool
+        Whether row groups of a file stay together.
+    settings : str
+        What is counted of the files, for `FileTask.key`.
+    """
+
+    target_bytes: int | None
+    n_slots: int
+    whole_files: bool
+    settings: str
+
+    def target(self, pieces: Iterable[Piece]) -> int:
+        """Choose how many bytes a task reads."""
+        if self.target_bytes is not None:
+            return self.target_bytes
+        share = sum(piece.size for piece in pieces) // (_ROUNDS * max(self.n_slots, 1)) + 1
+        return min(max(share, _MIN_BYTES), _MAX_BYTES)
+
+
+@attrs.frozen
+class Done:
+    """What a task says beside its states.
+
+    Parameters
+    ----------
+    n_sources : int
+        How many files, row groups or batches it was given.
+    layout : Layout
+        Which optional columns they have.
+    left_out : tuple of BadDataError
+        Why some were not counted.
+    """
+
+    n_sources: int
+    layout: Layout
+    left_out: tuple[BadDataError, ...] = ()
+
+
+def plan_tasks(
+    paths: Sequence[Any], cut: Cut, finished: Mapping[tuple[str, int], set[str]]
+) -> list[FileTask]:
+    """Group files, in order, into tasks of like size.
+
+    It runs where the files can be read.
+
+    Parameters
+    ----------
+    paths : sequence of paths
+        Files, folders and patterns.
+    cut : Cut
+        How large the tasks are.
+    finished : mapping
+        The digests of tasks that an earlier run has finished, by their first piece and its number
+        of pieces. These tasks come again if their files have not changed.
+    """
+    listed = [pair for path in paths for pair in files_of(fspath(path))]
+    files = [_piece(file, form) for file, form in listed]
+    target = cut.target(files)
+    pieces = list(files)
+    if not cut.whole_files:
+        pieces = [part for piece in files for part in _parts(piece, target)]
+    return list(_grouped(pieces, target, cut.settings, finished))
+
+
+def _piece(file: str, form: str | None) -> Piece:
+    if store_of(file) is not None:
+        return Piece(file, form, *_stored_size(file))
+    size = size_of(file) or 0
+    return Piece(file, form, size, Path(file).stat().st_mtime_ns if size else 0)
+
+
+def _stored_size(address: str) -> tuple[int, int]:
+    store, path = store_of(address) or (None, "")
+    info = store.get_file_info(path)  # type: ignore[union-attr] # there is one
+    return info.size or 0, info.mtime_ns or 0
+
+
+def _parts(piece: Piece, target: int) -> list[Piece]:
+    """Cut a large file of Parquet into its row groups."""
+    if piece.size <= target or (piece.form or format_of(piece.file)) != _PARQUET:
+        return [piece]
+    try:
+        blocks = list(parquet_blocks(piece.file))
+    except StreamevalError:  # the task that counts the file says what is wrong
+        return [piece]
+    return [attrs.evolve(piece, size=block.taken, group=block.group) for block in blocks]
+
+
+def _grouped(
+    pieces: Sequence[Piece],
+    target: int,
+    settings: str,
+    finished: Mapping[tuple[str, int], set[str]],
+) -> Iterator[FileTask]:
+    lengths: dict[str, list[int]] = {}
+    for first, number in finished:
+        lengths.setdefault(first, []).append(number)
+    start, position, size = 0, 0, 0
+    while position < len(pieces):
+        known = None
+        for number in lengths.get(str(pieces[position]), ()):
+            task = FileTask(tuple(pieces[position : position + number]))
+            first, length, digest = task.key(settings)
+            if digest in finished.get((first, length), ()):
+                known = task
+        if known is not None:
+            if start < position:
+                yield FileTask(tuple(pieces[start:position]))
+            yield known
+            start = position = position + len(known.pieces)
+            size = 0
+            continue
+        size += pieces[position].size
+        position += 1
+        if size >= target:
+            yield FileTask(tuple(pieces[start:position]))
+            start, size = position, 0
+    if start < position:
+        yield FileTask(tuple(pieces[start:position]))
+
+
+def count_files(
+    counter: SourceCounter, task: FileTask, *, skips: bool = False
+) -> tuple[Done, States]:
+    """Count the files of a task into one state, or one for each value of the column `by`.
+
+    Parameters
+    ----------
+    counter : SourceCounter
+        What is counted.
+    task : FileTask
+        The files.
+    skips : bool
+        Whether a file that cannot be counted is left out.
+    """
+    left_out: dict[str, BadDataError] = {}
+    files = [(*file, [*pieces]) for file, pieces in groupby(task.pieces, key=_file_of)]
+    while True:
+        running = RunningCount(counter)
+        for file, form, pieces in files:
+            if file in left_out:
+                continue
+            groups = [piece.group for piece in pieces if piece.group is not None]
+            try:
+                running.add_file(file, form, groups or None)
+            except MixedColumnsError:
+                raise
+            except BadDataError as error:
+                if not skips:
+                    raise
+                left_out[file] = error  # it may have been counted in part
+                break
+        else:
+            return Done(len(task.pieces), running.layout, (*left_out.values(),)), running.states()
+
+
+def _file_of(piece: Piece) -> tuple[str, str | None]:
+    return piece.file, piece.form
+
+
+def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, States]:
+    """Count one batch."""
+    running = RunningCount(counter)
+    running.add_batch(batch, name)
+    return Done(1, running.layout), running.states()

@@ -1,0 +1,80 @@
+"""An engine in this process, so that what all engines share is tested without one."""
+
+from __future__ import annotations
+
+import pickle
+import random
+from typing import Any
+
+import attrs
+
+from streameval.engines._counting import SourceCounter, merged
+from streameval.engines._running import Engine, Policy, evaluate_on
+
+
+@attrs.define(eq=False)
+class Handle:
+    """A call whose result is made when it is asked for, and is thrown away with others."""
+
+    function: Any
+    arguments: tuple[Any, ...]
+    made: Any = None
+    is_done: bool = False
+
+    def result(self) -> Any:
+        if not self.is_done:
+            given = [one.result() if isinstance(one, Handle) else one for one in self.arguments]
+            function, given = pickle.loads(pickle.dumps((self.function, given)))
+            self.made = pickle.loads(pickle.dumps(function(*given)))
+            self.is_done = True
+        return self.made
+
+
+def item(results: Any, number: int) -> Any:
+    return results[number]
+
+
+class Here(Engine):
+    """Tasks finish in any order, and all values pickle."""
+
+    def __init__(self, n_slots: int = 2, seed: int | None = None) -> None:
+        self.n_slots = n_slots
+        self.seed = seed
+        self.started: list[Handle] = []
+        self.n_merged: list[int] = []
+        self.cancelled: list[Handle] = []
+
+    def start(self, function: Any, calls: Any) -> list[Handle]:
+        made = [Handle(function, call) for call in calls]
+        self.started += made
+        return made
+
+    def start_several(self, function: Any, calls: Any, n_results: int) -> list[list[Handle]]:
+        return [
+            [Handle(item, (task, number)) for number in range(n_results)]
+            for task in self.start(function, calls)
+        ]
+
+    def merge(self, states: Any) -> Handle:
+        self.n_merged.append(len(states))
+        return Handle(merged, (*states,))
+
+    def finished(self, handles: Any) -> Any:
+        order = list(handles)
+        if self.seed is not None:
+            random.Random(self.seed).shuffle(order)
+        return iter(order)
+
+    def result(self, handle: Handle) -> Any:
+        return handle.result()
+
+    def cancel(self, handles: Any) -> None:
+        self.cancelled += handles
+
+
+def evaluate(sources: Any, make: Any, *, engine: Here | None = None, **options: Any) -> Any:
+    """Evaluate as the engines do."""
+    known = ("columns", "by", "options", "missing_columns")
+    counted = {name: options.pop(name) for name in known if name in options}
+    counter = SourceCounter.of(make, **counted)
+    return evaluate_on(engine or Here(), counter, sources, Policy(**options))
