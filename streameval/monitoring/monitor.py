@@ -206,7 +206,7 @@ class Monitor:
     >>> folder = tempfile.TemporaryDirectory()
     >>> log = pathlib.Path(folder.name, "log.jsonl")
     >>> rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]
-    >>> _ = log.write_text("".join(json.dumps(row) + "\\n" for row in rows))
+    >>> _ = log.write_text("".join(json.dumps(row) + "\n" for row in rows))
     >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
     >>> with se.Monitor(log.with_suffix(".db"), w, predictions=str(log), time="ts") as m:
     ...     step = m.step()
