@@ -44,6 +44,9 @@ if TYPE_CHECKING:
     from streameval.accumulators.sliced import Sliced
     from streameval.accumulators.windowed import Windowed
     from streameval.metrics.bounded import Bounded
+    from streameval.monitoring.files import Tail
+    from streameval.monitoring.folders import Folder
+    from streameval.monitoring.monitor import Monitor
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
@@ -77,10 +80,12 @@ __all__ = [
     "Curve",
     "Difference",
     "Evidence",
+    "Folder",
     "GroupedAUC",
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
+    "Monitor",
     "PRCurveSketch",
     "Paired",
     "PairedResult",
@@ -92,6 +97,7 @@ __all__ = [
     "Sliced",
     "SlicedResult",
     "StreamevalError",
+    "Tail",
     "UnknownTypeError",
     "UnsupportedVersionError",
     "Windowed",
@@ -153,6 +159,12 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Monitor":
+                import streameval.monitoring.monitor as home
+            case "Tail":
+                import streameval.monitoring.files as home
+            case "Folder":
+                import streameval.monitoring.folders as home
             case "Paired":
                 import streameval.accumulators.paired as home
             case "RankingAccumulator":

@@ -19,7 +19,7 @@ from streameval.results.evidence import Evidence
 from streameval.results.result import Result
 from streameval.states.sealed import live
 
-__all__ = ["evidence"]
+__all__ = ["evidence", "mean_panes", "slice_of"]
 
 _PER = re.compile(r"([0-9]{1,9}) per (\S+)")
 
@@ -116,7 +116,7 @@ def evidence(
     config = windowed._config
     limit = Limit.of(at_least, at_most)
     n_series = positive_integer(n_series, name="n_series")
-    mean_panes = _mean_panes(false_alarms, config)
+    panes_between = mean_panes(false_alarms, config)
     total = windowed._all_rows(windowed._held).compute()
     if not isinstance(total, Result):
         got = type(total).__name__
@@ -125,7 +125,7 @@ def evidence(
             argument="windowed",
         )
     panes = _panes(windowed, slice, since)
-    return Evidence.of(panes, total, metric, limit, mean_panes=mean_panes, n_series=n_series)
+    return Evidence.of(panes, total, metric, limit, mean_panes=panes_between, n_series=n_series)
 
 
 def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, Any, Result | None]]:
@@ -142,16 +142,12 @@ def _panes(windowed: Windowed, value: Any, since: Any) -> Iterator[tuple[Any, An
 def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any], Result | None]:
     """Choose how the accumulator of a pane is read; None is a pane without any row for it."""
     inner = windowed._config.accumulator
-    if inner.cls is not Sliced:
-        if value is not ...:
-            raise InvalidInputError(
-                f"needs panes that are a Sliced, got {inner.cls.__name__}", argument="slice"
-            )
-        return lambda part: None if part is None else part.compute()
-    if value is ...:
-        return lambda part: None if part is None else part._all_rows(part._held).compute()
-    key = read_value(value, inner.options.column, name="slice")
-    if parts and key not in inner.options.named:
+    if inner.cls is not Sliced and value is not ...:
+        raise InvalidInputError(
+            f"needs panes that are a Sliced, got {inner.cls.__name__}", argument="slice"
+        )
+    key = value if value is ... else read_value(value, inner.options.column, name="slice")
+    if key is not ... and parts and key not in inner.options.named:
         observed = {one for part in parts for one in part}
         if key not in observed:
             raise InvalidInputError(
@@ -165,16 +161,26 @@ def _reader(windowed: Windowed, value: Any, parts: list[Any]) -> Callable[[Any],
                 remedy="Name it in `values` of the `Sliced`.",
             )
 
-    def of_slice(part: Any) -> Result | None:
-        if part is None or key not in part:
-            return None
-        result: Result = part._slice(part._everything(part._held), key).compute()
-        return result
+    def read(part: Any) -> Result | None:
+        found = slice_of(part, key)
+        return None if found is None else found.compute()
 
-    return of_slice
+    return read
 
 
-def _mean_panes(false_alarms: Any, config: WindowedConfig) -> float:
+def slice_of(part: Any, key: Any) -> Any:
+    """Return what has counted a slice of a pane, or all rows if it is `...`; None if nothing has.
+
+    The caller must not change it.
+    """
+    if part is None or not isinstance(part, Sliced):
+        return part
+    if key is ...:
+        return part._all_rows(part._held)
+    return part._slice(part._everything(part._held), key) if key in part else None
+
+
+def mean_panes(false_alarms: Any, config: WindowedConfig) -> float:
     """Read a promise as the mean number of panes between false alarms."""
     if isinstance(false_alarms, str):
         match = _PER.fullmatch(false_alarms)

@@ -50,7 +50,7 @@ from streameval.states.panes import Pane, Panes, Span, newest_end
 from streameval.states.sealed import Sealed, detached, live
 from streameval.states.state import check_numbers
 
-__all__ = ["Windowed"]
+__all__ = ["TwoStacks", "Windowed"]
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
@@ -323,12 +323,12 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
 
     def _sliding(
         self, state: Panes, spans: Sequence[Span], size: int, step: int
-    ) -> Iterator[tuple[int, range, _TwoStacks]]:
+    ) -> Iterator[tuple[int, range, TwoStacks]]:
         """Yield the end of each window, the positions of its spans, and the stacks of its panes."""
         if not spans:
             return
         ends = self._window_ends(state, spans, size, step)
-        stacks = _TwoStacks(self._inner)
+        stacks = TwoStacks(self._inner)
         parts = [span.pane.part for span in spans]
         if self._inner.cls is Sliced:
             parts = sealed_all(self._inner, parts)
@@ -341,6 +341,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
                 first += 1
                 stacks.pop()
             yield end, range(first, after), stacks
+
+    def _take_in(self, other: Windowed) -> bytes:
+        """Merge another one, and return its bytes; its panes are shared in their flat form."""
+        data = other.to_bytes()
+        flat = self.from_bytes(data)
+        flat._held.total = other._all_rows(other._held)
+        self.merge(flat)
+        return data
 
     @property
     def options(self) -> dict[str, Any]:
@@ -852,7 +860,7 @@ def _check_tiers(state: Panes, config: WindowedConfig) -> None:
     require(state.before is None or upper is not None, "rows before panes that are kept")
 
 
-class _TwoStacks:
+class TwoStacks:
     """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.
 
     Parameters

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 import sys
 from itertools import chain
@@ -30,7 +29,7 @@ from streameval.cli.states.merge import merge
 from streameval.cli.states.plot import plot
 from streameval.cli.states.report import report
 from streameval.cli.states.show import show
-from streameval.cli.terminal import Note, line_of
+from streameval.cli.terminal import Note, line_of, put
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
 
@@ -74,6 +73,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 def _outcome(command: str, **arguments: Any) -> Outcome:
     """Run the command that the arguments name."""
     quiet = arguments.pop("quiet", False)
+    if command == "watch":
+        # It is the only one that needs SQLite.
+        from streameval.cli.watch import watch  # noqa: PLC0415
+
+        return watch(quiet=quiet, **arguments)
     if command in _COMMANDS:
         outcome = _COMMANDS[command](**arguments)
     else:
@@ -109,17 +113,10 @@ def _message(error: StreamevalError) -> str:
 
 def _write(stream: TextIO, texts: Iterable[str]) -> list[Note]:
     """Write and flush; a reader that has left is no error, a full disk is one."""
-    try:
-        stream.writelines(texts)
-        stream.flush()
-    except OSError as error:
-        # As Python's note on SIGPIPE advises: what is buffered must not raise again at exit.
-        nowhere = os.open(os.devnull, os.O_WRONLY)
-        os.dup2(nowhere, stream.fileno())
-        os.close(nowhere)
-        if not isinstance(error, BrokenPipeError):
-            return [Note("error", f"standard output: {str(error.strerror).lower()}.")]
-    return []
+    error = put(stream, texts)
+    if error is None or isinstance(error, BrokenPipeError):
+        return []
+    return [Note("error", f"standard output: {str(error.strerror).lower()}.")]
 
 
 def run() -> None:

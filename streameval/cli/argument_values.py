@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Literal
 from streameval.cli.errors import UsageError
 from streameval.cli.options import By, NamedTexts
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.inputs.durations import duration_text, read_duration
+from streameval.inputs.durations import duration_text, read_duration, read_offset
 from streameval.io import Condition, integer_or_text
 from streameval.io.row_filters import RELATIONS
 from streameval.results.names import MetricName, parse_metric
@@ -42,6 +42,7 @@ __all__ = [
     "positive",
     "promise",
     "rollup",
+    "span",
     "width",
 ]
 
@@ -65,6 +66,22 @@ def width(text: str) -> str | int:
         raise ArgumentTypeError(
             f"must be a duration such as 30s, 5m, 1h or 7d, or a number of steps, got {text!r}"
         ) from None
+
+
+def span(text: str) -> str | int:
+    """Read a span of time that may be nothing.
+
+    >>> span("90m"), span("0s"), span("500")
+    ('90m', '0s', 500)
+    """
+    return count(text) if text.isascii() and text.isdigit() else _no_span(text) or width(text)
+
+
+def _no_span(text: str) -> str | None:
+    try:
+        return None if read_offset(text, name="span") else "0s"
+    except InvalidInputError:
+        return None
 
 
 def rollup(text: str) -> tuple[str | int, str | int | None]:

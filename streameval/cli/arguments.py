@@ -32,6 +32,7 @@ examples:
   streameval plot week.state -o week.png
   streameval report monday.state tuesday.state -o days.html
   streameval eval bm25.run --task ranking --qrels test.qrels
+  streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
 
 exit codes:
   0  fine                   3  bad data: the file and the line are named
@@ -58,6 +59,15 @@ curves but the ROC AUC the certified one. Metrics of regression and calibration
 have none: their value is compared, as every one is with --level 0. Metrics
 have the names that --json gives them; where there are classes, they take an
 average or a class in brackets: 'recall[macro]>=0.8', 'precision[spam]>0.95'.
+"""
+_WATCH_EPILOG = """\
+examples:
+  streameval watch stream.jsonl --time ts --pane 1h --checkpoint ck.db --once
+  streameval watch 'app-*.jsonl' --time ts --pane 1h --checkpoint ck.db --once
+
+Whatever ends it, the next one goes on where the last commit left off. Ctrl-C
+and SIGTERM let it finish its step, and commit: the exit code is 0 then, as it
+is with --once unless an alert is firing, which makes it 1.
 """
 _MERGE_EPILOG = """\
 example:
@@ -118,7 +128,7 @@ For bash, this line in ~/.bashrc does:
 For zsh, the file _streameval goes into a folder of $fpath, for fish the file
 streameval.fish into ~/.config/fish/completions.
 """
-_FROM_EVAL = "a file that eval or merge wrote"
+_FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
 
 _Option = tuple[str, Any, str | None, str]
 """A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
@@ -196,6 +206,7 @@ def argument_parser() -> argparse.ArgumentParser:
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True)
     _add_eval(_parser(commands.add_parser, "eval", help="count files", epilog=_EVAL_EPILOG))
     make = commands.add_parser
+    _add_watch(_parser(make, "watch", help="follow files that grow", epilog=_WATCH_EPILOG))
     _add_merge(_parser(make, "merge", help="merge states into one", epilog=_MERGE_EPILOG))
     _add_show(_parser(make, "show", help="report what states hold", epilog=_SHOW_EPILOG))
     _add_diff(_parser(make, "diff", help="compare states", epilog=_DIFF_EPILOG))
@@ -284,40 +295,18 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     files.add_argument(
         "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
     )
-    default, *others = TASKS
-    tasks = f"{default} (default), {', '.join(others)}"
+    _add_formats(files)
     _add(
         files,
-        ("--format", FORMATS, None, "default: by name or content"),
-        (
-            *("--delimiter", values.delimiter, "CHARACTER"),
-            "between the cells of CSV, default a comma; tab is one too",
-        ),
-        (
-            *("--header", values.header, "A,B,C|none"),
-            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
-        ),
         ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
-        (
-            *("--max-bad", values.count_or_share, "N|P%"),
-            "bad rows to leave out, or which share of all, default 0",
-        ),
         (
             *("--partial-last-line", ("count", "skip"), None),
             "one without a newline counts (default), or is left for next time",
         ),
         ("--jobs", values.positive, "N", "processes, default 1"),
-        ("--task", tuple(TASKS), "TASK", tasks),
     )
-    files.add_argument(
-        "--where",
-        action="append",
-        type=values.condition,
-        default=[],
-        metavar="CONDITION",
-        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
-    )
-    parser.set_defaults(max_bad=0, jobs=1, task=default)
+    parser.set_defaults(jobs=1)
+    _add_choice(parser, files, tuple(TASKS))
     _add_columns(parser.add_argument_group("columns"))
     _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
@@ -333,6 +322,141 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
         ("--trec", bool, None, "the layout of trec_eval instead of the report"),
     )
     _add_output(output, "STATE", "save the state to this file", required=False)
+
+
+def _add_formats(group: argparse._ArgumentGroup) -> None:
+    _add(
+        group,
+        ("--format", FORMATS, None, "default: by name or content"),
+        (
+            *("--delimiter", values.delimiter, "CHARACTER"),
+            "between the cells of CSV, default a comma; tab is one too",
+        ),
+        (
+            *("--header", values.header, "A,B,C|none"),
+            "of CSV without one: the names of its columns, or none: they are 1, 2, 3",
+        ),
+        (
+            *("--max-bad", values.count_or_share, "N|P%"),
+            "bad rows to leave out, or which share of all, default 0",
+        ),
+    )
+
+
+def _add_choice(
+    parser: argparse.ArgumentParser, group: argparse._ArgumentGroup, tasks: tuple[str, ...]
+) -> None:
+    """Add the task, and which rows count."""
+    default, *others = tasks
+    _add(group, ("--task", tasks, "TASK", f"{default} (default), {', '.join(others)}"))
+    group.add_argument(
+        "--where",
+        action="append",
+        type=values.condition,
+        default=[],
+        metavar="CONDITION",
+        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
+    )
+    parser.set_defaults(max_bad=0, task=default)
+
+
+def _add_watch(parser: argparse.ArgumentParser) -> None:
+    parser.description = "Follow files of predictions, and count each pane of time."
+    files = parser.add_argument_group("input")
+    files.add_argument(
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help='files, or globs in quotes, that grow and rotate; a folder of whole files; "-" is '
+        "stdin, counted at most once over a restart",
+    )
+    _add_formats(files)
+    _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))
+    _add(
+        files,
+        ("--max-ahead", values.span, "SPAN", "rows further in the future are bad, default 1h"),
+        ("--out-of-order", values.span, "SPAN", "how much older a row may be, default 0s"),
+        (
+            *("--allowed-lateness", values.span, "SPAN"),
+            "how long a pane stays open after its end, default 0s",
+        ),
+        (
+            *("--idle-after", values.span, "SPAN"),
+            "when a silent file no longer holds the others back, default 5m",
+        ),
+    )
+    labels = parser.add_argument_group("labels that come later")
+    labels.add_argument("--labels", nargs="+", metavar="FILE", help="where they are read")
+    _add(
+        labels,
+        ("--join", None, "COLUMN", "the id of a prediction and its label"),
+        ("--wait", values.span, "SPAN", "how long a prediction waits for its label"),
+        (
+            *("--unlabelled", None, "drop|LABEL"),
+            "what counts without one: a row without a label (default), or this label",
+        ),
+        ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
+        ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
+        (
+            *("--label-idle-after", values.span, "SPAN"),
+            "when a silent file of labels no longer holds the others back, default never",
+        ),
+        (
+            *("--max-pending", values.positive, "N"),
+            "while more predictions are waiting, none are read, default 10000000",
+        ),
+    )
+    _add_columns(parser.add_argument_group("columns"))
+    windows = parser.add_argument_group("windows of time")
+    _add_windows(windows)
+    windows.add_argument(
+        "--window",
+        action="append",
+        type=values.width,
+        default=[],
+        metavar="WIDTH",
+        help="a window to show beside the newest pane; repeatable",
+    )
+    _add_decisions(parser.add_argument_group("classes and decisions"))
+    _add_curves(parser.add_argument_group("curves, groups and calibration"))
+    state = parser.add_argument_group("state")
+    state.add_argument(
+        "--checkpoint",
+        type=values.path,
+        required=True,
+        metavar="FILE",
+        help="an SQLite file, made if it does not exist",
+    )
+    _add(
+        state,
+        ("--once", bool, None, "read what is there, and end"),
+        ("--commit-bytes", values.positive, "N", "read at most this for one commit"),
+    )
+    alerts = parser.add_argument_group("alerts")
+    alerts.add_argument(
+        "--alert",
+        action="append",
+        default=[],
+        metavar="RULE",
+        help="as in 'recall[1] < 0.8'; repeatable",
+    )
+    _add(
+        alerts,
+        ("--false-alarms", None, "RATE", "of all alerts together, default '1 per 30d'"),
+        ("--on-alert", None, "CMD|URL", "run a command, or post to an address"),
+    )
+    output = parser.add_argument_group("output")
+    _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
+    output.add_argument(
+        "--metrics",
+        action="extend",
+        type=values.metrics,
+        default=[],
+        metavar="A,B,C",
+        help="only these, as in 'accuracy,recall[macro]'; names are those of eval --json",
+    )
+    _add_level(output)
+    _add_quiet(output)
 
 
 def _add_columns(group: argparse._ArgumentGroup) -> None:
@@ -562,8 +686,8 @@ def _add_plot(parser: argparse.ArgumentParser) -> None:
         "states",
         nargs="+",
         metavar="STATE",
-        help="a file that eval or merge wrote; several share the picture, but for a matrix and "
-        "curves of classes",
+        help="a file that eval, merge or watch wrote; several share the picture, but for a matrix "
+        "and curves of classes",
     )
     by_task = {result.TASK: result.PICTURES for result in RESULTS if result.PICTURES}
     pictures_by_task = "; ".join(

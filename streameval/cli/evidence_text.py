@@ -31,7 +31,7 @@ def parse_limit(text: str) -> Gate:
         If the text is no gate, or leaves the limit itself out.
     """
     limit = parse_gate(text)
-    if len(limit.sign) == 1:
+    if len(limit.bound.sign) == 1:
         raise UsageError(f"{text!r} must have >= or <=: a limit is kept where it is reached.")
     return limit
 
@@ -55,8 +55,8 @@ def evidence_of(accumulator: Any, reporting: Reporting) -> tuple[Evidence, ...]:
         evidence(
             accumulator,
             str(limit.metric),
-            at_least=limit.bound if limit.sign == ">=" else None,
-            at_most=limit.bound if limit.sign == "<=" else None,
+            at_least=limit.bound.number if limit.bound.sign == ">=" else None,
+            at_most=limit.bound.number if limit.bound.sign == "<=" else None,
             false_alarms=_USUAL if promise is None else promise,
             n_series=len(limits),
         )

@@ -10,11 +10,12 @@ import attrs
 from streameval.cli.errors import UsageError
 from streameval.cli.terminal import Note
 from streameval.metrics.table import Reading
+from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, MetricName, parse_metric
 
 __all__ = ["Gate", "judge", "parse_gate"]
 
-_GATE = re.compile(rf"\s*({METRIC})\s*(>=|<=|>|<)\s*(\S+)\s*")
+_GATE = re.compile(rf"\s*({METRIC})\s*({SIGN})\s*(\S+)\s*")
 
 
 @attrs.frozen
@@ -25,24 +26,17 @@ class Gate:
     ----------
     text : str
         The gate as it was given.
-    metric : MetricName
-        What is bounded.
-    sign : str
-        One of ">=", ">", "<=" and "<".
-    bound : float
-        The number that the metric is compared with.
+    bound : Inequality
+        What has to hold.
     """
 
     text: str
-    metric: MetricName
-    sign: str
-    bound: float
+    bound: Inequality
 
-    def keeps(self, value: float) -> bool:
-        """Tell whether one value is on the right side."""
-        if self.sign[0] == "<":
-            return value < self.bound or (self.sign == "<=" and value == self.bound)
-        return value > self.bound or (self.sign == ">=" and value == self.bound)
+    @property
+    def metric(self) -> MetricName:
+        """What is bounded."""
+        return self.bound.metric
 
 
 def parse_gate(text: str) -> Gate:
@@ -56,14 +50,11 @@ def parse_gate(text: str) -> Gate:
     match = _GATE.fullmatch(text)
     if match is None:
         raise UsageError(f"{text!r} is no gate; write one like 'accuracy>=0.9'.")
-    metric, sign, number = match.groups()
-    try:
-        bound = float(number)
-    except ValueError:
-        bound = math.nan
-    if not math.isfinite(bound):
-        raise UsageError(f"{text!r} compares with {number!r}, which is no finite number.")
-    return Gate(text.strip(), parse_metric(metric), sign, bound)
+    metric, sign, written = match.groups()
+    number = read_number(written)
+    if number is None:
+        raise UsageError(f"{text!r} compares with {written!r}, which is no finite number.")
+    return Gate(text.strip(), Inequality(parse_metric(metric), sign, number))
 
 
 def judge(gate: Gate, reading: Reading) -> Note:
@@ -81,6 +72,6 @@ def judge(gate: Gate, reading: Reading) -> Note:
     low, high = reading.deciding
     if low < high:
         found += f" in [{low:.6g}, {high:.6g}]"
-    kept = {gate.keeps(low), gate.keeps(high)}
+    kept = {gate.bound.holds(low), gate.bound.holds(high)}
     verdict = "undecided" if len(kept) == 2 else "passed" if kept == {True} else "failed"
     return Note(verdict, f"{found}.")

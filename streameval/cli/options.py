@@ -26,6 +26,7 @@ __all__ = [
     "NamedTexts",
     "Options",
     "Reporting",
+    "Watching",
     "option_text",
     "option_words",
 ]
@@ -184,6 +185,32 @@ class Options:
     trec: bool | None = None
 
 
+@attrs.frozen(kw_only=True)
+class Watching:
+    """The options of `streameval watch` beside those of input and counting."""
+
+    checkpoint: str
+    once: bool | None = None
+    labels: list[str] | None = None
+    join: str | None = None
+    wait: str | int | None = None
+    unlabelled: str | None = None
+    settle: str | int | None = None
+    label_time: str | None = None
+    out_of_order: str | int | None = None
+    allowed_lateness: str | int | None = None
+    max_ahead: str | int | None = None
+    max_pending: int | None = None
+    idle_after: str | int | None = None
+    label_idle_after: str | int | None = None
+    commit_bytes: int | None = None
+    window: tuple[str | int, ...] = attrs.field(default=(), converter=tuple)
+    alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
+    false_alarms: str | None = None
+    on_alert: str | None = None
+    out: str | None = None
+
+
 def option_text(name: str) -> str:
     """Write an option as it is typed.
 
@@ -207,7 +234,10 @@ def option_words(named: Named) -> str | None:
     return f"{option} {shlex.quote(named.value.strip(_QUOTES))}"
 
 
-_OPTIONS = {field.name: option_text(field.name) for field in attrs.fields(Options)}
+_FIELDS = (*attrs.fields(Options), *attrs.fields(Watching))
+_OPTIONS = {field.name: option_text(field.name) for field in _FIELDS}
+_OPTIONS["key"] = option_text("join")
+_OPTIONS["alerts"] = option_text("alert")
 _OPTIONS["kind"] = option_text("curve")
 _OPTIONS |= {"at_least": "--evidence", "at_most": "--evidence", "false_alarms": "--false-alarms"}
 _QUOTES = "\"'"

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from streameval.results.result import Result
     from streameval.runs.slices import Slices
 
-__all__ = ["Findings", "Outcome", "laid_out", "reported"]
+__all__ = ["Findings", "Outcome", "described", "laid_out", "reported"]
 
 # What --quiet leaves unsaid.
 _QUIET = ("note", "passed", "warning")
@@ -142,9 +142,9 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
     """Return the entries of the JSON object."""
 
     def describe(result: Result) -> dict[str, Any]:
-        return _described(result, reporting, slice_reading)
+        return described(result, reporting, slice_reading)
 
-    entries = _described(found.result, reporting, _reading)
+    entries = described(found.result, reporting, _reading)
     if found.slices is not None:
         entries |= slice_entries(found.slices, describe)
     if found.windows is not None:
@@ -152,7 +152,7 @@ def _entries(found: Findings, reporting: Reporting) -> dict[str, Any]:
     return entries | evidence_entries(found.evidence)
 
 
-def _described(
+def described(
     result: Result, reporting: Reporting, read: Callable[[Result, MetricName, float], Reading]
 ) -> dict[str, Any]:
     """Describe the metrics that were chosen, or all of them."""

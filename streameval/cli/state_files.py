@@ -181,6 +181,11 @@ def load_held(path: str) -> Any:
     except OSError as error:
         raise BadDataError(f"{path}: {_reason(error)}.") from None
     except CorruptStateError as error:
+        # It is of SQLite, which is loaded for this alone.
+        from streameval.monitoring.checkpoint import is_checkpoint, read_checkpoint  # noqa: PLC0415
+
+        if is_checkpoint(path):
+            return read_checkpoint(path).windowed
         found = _log_type(path)
         if found is not None:
             raise BadDataError(

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 import os
 import shutil
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 import attrs
 
 from streameval.render.text import printable
 
-__all__ = ["Note", "is_live", "line_of", "width_of"]
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+__all__ = ["Note", "is_live", "line_of", "put", "width_of"]
 
 _COLOURS = {"error": "31", "failed": "31", "undecided": "33", "warning": "33", "passed": "32"}
 
@@ -47,3 +50,17 @@ def line_of(note: Note, stream: TextIO) -> str:
     if category in _COLOURS and is_live(stream) and not os.environ.get("NO_COLOR"):
         category = f"\x1b[{_COLOURS[category]}m{category}\x1b[0m"
     return f"streameval: {category}: {printable(note.text)}\n"
+
+
+def put(stream: TextIO, texts: Iterable[str]) -> OSError | None:
+    """Write and flush; after an error the stream leads nowhere, and the error is returned."""
+    try:
+        stream.writelines(texts)
+        stream.flush()
+    except OSError as error:
+        # As Python's note on SIGPIPE advises: what is buffered must not raise again at exit.
+        nowhere = os.open(os.devnull, os.O_WRONLY)
+        os.dup2(nowhere, stream.fileno())
+        os.close(nowhere)
+        return error
+    return None

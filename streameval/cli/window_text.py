@@ -31,6 +31,7 @@ __all__ = [
     "split_up",
     "time_texts",
     "window_entries",
+    "window_entry",
     "window_of",
     "window_sheet",
 ]
@@ -141,25 +142,34 @@ def time_texts(times: Sequence[Any]) -> list[str]:
 
 
 def window_sheet(
-    result: Result, slices: Slices | None, windows: Windows, reporting: Reporting
+    result: Result,
+    slices: Slices | None,
+    windows: Windows,
+    reporting: Reporting,
+    *,
+    names: Sequence[str] | None = None,
 ) -> Sheet:
     """Lay out the chosen metrics, or the headline ones: a line for each pane.
 
-    Where there are slices, each metric has a table, with a column for each value.
+    Where there are slices, each metric has a table, with a column for each value. Windows have
+    the names that are given, by default their starts.
     """
     shown, hidden = windows.every, windows.n_earlier
     starts = [window.start for window in shown if window.start is not None]
-    names = ["(all)", *["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
+    title = "start" if names is None else "window"
+    if names is None:
+        names = [*["(before)"] * (len(shown) - len(starts)), *time_texts(starts)]
+    names = ["(all)", *names]
     results = [result, *(window.result for window in shown)]
     note = f"and {plural(hidden, 'earlier window')}, which --json has" if hidden else ""
     rows = [windows.rows, *(window.rows for window in shown)]
     column = Column(["rows", *numbers(rows, _DECIMALS)])
     more = [column] if windows.rows != windows.labelled else []
     if slices is None:
-        return [*line_sheet("start", names, results, reporting, more), note]
+        return [*line_sheet(title, names, results, reporting, more), note]
     chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
     every = [slices, *(window.slices for window in shown)]
-    first = [Column.of_names("start", names), *more]
+    first = [Column.of_names(title, names), *more]
     grids = [_pivot(metric, first, results, every, reporting.level) for metric in chosen]
     return [*grids, result.scope_of(chosen), note]
 
@@ -167,10 +177,11 @@ def window_sheet(
 def window_entries(windows: Windows, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
     """Return the entries of the JSON object: the panes in order of time."""
     counts = {"n_rows": windows.rows, "labelled": windows.labelled}
-    return {**counts, "windows": [_entry(window, describe) for window in windows.every]}
+    return {**counts, "windows": [window_entry(window, describe) for window in windows.every]}
 
 
-def _entry(window: Window, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+def window_entry(window: Window, describe: Callable[[Any], dict[str, Any]]) -> dict[str, Any]:
+    """Return the JSON object of a pane."""
     edges = {name: _json_time(getattr(window, name)) for name in ("start", "end")}
     counts = {"rows": window.rows, "labelled": window.labelled}
     entry = {**edges, **counts, **describe(window.result)}

@@ -37,6 +37,7 @@ __all__ = [
     "objects",
     "scores_by_class",
     "what_is_wrong",
+    "whole_numbers",
 ]
 
 Array = npt.NDArray[Any]
@@ -534,6 +535,12 @@ def _array_of(values: Sequence[Any], types: set[type], dtype: Any) -> Array | No
         return np.array(values, dtype=dtype)
     except OverflowError:
         return None
+
+
+def whole_numbers(values: Sequence[Any]) -> Array | None:
+    """Make an array of integers, or of floats, where all values are one or the other."""
+    array = _array_of(values, {int}, np.int64)
+    return _array_of(values, {float}, np.float64) if array is None else array
 
 
 def objects(arrays: Sequence[Any]) -> Array:

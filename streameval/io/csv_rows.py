@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["CsvBlock", "Dialect", "csv_blocks"]
+__all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks"]
 
 # What may stand between cells, and how a file with it is read.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -143,6 +143,69 @@ class CsvBlock:
         return f"the {self.top} has {cells}, and this row has {len(row)}"
 
 
+@attrs.frozen
+class CsvLayout:
+    """How the rows of a table of text are cut, and what its columns are called.
+
+    Parameters
+    ----------
+    header : tuple of str
+        The names of the columns.
+    delimiter : str
+        What stands between two cells.
+    top : str
+        What tells the number of cells, for messages.
+    decimal : {".", ","}
+        What stands before the decimals of a number.
+    """
+
+    header: tuple[str, ...]
+    delimiter: str
+    top: str
+    decimal: str
+
+    @staticmethod
+    def ends() -> RowEnds:
+        """Return where a file may be cut."""
+        return RowEnds()
+
+    @classmethod
+    def of(
+        cls,
+        piece: Piece,
+        source: str,
+        delimiter: str,
+        header: tuple[str, ...] | None,
+        decimal: str,
+    ) -> tuple[CsvLayout | None, Piece]:
+        """Read the layout from the first rows, None if they are blank, and the rows after it.
+
+        Raises
+        ------
+        BadDataError
+            If the first row cannot be read, or looks like one with another delimiter.
+        """
+        names, n_lines = _first_row(piece, source, delimiter)
+        if not names:
+            return None, piece
+        if header is None:
+            data = b"".join(piece.data.split(b"\n", n_lines)[n_lines:])
+            rows = attrs.evolve(piece, first_line=piece.first_line + n_lines, data=data)
+            return cls(names, delimiter, "header", decimal), rows
+        numbers = tuple(str(number) for number in range(1, len(names) + 1))
+        top = "header" if header else "first row"
+        return cls(header or numbers, delimiter, top, decimal), piece
+
+    def block(self, source: str, piece: Piece) -> CsvBlock:
+        """Make a block of whole rows."""
+        return CsvBlock(
+            *(source, piece.first_line, piece.data, piece.taken, self.header, self.delimiter),
+            top=self.top,
+            unended=piece.unended,
+            decimal=self.decimal,
+        )
+
+
 def csv_blocks(
     stream: ByteStream,
     delimiter: str = ",",
@@ -163,21 +226,13 @@ def csv_blocks(
     decimal : {".", ","}
         What stands before the decimals of a number.
     """
-    names: tuple[str, ...] = ()
-    top = "header" if header is None or header else "first row"
-    for piece in pieces(stream, RowEnds()):
-        line, data = piece.first_line, piece.data
-        if not names:
-            names, n_lines = _first_row(piece, stream.name, delimiter)
-            if header is None:
-                line, data = line + n_lines, b"".join(data.split(b"\n", n_lines)[n_lines:])
-            elif names:
-                names = header or tuple(str(number) for number in range(1, len(names) + 1))
-        if names:
-            yield CsvBlock(
-                *(stream.name, line, data, piece.taken, names, delimiter, top, piece.unended),
-                decimal=decimal,
-            )
+    layout = None
+    for piece in pieces(stream, CsvLayout.ends()):
+        rows = piece
+        if layout is None:
+            layout, rows = CsvLayout.of(piece, stream.name, delimiter, header, decimal)
+        if layout is not None:
+            yield layout.block(stream.name, rows)
 
 
 def _first_row(piece: Piece, source: str, delimiter: str) -> tuple[tuple[str, ...], int]:

@@ -3,23 +3,24 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.csv_rows import Dialect, csv_blocks
-from streameval.io.json_lines import json_blocks
-from streameval.io.lines import BYTE_ORDER_MARK
+from streameval.io.csv_rows import CsvLayout, Dialect, csv_blocks
+from streameval.io.json_lines import JsonLayout, json_blocks
+from streameval.io.lines import BYTE_ORDER_MARK, Piece, unended, unmarked
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.io.parquet import parquet_blocks
-from streameval.io.recognition import PARQUET_MAGIC
+from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.streams import is_read_once, name_of, opened
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from streameval.io.blocks import Block
+    from streameval.io.lines import Ends
 
-__all__ = ["FORMATS", "format_of", "read_blocks"]
+__all__ = ["FORMATS", "Layout", "checked_format", "format_of", "layout_of", "read_blocks"]
 
 _PARQUET = "parquet"
 _PIPED_PARQUET = (
@@ -71,15 +72,7 @@ def read_blocks(
     BadDataError
         If the file cannot be read.
     """
-    form = form or format_of(source)
-    argument = None if dialect is None else dialect.argument
-    if argument is not None:
-        form = form or "csv"
-        if form not in _DELIMITERS:
-            raise InvalidInputError(
-                f"is for tables of text, and {name_of(source)} is of the format {form}",
-                argument=argument,
-            )
+    form = checked_format(source, form, dialect)
     if form == _PARQUET:
         yield from parquet_blocks(source)
         return
@@ -91,11 +84,93 @@ def read_blocks(
         if form == "jsonl":
             yield from json_blocks(stream)
         elif form in _DELIMITERS:
-            chosen = dialect or Dialect()
-            delimiter, decimal = chosen.delimiter or _DELIMITERS[form], chosen.decimal or "."
-            yield from csv_blocks(stream, delimiter, chosen.header, decimal)
+            yield from csv_blocks(stream, *_table(form, dialect))
     if form == _PARQUET:
         yield from parquet_blocks(source)
+
+
+def checked_format(source: str, form: str | None, dialect: Dialect | None) -> str | None:
+    """Return the format of a file, None if its first bytes have to tell.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option of tables is given for a file that is none.
+    """
+    form = form or format_of(source)
+    argument = None if dialect is None else dialect.argument
+    if argument is None:
+        return form
+    form = form or "csv"
+    if form not in _DELIMITERS:
+        raise InvalidInputError(
+            f"is for tables of text, and {name_of(source)} is of the format {form}",
+            argument=argument,
+        )
+    return form
+
+
+class Layout(Protocol):
+    """How the rows of a file of text are cut into blocks."""
+
+    def ends(self) -> Ends:
+        """Return where a file may be cut."""
+        ...
+
+    def block(self, source: str, piece: Piece) -> Block:
+        """Make a block of whole rows."""
+        ...
+
+
+def layout_of(
+    head: bytes,
+    source: str,
+    form: str | None,
+    dialect: Dialect | None,
+    *,
+    is_whole: bool = False,
+) -> tuple[Layout | None, Piece]:
+    """Read the layout of a file from its first rows, and the rows after a header.
+
+    Parameters
+    ----------
+    head : bytes
+        The beginning of the file; rows that are not whole are left out.
+    source : str
+        The name of the file.
+    form : str, optional
+        Its format; by default its first line tells.
+    dialect : Dialect, optional
+        How a table of text is written.
+    is_whole : bool, default False
+        Whether the head is all there is, so that its last row needs no end.
+
+    Returns
+    -------
+    Layout or None
+        None as long as there is no whole row.
+    Piece
+        The whole rows, without the header; `taken` counts its bytes too.
+
+    Raises
+    ------
+    BadDataError
+        If it is no file of text, or its first row cannot be read.
+    """
+    check_is_text(head, source)
+    form = form or _sniffed(head)
+    ends: Ends = JsonLayout.ends() if form == "jsonl" else CsvLayout.ends()
+    cut = len(head) if is_whole else ends.last(head)
+    piece = Piece(1, unmarked(head[:cut], 1), cut, unended(head, ends) if is_whole else "")
+    if form == "jsonl":
+        return (JsonLayout() if cut else None), piece
+    return CsvLayout.of(piece, source, *_table(form, dialect))
+
+
+def _table(form: str, dialect: Dialect | None) -> tuple[str, tuple[str, ...] | None, str]:
+    """Return the delimiter, the header and the decimal sign of a table of text."""
+    chosen = dialect or Dialect()
+    return chosen.delimiter or _DELIMITERS[form], chosen.header, chosen.decimal or "."
 
 
 def _sniffed(head: bytes) -> str:

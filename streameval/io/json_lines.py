@@ -16,10 +16,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.columns import Column
+    from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["JsonBlock", "json_blocks"]
+__all__ = ["JsonBlock", "JsonLayout", "json_blocks"]
 
 # Usually of a file that is one array.
 _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c '.[]' makes them"
@@ -98,10 +99,25 @@ class JsonBlock:
                 yield numbers, rows, []
 
 
+@attrs.frozen
+class JsonLayout:
+    """How JSON lines are cut."""
+
+    @staticmethod
+    def ends() -> LineEnds:
+        """Return where a file may be cut."""
+        return LineEnds()
+
+    def block(self, source: str, piece: Piece) -> JsonBlock:
+        """Make a block of whole lines."""
+        return JsonBlock(source, piece.first_line, piece.data, piece.taken, piece.unended)
+
+
 def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
     """Cut a stream of JSON lines into blocks."""
-    for piece in pieces(stream, LineEnds()):
-        yield JsonBlock(stream.name, piece.first_line, piece.data, piece.taken, piece.unended)
+    layout = JsonLayout()
+    for piece in pieces(stream, layout.ends()):
+        yield layout.block(stream.name, piece)
 
 
 def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:

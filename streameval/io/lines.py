@@ -19,12 +19,16 @@ if TYPE_CHECKING:
 __all__ = [
     "BYTE_ORDER_MARK",
     "LONGEST_LINE",
+    "Ends",
     "LineEnds",
     "Piece",
     "RowEnds",
+    "check_length",
     "is_text",
     "pieces",
     "text_of",
+    "unended",
+    "unmarked",
 ]
 
 PIECE_BYTES = 2**20
@@ -116,17 +120,22 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*pending, chunk[:cut]])
-            yield Piece(line, _unmarked(data, line), stream.taken - taken)
+            yield Piece(line, unmarked(data, line), stream.taken - taken)
             line, taken = line + data.count(b"\n"), stream.taken
             pending = []
         pending.append(chunk[cut:])
-        if sum(map(len, pending)) > LONGEST_LINE:
-            limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
-            raise BadDataError(f"{stream.name}, line {line}: {limit}.")
+        check_length(sum(map(len, pending)), ends, stream.name, line)
     rest = b"".join(pending)
     if rest or stream.is_cut:
-        unended = stream.cut_short if stream.is_cut else _unended(rest, ends)
-        yield Piece(line, _unmarked(rest, line), stream.taken - taken, unended)
+        lacking = stream.cut_short if stream.is_cut else unended(rest, ends)
+        yield Piece(line, unmarked(rest, line), stream.taken - taken, lacking)
+
+
+def check_length(size: int, ends: Ends, source: str, line: int) -> None:
+    """Refuse a line that has no end within 64 MiB."""
+    if size > LONGEST_LINE:
+        limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
+        raise BadDataError(f"{source}, line {line}: {limit}.")
 
 
 def text_of(data: bytes) -> str:
@@ -139,7 +148,7 @@ def is_text(text: str) -> bool:
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
 
 
-def _unended(rest: bytes, ends: Ends) -> str:
+def unended(rest: bytes, ends: Ends) -> str:
     """Say what the last line lacks; blanks are none."""
     if not rest.strip():
         return ""
@@ -148,7 +157,8 @@ def _unended(rest: bytes, ends: Ends) -> str:
     )
 
 
-def _unmarked(data: bytes, line: int) -> bytes:
+def unmarked(data: bytes, line: int) -> bytes:
+    """Drop the byte order mark of a first line."""
     return data.removeprefix(BYTE_ORDER_MARK) if line == 1 else data
 
 

@@ -10,7 +10,7 @@ import numpy as np
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.times import as_steps, as_times, read_time
-from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects
+from streameval.io.columns import Array, FieldType, Labels, number_or_text, objects, whole_numbers
 
 __all__ = ["Gaps", "Steps", "Times"]
 
@@ -38,11 +38,18 @@ class Times:
 
     def whole(self, values: Sequence[Any]) -> Array | None:
         """Make a datetime64[us] array if every value is a time."""
-        items = list(values) if self.unit is None else list(map(_number, values))
+        items = self._items(values)
         try:
             return as_times(items, unit=self.unit, name=_NAME, warns=False).view("M8[us]")
         except InvalidInputError:
             return self._one_by_one(items)
+
+    def _items(self, values: Sequence[Any]) -> Any:
+        """Read text as numbers where these have a unit; of numbers alone, make an array."""
+        if self.unit is None:
+            return list(values)
+        array = whole_numbers(values)
+        return list(map(_number, values)) if array is None else array
 
     def _one_by_one(self, items: Sequence[Any]) -> Array | None:
         """Read numbers beside text or dates, which no array of one type holds."""

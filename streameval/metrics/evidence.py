@@ -30,6 +30,7 @@ from streameval.errors import InvalidInputError
 __all__ = [
     "TILTS",
     "Area",
+    "Detector",
     "Limit",
     "Mean",
     "Share",
@@ -408,15 +409,57 @@ def mixed(log_sums: Floats) -> Floats:
     return np.asarray(np.logaddexp.reduce(log_sums, axis=-1) - _LOG_TILTS)
 
 
+@final
+@attrs.frozen(eq=False)
+class Detector:
+    """The running sums of the e-detector, pane by pane.
+
+    Parameters
+    ----------
+    log_sums : array of shape (32,)
+        The logarithm of the sum of each alternative.
+    log_ages : array of shape (32,)
+        The same sums with each run of panes times its number of panes.
+    """
+
+    log_sums: Floats
+    log_ages: Floats
+
+    @classmethod
+    def zero(cls) -> Self:
+        """Begin before the first pane."""
+        nothing = np.full(len(TILTS), -math.inf)
+        return cls(nothing, nothing)
+
+    def after(self, pane: Statistic, limit: Limit, n_empty: int = 0) -> Self:
+        """Go on by a pane, and by the empty ones before it; empty panes leave sums as they are."""
+        runs = self.log_sums
+        ages = (
+            self.log_ages if not n_empty else np.logaddexp(self.log_ages, runs + math.log(n_empty))
+        )
+        if pane.is_empty:
+            return type(self)(runs, np.logaddexp(ages, runs))
+        ratios = pane.log_ratios(limit)
+        sums = next_sums(runs, ratios)
+        return type(self)(sums, np.logaddexp(ages + ratios, sums))
+
+    @property
+    def log_evidence(self) -> float:
+        """The logarithm of the evidence; -inf before the first pane that is not empty."""
+        return float(mixed(self.log_sums))
+
+    @property
+    def age(self) -> float:
+        """The number of panes that the evidence rests on: the mean over runs, by their worth."""
+        return math.exp(float(mixed(self.log_ages)) - self.log_evidence)
+
+
 def accumulated(panes: Iterable[Statistic], limit: Limit) -> Iterator[float]:
     """Yield the logarithm of the evidence after each pane; an empty pane leaves it as it is."""
-    log_sums = np.full(len(TILTS), -math.inf)
-    log_evidence = -math.inf
+    detector = Detector.zero()
     for pane in panes:
-        if not pane.is_empty:
-            log_sums = next_sums(log_sums, pane.log_ratios(limit))
-            log_evidence = float(mixed(log_sums))
-        yield log_evidence
+        detector = detector.after(pane, limit)
+        yield detector.log_evidence
 
 
 def share_interval(hits: float, misses: float, level: float) -> Interval:

@@ -17,7 +17,7 @@ from streameval.metrics.table import Reading
 from streameval.render.sheets import Section, Sheet
 from streameval.render.text import printable
 from streameval.results.names import MetricName
-from streameval.results.result import Result
+from streameval.results.result import Number, Result
 from streameval.results.tables import Row, stacked
 
 __all__ = ["CollectionResult"]
@@ -174,16 +174,25 @@ class CollectionResult(Result, Mapping[str, Any]):
         return self._of_members(lambda inner: inner._meant(name))
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        inner, own = self._found(metric)
-        read: Callable[[float], Reading] = inner._find(own)
-        return read
+        inner, own = self._tabled(metric)
+        return inner._find(own)
+
+    def size_of(self, metric: MetricName) -> Number:
+        """Return how much the member that has the metric has counted."""
+        inner, own = self._tabled(metric)
+        return inner.size_of(own)
 
     def _statistic(self, metric: MetricName) -> Statistic:
+        inner, own = self._tabled(metric)
+        return inner.statistic(own)
+
+    def _tabled(self, metric: MetricName) -> tuple[Result, MetricName]:
+        """Find the result that has a metric, of which there is a table."""
         inner, own = self._found(metric)
         if not isinstance(inner, Result):  # of a class of one's own
             name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
             raise InvalidInputError("has a result without a table of metrics", argument=name)
-        return inner.statistic(own)
+        return inner, own
 
     def _found(self, metric: MetricName) -> tuple[Any, MetricName]:
         """Find the result of the member that a metric names, and the metric in it."""

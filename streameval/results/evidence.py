@@ -18,7 +18,7 @@ from streameval.render.text import plural
 from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 
-__all__ = ["Evidence"]
+__all__ = ["Evidence", "read_pane"]
 
 Pane = tuple[Any, Any, Result | None]
 
@@ -81,7 +81,7 @@ class Evidence:
         values: list[float] = []
         statistics: list[Statistic] = []
         for start, end, result in panes:
-            value, statistic = _read(result, name)
+            value, statistic = read_pane(result, name)
             values.append(value)
             times.append((start, end))
             statistics.append(statistic)
@@ -212,8 +212,11 @@ def _moment(time: Any) -> str:
     return str(time).removesuffix(".000000")
 
 
-def _read(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
-    """Read a pane; without rows of the class it does not define the metric."""
+def read_pane(result: Result | None, metric: MetricName) -> tuple[float, Statistic]:
+    """Read the value of a metric in a pane, nan where it is undefined, and what a test reads.
+
+    A pane without rows, or without rows of the class, does not define the metric.
+    """
     if result is None:
         return math.nan, _NOTHING
     try:

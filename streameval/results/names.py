@@ -9,10 +9,13 @@ import attrs
 from streameval.errors import UnknownMetricError
 from streameval.inputs.labels import Label
 
-__all__ = ["METRIC", "MetricName", "class_position", "parse_metric"]
+__all__ = ["METRIC", "OWN_METRIC", "MetricName", "class_position", "parse_metric"]
 
-METRIC = r"(?:[^\[\]<>]+/)?[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
-"""Of a metric, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``, ``curve/roc_auc``."""
+OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
+"""Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
+
+METRIC = rf"(?:[^\[\]<>]+/)?{OWN_METRIC}"
+"""Of any metric, as in ``curve/roc_auc``."""
 
 _PARTS = re.compile(r"(.*?)(?:\[(.+)\])?")
 _CALL = re.compile(r"(\w+)\(([^()]+)\)")

@@ -92,6 +92,12 @@ class Result:
         """
         return self._statistic(parse_metric(metric) if isinstance(metric, str) else metric)
 
+    def size_of(self, metric: MetricName) -> Number:
+        """Return how many examples, or queries, what has the metric has counted."""
+        self.check(metric)
+        size: Number = getattr(self, self.SIZE)
+        return size
+
     def confidence_sequence(self, metric: str, *, level: float = 0.95) -> Interval:
         """Compute the interval that covers a metric of the source at all times at once.
 

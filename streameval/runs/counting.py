@@ -24,7 +24,15 @@ if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
     from streameval.io.rows import Fault
 
-__all__ = ["MAYBE_PARTIAL", "BlockCounts", "Plan", "Share", "bad_rows", "count"]
+__all__ = [
+    "MAYBE_PARTIAL",
+    "BlockCounts",
+    "Plan",
+    "Share",
+    "bad_rows",
+    "count",
+    "update_good",
+]
 
 # To find a refused row takes two updates: where half of a block is refused, options are wrong.
 _MAX_REFUSED = 1000
@@ -171,28 +179,55 @@ def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
     """
     parsed = block.parse(plan.columns, plan.where)
     accumulator = plan.make() if accumulator is None else accumulator
-    batch, row_ids, text, refused = parsed.batch, parsed.row_ids, "", []
-    if len(row_ids):
-        try:
-            text = plan.update(accumulator, batch)
-        except (InvalidInputError, CountOverflowError):
-            limit = _max_refused(plan, len(row_ids))
-            refused = _refused(plan.make(), batch, row_ids, limit + 1, plan)
-            if isinstance(plan.max_bad, Share) and len(refused) > limit:
-                raise _mostly_refused(block, plan, refused[0]) from None
-            batch = _without(batch, row_ids, {row_id for row_id, _ in refused})
-            text = "" if len(refused) > limit else _rest(accumulator, batch, block, plan)
-    faults = [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
+    batch, text, refused = update_good(accumulator, parsed.batch, parsed.row_ids, block, plan)
     return BlockCounts(
         block.source,
         accumulator,
         parsed.n_rows - len(refused),
-        bad_rows(block, sorted(parsed.faults + faults), plan.advice),
+        bad_rows(block, sorted(parsed.faults + refused), plan.advice),
         block.taken,
         text,
         [] if plan.unique is None else batch[plan.unique].tolist(),
         parsed.n_left_out,
     )
+
+
+def update_good(
+    accumulator: Any,
+    batch: Mapping[str, Any],
+    row_ids: Sequence[Any],
+    block: Block,
+    plan: Plan,
+) -> tuple[Mapping[str, Any], str, list[Fault]]:
+    """Count the rows that an accumulator takes.
+
+    Returns
+    -------
+    batch : mapping from argument to array
+        These rows.
+    text : str
+        What is to be printed of them.
+    faults : list of Fault
+        The others. If there are more than the plan tolerates, the search ends and nothing is
+        counted.
+
+    Raises
+    ------
+    BadDataError
+        If the rows do not fit together, or most of a block are refused.
+    """
+    if not len(row_ids):
+        return batch, "", []
+    try:
+        return batch, plan.update(accumulator, batch), []
+    except (InvalidInputError, CountOverflowError):
+        limit = _max_refused(plan, len(row_ids))
+        refused = _refused(plan.make(), batch, row_ids, limit + 1, plan)
+        if isinstance(plan.max_bad, Share) and len(refused) > limit:
+            raise _mostly_refused(block, plan, refused[0]) from None
+        good = _without(batch, row_ids, {row_id for row_id, _ in refused})
+        text = "" if len(refused) > limit else _rest(accumulator, good, block, plan)
+    return good, text, [(row_id, _reason(error, plan, block.unit)) for row_id, error in refused]
 
 
 def bad_rows(block: Block, faults: Iterable[Fault], advice: str = "") -> list[BadRow]:

@@ -32,6 +32,7 @@ Add = Callable[[Sequence[Any]], Any]
 
 _ARRAYS = {"FixedPoint": ("whole", "fraction"), "Column": ("int64", "uint64", "text")}
 _CHUNK = 2**16  # items checked at once: more would take memory, and leave the cache
+_SUMMED = 2**19  # items added up at once
 _LETTERS = {"whole": "u", "fraction": "u", "int64": "i", "uint64": "u"}
 _EMPTY = {array: np.zeros(0, dtype=f"{letter}1") for array, letter in _LETTERS.items()}
 _EMPTY["text"] = np.zeros(0, dtype=object)
@@ -280,10 +281,40 @@ class FlatStates:
         if len(self) == n_groups:
             return ordered
         if issubclass(self.state_type, SummableState):
-            stacks = ordered._stacks(range(len(self)))
-            summed = self.state_type.sum_all(self.config, stacks, sizes)
-            return self.of_stacks(self.config, summed, self.state_type)
+            return ordered._sum_runs(sizes)
         return ordered._added(sizes, add)
+
+    def _sum_runs(self, sizes: Indices) -> Self:
+        """Add up runs of states in columns, a few at a time: temporaries are wide."""
+        step = max(2, self._n_states_of(_SUMMED))
+        if len(self) <= step:
+            return self._sum_of(range(len(self)), sizes)
+        ends = np.cumsum(sizes)
+        parts: list[Self] = []
+        first = start = 0
+        while first < len(sizes):
+            last = int(np.searchsorted(ends, start + step, side="right"))
+            if last > first:
+                parts.append(self._sum_of(range(start, int(ends[last - 1])), sizes[first:last]))
+            else:
+                last = first + 1
+                edges = [*range(start, int(ends[first]), step), int(ends[first])]
+                pieces = self.concatenated(
+                    [self._sum_of(range(*run), np.diff(run)) for run in itertools.pairwise(edges)]
+                )
+                parts.append(pieces._sum_runs(np.array([len(pieces)])))
+            first, start = last, int(ends[last - 1])
+        return self.concatenated(parts)
+
+    def _sum_of(self, chunk: range, sizes: Indices) -> Self:
+        summed: Any = self.state_type
+        stacks = summed.sum_all(self.config, self._stacks(chunk), sizes)
+        return self.of_stacks(self.config, stacks, self.state_type)
+
+    def _n_states_of(self, limit: int) -> int:
+        """Return how many states have a number of items on average."""
+        items = sum(len(array) for field in self._fields for array in field.arrays.values())
+        return limit * len(self) // max(1, items)
 
     def _added(self, sizes: Indices, add: Add) -> Self:
         """Add up runs of states as objects; a state alone stays where it is."""
@@ -400,8 +431,7 @@ class FlatStates:
 
     def _check(self, errors: tuple[type[Exception], ...]) -> None:
         """Check every state, many at once where their class supports it."""
-        items = sum(len(array) for field in self._fields for array in field.arrays.values())
-        step = max(1, _CHUNK * len(self) // max(1, items))
+        step = max(1, self._n_states_of(_CHUNK))
         for first in range(0, len(self), step):
             chunk = range(first, min(first + step, len(self)))
             if not issubclass(self.state_type, StackableState):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+import math
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any, Self
 
 import attrs
@@ -105,12 +106,24 @@ class Panes:
 
     def spans(self, config: Any) -> list[Span]:
         """Return the panes in order of time, without the rows before them."""
+        return self.spans_within(config, None, None)
+
+    def spans_within(self, config: Any, low: int | None, high: int | None) -> list[Span]:
+        """Return the panes that lie within two times, in order."""
         shift = config.offset_size
-        found = [
-            Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
-            for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True))
-            for index, pane in tier.items()
-        ]
+        found = []
+        for number, (rule, tier) in enumerate(zip(config.tiers, self.tiers, strict=True)):
+            first = -math.inf if low is None else -((shift - low) // rule.width)
+            after = math.inf if high is None else (high - shift) // rule.width
+            panes: Iterable[tuple[int, Pane]] = tier.items()
+            if after - first < len(tier):
+                inside = range(int(first), int(after))
+                panes = [(index, tier[index]) for index in inside if index in tier]
+            found += [
+                Span(index * rule.width + shift, (index + 1) * rule.width + shift, number, pane)
+                for index, pane in panes
+                if first <= index < after
+            ]
         return sorted(found, key=lambda span: span.start)
 
     def mapped(self, change: Callable[[Any], Any]) -> Self:

@@ -5,6 +5,7 @@ import pytest
 import streameval as se
 from streameval.cli.gates import judge, parse_gate
 from streameval.metrics.table import Reading
+from streameval.results.inequality import Inequality
 from streameval.results.names import MetricName
 
 
@@ -21,7 +22,7 @@ from streameval.results.names import MetricName
 )
 def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
     gate = parse_gate(text)
-    assert (gate.metric, gate.sign, gate.bound) == (MetricName(metric, of), sign, bound)
+    assert gate.bound == Inequality(MetricName(metric, of), sign, bound)
 
 
 @pytest.mark.parametrize(
@@ -35,7 +36,7 @@ def test_gate_reads_metric_sign_and_bound(text, metric, of, sign, bound):
 )
 def test_gate_keeps_the_right_side(sign, kept):
     gate = parse_gate(f"accuracy{sign}0.5")
-    assert [gate.keeps(value) for value in (0.4, 0.5, 0.6)] == kept
+    assert [gate.bound.holds(value) for value in (0.4, 0.5, 0.6)] == kept
 
 
 @pytest.mark.parametrize(

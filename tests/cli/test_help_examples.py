@@ -53,10 +53,16 @@ def _panes(rows: list[dict]) -> bytes:
     return windowed.update({**columns, "time": times}).to_bytes()
 
 
+def _stream() -> bytes:
+    return _jsonl([{"ts": f"2026-01-01T00:{n % 60:02}Z", **row} for n, row in enumerate(_LABELS)])
+
+
 # What an example may name: the file, and what is in it. A star stands for "1" and "2".
 FILES: dict[str, Callable[[], bytes]] = {
     "predictions.jsonl.gz": lambda: gzip.compress(_jsonl(_LABELS)),
     "part-*.csv": lambda: _csv([{"truth": r["y_true"], "guess": r["y_pred"]} for r in _LABELS]),
+    "stream.jsonl": _stream,
+    "app-*.jsonl": _stream,
     "log.csv": lambda: _csv(_ANIMALS),
     "log.jsonl": lambda: _jsonl(_LABELS),
     "log.gz": lambda: gzip.compress(
@@ -78,7 +84,7 @@ FILES: dict[str, Callable[[], bytes]] = {
     "part-*.state": lambda: _state(_LABELS),
 }
 _NAME = re.compile(r"[\w*-]+(?:\.[a-z]\w*)+")
-_WRITTEN_AFTER = {"-o", "--output", ">"}
+_WRITTEN_AFTER = {"-o", "--output", "--checkpoint", ">"}
 
 
 def parsers() -> dict[str, argparse.ArgumentParser]:

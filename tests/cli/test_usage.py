@@ -289,13 +289,17 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ("eval a --labels x", "no option --labels: did you mean --label? See streameval eval "),
+        ("eval a --labls x", "no option --labls: did you mean --label? See streameval eval "),
+        ("eval a --labels x", "no option --labels here: it is for watch; see streameval eval "),
         ("eval a --fail_under=x", "no option --fail_under: did you mean --fail-under? See str"),
         ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),
         ("show a --zzz", "no option --zzz; see streameval show "),
         ("--versoin", "no option --versoin: did you mean --version? See streameval "),
-        ("show a --task binary", "no option --task here: it is for eval; see streameval show "),
-        ("--quiet show a", "no option --quiet here: it is for eval, merge, show, diff, plot, "),
+        (
+            "show a --task binary",
+            "no option --task here: it is for eval, watch; see streameval show ",
+        ),
+        ("--quiet show a", "no option --quiet here: it is for eval, watch, merge, show, "),
     ],
 )
 def test_misspelt_option_is_suggested_with_the_help_of_its_command(arguments, message, call):

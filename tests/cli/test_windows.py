@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
-from streameval.accumulators.windowed import _TwoStacks
+from streameval.accumulators.windowed import TwoStacks
 from streameval.cli import window_text
 from streameval.cli.window_text import window_of
 from streameval.states.panes import Panes
@@ -701,7 +701,7 @@ def test_metric_is_drawn_over_time(arguments, told, name, call, folder):
 
 
 def test_sliding_windows_without_rows_are_not_merged(call, monkeypatch):
-    merged, sums = [], _TwoStacks.merged
+    merged, sums = [], TwoStacks.merged
 
     def noted(self):
         merged.append(self)
@@ -710,7 +710,7 @@ def test_sliding_windows_without_rows_are_not_merged(call, monkeypatch):
     held = se.Windowed(se.RegressionAccumulator(), pane=1)
     held.update({"y_true": [1, 2], "y_pred": [1, 1], "time": [0, 5000]})
     se.save(held, "a.state")
-    monkeypatch.setattr(_TwoStacks, "merged", noted)
+    monkeypatch.setattr(TwoStacks, "merged", noted)
     assert call("plot", "a.state", "--window", 2, "-o", "a.svg").code == 0
     assert len(merged) == 3
 

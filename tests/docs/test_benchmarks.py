@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 import make_logs
 import numpy as np
+import pending_rows
 import polars as pl
 import pytest
 import report
@@ -182,3 +183,19 @@ def test_logs_are_as_large_as_asked(
     frame = read(path)
     assert (path.stat().st_size >= 100_000, len(frame)) == (True, rows)
     assert frame.columns == ["user", "ad", "y_true", "y_score"]
+
+
+def test_pending_rows_are_measured_with_no_row_lost(tmp_path: Path) -> None:
+    found = pending_rows.measure(2000, tmp_path)
+    assert found.pop("pending") == 2000
+    del found["bytes"]  # so few rows need no more memory than there was
+    assert min(found.values()) > 0
+    assert (tmp_path / "join.db").stat().st_size > 0
+
+
+def test_pending_rows_are_printed(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["pending_rows.py", "--pending=2000"])
+    pending_rows.main()
+    assert capsys.readouterr().out.startswith("2,000 pending: put ")

@@ -179,6 +179,15 @@ def test_delays_of_evidence_are_what_the_script_measures(monkeypatch: pytest.Mon
         assert " / ".join(script.delays(script.RULES[name], 0.8)) == rows[name]
 
 
+def test_how_to_shows_the_delays_of_the_explanation() -> None:
+    pages = [ROOT / "docs/how-to/alert-on-a-drop.md", ROOT / "docs/explanation/evidence.md"]
+    how_to, explanation = (
+        set(re.findall(r"^\| .* \| .*\d / \d+ \|$", TEXTS[page], re.MULTILINE)) for page in pages
+    )
+    assert len(how_to) == 2
+    assert how_to < explanation
+
+
 def test_exact_metrics_kept_their_promise_in_the_table(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("evidence_delays")

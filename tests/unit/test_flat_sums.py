@@ -99,6 +99,34 @@ def test_a_score_in_many_states_is_one_cell() -> None:
     check_sums([*ones, *mixed], [0, 1] * 9)
 
 
+def test_few_scores_in_three_states_are_one_cell_each() -> None:
+    alone = RANDOM.random((3, 200))
+    for budget in (None, 100):
+        made = []
+        for scores in alone:
+            shared = np.concatenate([scores, [0.25, 0.5]])
+            truth = np.append(scores > 0.5, [True, False])
+            made.append(se.PRCurveSketch(budget).update(truth, shared))
+        check_sums(made, [0, 0, 0])
+
+
+def test_neighbouring_tables_with_one_score_stay_apart() -> None:
+    """Keys that reach from end to end leave no bits for the number of their table."""
+    wide = [-np.inf, -1.0, 1e-300, 2.0, np.inf]
+    made = [
+        se.PRCurveSketch(None, scores="real").update([1] * len(scores), scores)
+        for scores in ([3.0], wide, [3.0], [np.inf], [np.inf], [3.0], wide)
+    ]
+    check_sums(made, [0, 1, 2, 3, 4, 5, 6 % 2])
+    check_sums(made, [0, 0, 1, 1, 2, 2, 3])
+
+
+def test_levels_of_all_heights_lie_side_by_side() -> None:
+    wide = se.PRCurveSketch(1, scores="real").update([0, 1], [-np.inf, np.inf])
+    narrow = se.PRCurveSketch(1, scores="real").update([0, 1], [1.0, 1.0])
+    check_sums([wide, narrow, narrow, narrow], [0, 0, 1, 1])
+
+
 def test_sums_refuse_other_negative_labels() -> None:
     made = [se.PRCurveSketch(pos_label="b").update(["b", label], [0.1, 0.2]) for label in "ac"]
     check_sums([made[0], made[0], made[1]], [0, 0, 1])

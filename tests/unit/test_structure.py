@@ -34,8 +34,9 @@ LAYERS = [
     {"calibration", "collection", "confusion", "curve", "grouped", "ranking", "regression"},
     {"io"},
     {"reports"},
-    {"__init__"},
     {"runs"},
+    {"monitoring"},
+    {"__init__"},
     {"cli", "engines", "testing"},
     {"loops"},
     {"__main__"},
@@ -195,6 +196,12 @@ def test_import_of_streameval_loads_its_errors_alone() -> None:
     loaded = loaded_by("import streameval")
     assert own(loaded) == {"streameval", "streameval.errors"}
     assert loaded.isdisjoint({"numpy", "attrs", "importlib.metadata"})
+
+
+@pytest.mark.parametrize("module", ["streameval", "streameval.cli.app"])
+def test_what_a_monitor_needs_is_not_loaded_without_one(module: str) -> None:
+    needed = {"sqlite3", "http.server", "http.client", "prometheus_client"}
+    assert loaded_by(f"import {module}").isdisjoint(needed)
 
 
 def test_accumulators_load_nothing_that_renders_before_they_compute() -> None:

@@ -1,0 +1,293 @@
+"""`streameval watch`: follow files of predictions, and show each pane of time."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import signal
+import sys
+import threading
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.cli.errors import GATE_FAILED, OK, Terminated, UsageError
+from streameval.cli.json_text import json_line
+from streameval.cli.options import By, Options, Reporting, Watching
+from streameval.cli.outcome import Outcome, described, laid_out
+from streameval.cli.slice_text import slice_reading
+from streameval.cli.tasks import TASKS, task_asked_for
+from streameval.cli.tasks.columns import check_columns
+from streameval.cli.tasks.windows import check_windows, windowed
+from streameval.cli.terminal import Note, is_live, line_of, put
+from streameval.cli.watch_text import board, event_text, pane_line
+from streameval.cli.window_text import window_entry, window_of
+from streameval.errors import BadDataError
+from streameval.io import RowFilter
+from streameval.monitoring.monitor import Monitor
+from streameval.monitoring.planning import Planner
+from streameval.monitoring.sources import as_source
+from streameval.render.text import printable_lines
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from streameval.monitoring.status import Closed, Step
+    from streameval.runs.counting import Plan
+    from streameval.runs.sources import Row
+
+__all__ = ["watch"]
+
+_POLL_SECONDS = 1.0
+_OF_MONITOR = (
+    *("wait", "unlabelled", "settle", "label_time", "out_of_order", "allowed_lateness"),
+    *("max_ahead", "max_pending", "idle_after", "label_idle_after", "commit_bytes"),
+    "false_alarms",
+)
+
+
+def watch(*, quiet: bool, **arguments: Any) -> Outcome:
+    """Follow files until a signal, or count what is there and end.
+
+    Raises
+    ------
+    StreamevalError
+        For the reasons that `exit_code` tells apart.
+    """
+    names = {field.name for field in attrs.fields(Watching)}
+    watching = Watching(**{name: arguments.pop(name) for name in names & arguments.keys()})
+    metrics, level = arguments.pop("metrics"), arguments.pop("level")
+    reporting = Reporting(quiet=quiet, metrics=metrics, level=level)
+    by = By.every(arguments.pop("by"))
+    options = Options(reporting=reporting, by=by, **arguments)
+    screen = _Screen(options, watching)
+    with _monitor(options, watching) as monitor, _heeding_signals(monitor.stop):
+        for step in _steps(monitor, once=bool(watching.once)):
+            screen.say(step)
+            if not screen.draw(monitor, step):
+                break
+        firing = any(alert.state == "firing" for alert in monitor.snapshot().alerts)
+        text = screen.last(monitor)
+    code = GATE_FAILED if watching.once and firing else OK
+    return Outcome(text, code=code)
+
+
+def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
+    """Yield steps: until everything there has been read, or for ever."""
+    for step in monitor.run(poll=_POLL_SECONDS):
+        yield step
+        if once and step.is_idle:
+            return
+
+
+def _monitor(options: Options, watching: Watching) -> Monitor:
+    """Make the monitor that the options ask for."""
+    if options.time is None:
+        raise UsageError("watch needs --time and --pane: it counts panes of time.")
+    task = task_asked_for(options)
+    check_windows(options)
+    _check_labels(watching)
+    given = {name: getattr(watching, name) for name in _OF_MONITOR}
+    chosen = {name: value for name, value in given.items() if value is not None}
+    if watching.commit_bytes is not None:
+        chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
+    if watching.labels is not None:
+        chosen |= {"labels": _source(watching.labels, options), "key": watching.join}
+    where = RowFilter(options.where) if options.where else None
+
+    def plan(rows: Sequence[Row]) -> Plan:
+        check_columns([condition.column for condition in options.where], rows)
+        made = windowed(TASKS[task].plan(options, rows), options, rows)
+        for metric in options.reporting.metrics:
+            made.make().total().compute().check(metric)
+        return made
+
+    return Monitor(
+        watching.checkpoint,
+        Planner(plan=plan, is_step=isinstance(options.pane, int), where=where),
+        predictions=_source(options.files, options),
+        time=options.time,
+        max_bad=options.max_bad,
+        alerts=watching.alert,
+        on_alert=watching.on_alert,
+        output=None if watching.out is None else JsonLines(watching.out, options.reporting),
+        **chosen,
+    )
+
+
+def _source(files: Sequence[str], options: Options) -> Any:
+    return as_source(
+        list(files),
+        argument="FILE",
+        format=options.format,
+        delimiter=options.delimiter,
+        header=options.header,
+    )
+
+
+def _check_labels(watching: Watching) -> None:
+    """Raise UsageError for options of a join without labels."""
+    needed = ("join", "wait")
+    if watching.labels is not None:
+        for name in needed:
+            if getattr(watching, name) is None:
+                raise UsageError(f"--labels needs --{name}.")
+        return
+    for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
+        if getattr(watching, name) is not None:
+            raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
+
+
+@contextmanager
+def _heeding_signals(stop: Callable[[], None]) -> Iterator[None]:
+    """Let the first signal end the loop after its step, and the second one end it at once."""
+    numbers = [signal.SIGINT, signal.SIGTERM]
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+
+    def heed(number: int, _: object) -> None:
+        signal.signal(number, _end)
+        stop()
+
+    before = {number: signal.signal(number, heed) for number in numbers}
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, _: object) -> None:
+    if number == signal.SIGINT:
+        raise KeyboardInterrupt
+    raise Terminated(number)
+
+
+class _Screen:
+    """What is shown while files are followed: a table that is drawn again, or lines.
+
+    Parameters
+    ----------
+    options, watching : Options and Watching
+        What to show.
+    """
+
+    def __init__(self, options: Options, watching: Watching) -> None:
+        self._reporting = options.reporting
+        self._widths = watching.window
+        self._once = bool(watching.once)
+        self._is_live = is_live(sys.stdout) and not self._once
+        self._n_lines = 0
+
+    def say(self, step: Step) -> None:
+        """Tell warnings and alerts on standard error."""
+        notes = [Note("alert", text) for text in map(event_text, step.events)]
+        if not self._reporting.quiet:
+            notes += [Note("warning", text) for text in step.notes]
+        if notes:
+            self._wipe()
+            put(sys.stderr, [line_of(note, sys.stderr) for note in notes])
+
+    def draw(self, monitor: Monitor, step: Step) -> bool:
+        """Show what a step has changed; False if nobody reads it any more."""
+        if self._reporting.quiet or self._once:
+            return True
+        if not self._is_live:
+            return self._put("".join(pane_line(pane, self._reporting) for pane in step.closed))
+        lines = self._board(monitor).splitlines()[: _height() - 1]
+        self._wipe()
+        self._n_lines = len(lines)
+        return self._put("".join(f"{line}\n" for line in lines))
+
+    def last(self, monitor: Monitor) -> str:
+        """Return what is printed at the end: with --once, the table."""
+        return self._board(monitor) if self._once and not self._reporting.quiet else ""
+
+    def _board(self, monitor: Monitor) -> str:
+        sheet = board(monitor.snapshot(), self._widths, self._reporting, datetime.now(UTC))
+        return laid_out(sheet, is_markdown=False)
+
+    def _wipe(self) -> None:
+        """Clear the table that was drawn last."""
+        if self._n_lines:
+            put(sys.stdout, [f"\x1b[{self._n_lines}F\x1b[J"])
+            self._n_lines = 0
+
+    @staticmethod
+    def _put(text: str) -> bool:
+        error = put(sys.stdout, [printable_lines(text)]) if text else None
+        if error is not None and not isinstance(error, BrokenPipeError):
+            raise BadDataError(f"standard output: {str(error.strerror).lower()}.")
+        return error is None
+
+
+class JsonLines:
+    """A file with a JSON line for each closed pane, as long as the last commit says.
+
+    Parameters
+    ----------
+    path : str
+        The file; lines that were written without being committed are cut off.
+    reporting : Reporting
+        The metrics and the level.
+    """
+
+    def __init__(self, path: str, reporting: Reporting) -> None:
+        self._path = path
+        self._reporting = reporting
+        self._length = 0
+
+    def restore(self, state: Any) -> Any:
+        """Cut the file back to its committed length."""
+        name = os.path.realpath(self._path)
+        held = state or {}
+        known = held.get("path") == name
+        self._length = held["length"] if known else 0
+        try:
+            with Path(self._path).open("ab") as file:
+                there = file.seek(0, os.SEEK_END)
+                if there < self._length:
+                    raise BadDataError(
+                        f"{self._path}: is shorter than what was committed, "
+                        f"{there:,} of {self._length:,} bytes; was it replaced?"
+                    )
+                if there and not known:
+                    raise BadDataError(
+                        f"{self._path}: is there, and not of this checkpoint; choose another name."
+                    )
+                file.truncate(self._length)
+        except OSError as error:
+            raise BadDataError(f"{self._path}: {str(error.strerror or error).lower()}.") from None
+        return self._state()
+
+    def write(self, closed: Sequence[Closed]) -> Any:
+        """Append the panes, and flush them to the disk."""
+        if closed:
+            data = "".join(map(self._line, closed)).encode()
+            try:
+                with Path(self._path).open("ab") as file:
+                    file.write(data)
+                    file.flush()
+                    os.fsync(file.fileno())
+            except OSError as error:
+                raise BadDataError(
+                    f"{self._path}: {str(error.strerror or error).lower()}."
+                ) from None
+            self._length += len(data)
+        return self._state()
+
+    def _state(self) -> Any:
+        return {"path": os.path.realpath(self._path), "length": self._length}
+
+    def _line(self, pane: Closed) -> str:
+        window = window_of(pane.start, pane.end, pane.n_rows, pane.accumulator, pane.accumulator)
+        entry = window_entry(window, lambda one: described(one, self._reporting, slice_reading))
+        return json_line({**entry, "revised": pane.is_revised})
+
+
+def _height() -> int:
+    return shutil.get_terminal_size().lines

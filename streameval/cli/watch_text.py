@@ -1,0 +1,138 @@
+"""What `streameval watch` shows: a table of windows, and a line for each closed pane."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from streameval.cli.progress import duration
+from streameval.cli.slice_text import slice_reading
+from streameval.cli.window_text import Windows, results_of, time_texts, window_of, window_sheet
+from streameval.errors import InvalidInputError
+from streameval.render.text import numbers, plural
+from streameval.results.names import parse_metric
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from datetime import datetime
+
+    from streameval.accumulators.windowed import Windowed
+    from streameval.cli.options import Reporting
+    from streameval.monitoring.alerts import AlertState, Event
+    from streameval.monitoring.status import Closed, Snapshot, Status
+    from streameval.render.sheets import Sheet
+
+__all__ = ["board", "event_text", "pane_line"]
+
+_DECIMALS = 4
+
+
+def board(
+    snapshot: Snapshot, widths: Sequence[str | int], reporting: Reporting, now: datetime
+) -> Sheet:
+    """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
+    held, status = snapshot.windowed, snapshot.status
+    if held is None or status.last_event_time is None:
+        return ["no rows yet"]
+    if held.newest is None:
+        return [_footer(held, status, now)]
+    total = held.total()
+    names, found, notes = [], [], []
+    end = _end(held, status)
+    for width in (held._config.pane, *widths):
+        try:
+            part, start = held.window(width, end), _start(held, width, end)
+            rows = held.n_rows(start, end)
+        except InvalidInputError:
+            notes.append(f"a window of {width} reaches back before the panes that are kept")
+            continue
+        names.append(f"{width} to {time_texts([end])[0]}")
+        found.append(window_of(start, end, rows, part, total))
+    windows = Windows(tuple(found), 0, held.n_rows(), status.n_labelled)
+    result, slices = results_of(total)
+    return [
+        *window_sheet(result, slices, windows, reporting, names=names),
+        *notes,
+        *map(_alert_text, filter(_is_raised, snapshot.alerts)),
+        _footer(held, status, now),
+    ]
+
+
+def pane_line(pane: Closed, reporting: Reporting) -> str:
+    """Write one closed pane: its start, size, coverage and the chosen metrics."""
+    result, _ = results_of(pane.accumulator)
+    chosen = reporting.metrics or tuple(map(parse_metric, result.headline()))
+    values = [slice_reading(result, metric, 0.0).value for metric in chosen]
+    metrics = [
+        f"{name} {value}" for name, value in zip(chosen, numbers(values, _DECIMALS), strict=True)
+    ]
+    revised = ["(revised)"] if pane.is_revised else []
+    size = f"{pane.n_rows:,} rows"
+    if pane.n_rows != pane.n_labelled:
+        size += f", {pane.coverage:.1%} labelled"
+    return "  ".join([*time_texts([pane.start]), size, *metrics, *revised]) + "\n"
+
+
+def event_text(event: Event) -> str:
+    """Say in one line what an alert has done."""
+    about = "" if event.slice is None else f" {_slice_text(event.slice)}"
+    value = "" if event.value is None else f", at {event.value:.{_DECIMALS}f}"
+    until = "" if event.end is None else f", {event.end}"
+    return f"{event.rule}{about} is {event.state}{value}{until}"
+
+
+def _end(held: Windowed, status: Status) -> Any:
+    """Return the end of the newest mature pane; while there is none, that of the newest."""
+    state, config = held._everything(held._held), held._config
+    until = None if status.mature_until is None else _number(status.mature_until)
+    mature = until is not None and state.spans_within(config, None, until)
+    return status.mature_until if mature else config.shown(held._newest_end(state))
+
+
+def _start(held: Windowed, width: str | int, end: Any) -> Any:
+    size = held._config.length(width, name="width")
+    return end - (size if held._config.is_step else np.timedelta64(size, "us"))
+
+
+def _is_raised(alert: AlertState) -> bool:
+    return alert.state in ("pending", "firing")
+
+
+def _alert_text(alert: AlertState) -> str:
+    about = "" if alert.slice is None else f" {_slice_text(alert.slice)}"
+    return f"{alert.state}: {alert.rule}{about} since {alert.since}"
+
+
+def _slice_text(pairs: dict[str, Any]) -> str:
+    return ", ".join(f"{column}={value}" for column, value in pairs.items())
+
+
+def _footer(held: Windowed, status: Status, now: datetime) -> str:
+    """Say how far the monitor is behind, and what it could not count."""
+    parts = [plural(status.n_rows, "row")]
+    if status.n_pending:
+        parts.append(f"{status.n_pending:,} pending")
+    if status.coverage is not None and status.n_counted != status.n_labelled:
+        parts.append(f"{status.coverage:.1%} labelled")
+    n_open = _n_open(held, status)
+    parts.append(f"{plural(n_open, 'open pane')}")
+    if not held._config.is_step:
+        behind = now.timestamp() - _number(status.last_event_time) / 1e6
+        parts.append(f"{duration(max(behind, 0))} behind")
+    if status.n_bad:
+        parts.append(plural(status.n_bad, "bad row"))
+    if status.is_full:
+        parts.append("waiting for labels")
+    return ", ".join(parts)
+
+
+def _n_open(held: Windowed, status: Status) -> int:
+    """Count the panes with rows that are not mature."""
+    state = held._everything(held._held)
+    low = None if status.mature_until is None else _number(status.mature_until)
+    return len(state.spans_within(held._config, low, None))
+
+
+def _number(time: Any) -> int:
+    return int(np.asarray(time).astype(np.int64))

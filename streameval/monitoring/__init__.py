@@ -1,0 +1,1 @@
+"""Monitoring: metrics of logs that grow, counted once and committed with the position read."""

@@ -1,0 +1,236 @@
+"""Alerts: the state of each rule for each slice, pane by pane.
+
+States are a function of the mature panes in order of time, of the states before, and, for rules
+about silence, of the clock. A pane is looked at once: rows that come later change no decision.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any, Self
+
+import numpy as np
+
+from streameval.accumulators.evidence import mean_panes
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.names import nearest
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError, require
+from streameval.monitoring.rules import Rule, SilenceRule, parse_rule
+from streameval.monitoring.series import (
+    AlertState,
+    Comparison,
+    Detection,
+    Event,
+    Panes,
+    PaneSeries,
+    Progress,
+    Series,
+    Silence,
+    Stored,
+    end_of_removed,
+)
+from streameval.results.result import Result
+from streameval.results.sliced import slice_names
+
+__all__ = ["AlertState", "Alerts", "Event", "Progress"]
+
+
+class Alerts:
+    """The states of all rules.
+
+    Parameters
+    ----------
+    rules : sequence of str
+        As `parse_rule` reads them. A rule about a metric applies to all rows together and to each
+        named slice, unless it is restricted to one.
+    windowed : Windowed
+        What counts the panes; rules are checked against its options.
+    false_alarms : str or float
+        How often there may be an alarm of any rule that the e-detector decides, on average and of
+        any slice, while all limits are kept. As of `evidence`.
+
+    Raises
+    ------
+    InvalidInputError
+        When a rule cannot be read, or there is no such metric or slice, or no evidence of it.
+    """
+
+    def __init__(
+        self, rules: Iterable[str], windowed: Windowed, *, false_alarms: str | float = "1 per 30d"
+    ) -> None:
+        config = windowed._config
+        parsed = {rule.text: rule for rule in map(parse_rule, rules)}
+        pairs = [(rule, value) for rule in parsed.values() for value in _slices(rule, config)]
+        inner = config.accumulator.leaf.empty().compute()
+        tested = [pair for pair in pairs if _check(pair[0], inner)]
+        log_threshold = (
+            math.log(mean_panes(false_alarms, config) * len(tested)) if tested else math.inf
+        )
+        self._config = config
+        self._series: list[Series] = [
+            _series(rule, value, config, log_threshold) for rule, value in pairs
+        ]
+        self._removed: dict[str, Stored] = {}
+
+    def step(
+        self,
+        windowed: Windowed,
+        mature_until: Any,
+        progress: Progress | None = None,
+        now: float = 0.0,
+    ) -> tuple[Event, ...]:
+        """Look at the panes that have become mature, once for each commit.
+
+        Parameters
+        ----------
+        windowed : Windowed
+            What has been counted up to this commit.
+        mature_until : datetime64[us], int or None
+            The end of the newest mature pane.
+        progress : Progress, optional
+            The status of the monitor; without it, rules about silence are not asked.
+        now : float
+            The time by the clock, in seconds since 1970.
+
+        Returns
+        -------
+        tuple of Event
+            In the order of panes, rules and slices. If it raises, no state has changed.
+        """
+        clock = round(now * 1e6)
+        until = None if mature_until is None else int(np.asarray(mature_until).astype(np.int64))
+        series = [copy.copy(one) if one.is_due(until) else one for one in self._series]
+        events = [end_of_removed(key, stored, clock) for key, stored in self._removed.items()]
+        if until is not None:
+            events += _look(series, windowed, until, clock)
+        for one in series:
+            if isinstance(one, Silence) and progress is not None:
+                event = one.listen(progress, clock)
+                events += [] if event is None else [event]
+        self._series, self._removed = series, {}
+        return tuple(events)
+
+    def states(self) -> tuple[AlertState, ...]:
+        """Return the state of each rule for each slice."""
+        return tuple(one.shown() for one in self._series)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what `restore` takes: objects of JSON alone."""
+        return self._removed | {one.key: one.stored() for one in self._series}
+
+    @classmethod
+    def restore(
+        cls,
+        rules: Iterable[str],
+        windowed: Windowed,
+        stored: Mapping[str, Any],
+        *,
+        false_alarms: str | float = "1 per 30d",
+    ) -> Self:
+        """Go on from what was stored.
+
+        New rules look at the panes that are kept. Alerts of rules that are no more are resolved in
+        the next step.
+        """
+        made = cls(rules, windowed, false_alarms=false_alarms)
+        known = {one.key: one for one in made._series}
+        for key, item in stored.items():
+            if key in known:
+                known[key].restore(item)
+                continue
+            require(isinstance(item, dict) and {"state", "alert"} <= item.keys(), "an alert")
+            if item["state"] == "firing":
+                made._removed[key] = item
+        return made
+
+
+def _look(series: Sequence[Series], windowed: Windowed, mature_until: int, now: int) -> list[Event]:
+    """Look at the panes that are new to each series, in order of time."""
+    behind = [one for one in series if isinstance(one, PaneSeries) and one.is_due(mature_until)]
+    if not behind:
+        return []
+    panes = Panes(windowed)
+    known = [one.until for one in behind if one.until is not None]
+    low = min(known) if len(known) == len(behind) else None
+    events = []
+    for span in panes.between(low, mature_until):
+        for one in behind:
+            if one.until is None or one.until <= span.start:
+                event = one.look(span, panes, now)
+                events += [] if event is None else [event]
+    for one in behind:
+        one.until = mature_until
+    return events
+
+
+def _series(rule: Rule, value: Any, config: WindowedConfig, log_threshold: float) -> Series:
+    if isinstance(rule, SilenceRule):
+        return Silence(rule, value, config)
+    if rule.is_evidence:
+        return Detection(rule, value, config, log_threshold)
+    return Comparison(rule, value, config)
+
+
+def _slices(rule: Rule, config: WindowedConfig) -> list[Any]:
+    """List the slices that a rule is about; `...` is all rows together."""
+    if isinstance(rule, SilenceRule) or rule.is_coverage:
+        return [...]
+    inner, selector = config.accumulator, rule.selector
+    if selector is not None and not selector.pairs:
+        return [...]
+    if inner.cls is not Sliced:
+        if selector is None:
+            return [...]
+        raise InvalidInputError(f"{rule.text!r} names a slice, but panes are not a Sliced")
+    options = inner.options
+    if selector is None:
+        return [..., *options.values]
+    for column, _, _ in selector.pairs:
+        if column not in options.column:
+            raise InvalidInputError(
+                f"{rule.text!r}: no slices by {column!r}: {nearest(column, options.column)}"
+            )
+    found = [value for value in options.values if selector.chooses(options.column, value)]
+    if not found:
+        known = [f"{{{name}}}" for name in slice_names(options, options.values)]
+        hint = f"{nearest(str(selector), known)} Name others" if known else "name it"
+        raise InvalidInputError(
+            f"{rule.text!r}: no named slice {selector}: {hint} in `values` of the `Sliced`."
+        )
+    return [min(found, key=_n_texts)]  # quotes tell text from a number
+
+
+def _check(rule: Rule, result: Any) -> bool:
+    """Refuse a rule about a metric that is not there; tell whether the e-detector decides it."""
+    if isinstance(rule, SilenceRule) or rule.is_coverage:
+        return False
+    if not isinstance(result, Result):
+        got = type(result).__name__
+        raise InvalidInputError(
+            f"{rule.text!r} needs a result with a table of metrics, got a {got}"
+        )
+    metric = rule.claim.metric
+    try:
+        result.check(metric)
+    except InvalidInputError as error:
+        raise error.within(repr(rule.text)) from None
+    if not rule.is_evidence:
+        return False
+    try:
+        statistic = result.statistic(metric)
+    except InvalidInputError as error:
+        remedy = f"A comparison of the value takes any metric: '{rule.text} for 3 panes'."
+        raise InvalidInputError(f"{rule.text!r}: {error} {remedy}") from None
+    try:
+        statistic.checked(rule.limit)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{rule.text!r}: the limit {error.reason}") from None
+    return True
+
+
+def _n_texts(value: Any) -> int:
+    return sum(isinstance(item, str) for item in (value if isinstance(value, tuple) else [value]))

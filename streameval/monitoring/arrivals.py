@@ -1,0 +1,253 @@
+"""The rows of one side of a join, brought into one order that does not depend on reading."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from typing import Any, Literal
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import InvalidInputError, require
+from streameval.monitoring.columns import Columns, Layout, concatenate, decode, encode, select
+
+__all__ = ["MAX_TIME", "Arrivals", "Ids", "read_time"]
+
+Times = npt.NDArray[np.int64]
+
+MAX_TIME = 2**62
+_MAX_CHUNKS = 16  # small ones of one partition, before they become one
+_SMALL = 2**16  # rows; larger chunks are not written again
+
+
+class Ids:
+    """Numbers of stored blobs, none used twice.
+
+    Parameters
+    ----------
+    next_id : int
+        The next number.
+    """
+
+    def __init__(self, next_id: int = 0) -> None:
+        self.next = next_id
+
+    def new(self) -> int:
+        """Return a number."""
+        self.next += 1
+        return self.next - 1
+
+
+@attrs.define
+class _Partition:
+    """Event time of a partition: its newest row, and where its watermark began."""
+
+    newest: int | None = None
+    floor: int | None = None
+
+    def watermark(self, out_of_order: int) -> int | None:
+        reached = [] if self.newest is None else [self.newest - out_of_order]
+        return max(reached + ([] if self.floor is None else [self.floor]), default=None)
+
+
+@attrs.define(eq=False)
+class _Chunk:
+    """Rows of one partition by arrival time; those before `start` have been released."""
+
+    partition: str
+    columns: Columns
+    start: int = 0
+    id: int | None = None
+
+    def __len__(self) -> int:
+        return len(self.columns["time"]) - self.start
+
+    def rest(self) -> Columns:
+        return {name: column[self.start :] for name, column in self.columns.items()}
+
+
+class Arrivals:
+    """The partitions of one side: their watermarks, and rows that await their turn.
+
+    Parameters
+    ----------
+    layout : mapping from str to dtype
+        The columns of a row.
+    out_of_order : int
+        How far a row may be behind the newest row before it in its partition.
+    ids : Ids
+        Where the numbers of blobs come from.
+    """
+
+    def __init__(self, layout: Layout, out_of_order: int, ids: Ids) -> None:
+        self._layout = layout
+        self._out_of_order = out_of_order
+        self._ids = ids
+        self._live: dict[str, _Partition] = {}
+        self._chunks: list[_Chunk] = []
+        self._stored: set[int] = set()
+        self._newest_finished: int | None = None
+        self.reached: int | None = None
+        self.n_waiting = 0
+
+    @property
+    def watermark(self) -> int | None:
+        """The arrival time before which no row will come; None before every partition began."""
+        bound = self._bound()
+        return None if bound is None else bound[0]
+
+    def declare(self, partition: str) -> None:
+        """Take note of a partition before its first row, so that the others await it."""
+        if partition not in self._live:
+            self._live[partition] = _Partition(floor=self.reached)
+
+    def finish(self, partition: str) -> None:
+        """Let a partition go that will have no more rows."""
+        gone = self._live.pop(partition, None)
+        if gone is None:
+            raise InvalidInputError(f"is unknown: {partition!r}", argument="partition")
+        known = [
+            time for time in (gone.newest, gone.floor, self._newest_finished) if time is not None
+        ]
+        self._newest_finished = max(known, default=None)
+
+    def put(self, partition: str, times: Times, columns: Columns) -> None:
+        """Add rows of a partition, in its order."""
+        self.declare(partition)
+        if not len(times):
+            return
+        one = self._live[partition]
+        arrived = self._arrival_times(one, times)
+        newest = int(times.max())
+        one.newest = newest if one.newest is None else max(one.newest, newest)
+        order = np.argsort(arrived, kind="stable")  # copies: the caller may use its arrays again
+        rows = select({**columns, "time": arrived}, order)
+        self._chunks.append(_Chunk(partition, rows))
+        self.n_waiting += len(times)
+
+    def release(self) -> Columns | None:
+        """Remove and return the rows that none can precede any more, in order."""
+        bound = self._bound()
+        if bound is None:
+            return None
+        self.reached = bound[0]
+        parts = []
+        for chunk in self._chunks:
+            is_with_ties = bound[1] is None or chunk.partition <= bound[1]
+            side: Literal["left", "right"] = "right" if is_with_ties else "left"
+            end = int(np.searchsorted(chunk.columns["time"], bound[0], side))
+            if end > chunk.start:
+                part = {name: column[chunk.start : end] for name, column in chunk.columns.items()}
+                parts.append((chunk.partition, part))
+                chunk.start = end
+        if not parts:
+            return None
+        self._chunks = [chunk for chunk in self._chunks if len(chunk)]
+        parts.sort(key=lambda pair: pair[0])
+        rows = concatenate([part for _, part in parts])
+        self.n_waiting -= len(rows["time"])
+        times = rows["time"]
+        if (times[1:] < times[:-1]).any():
+            rows = select(rows, np.argsort(times, kind="stable"))
+        return rows
+
+    def changes(self) -> tuple[dict[int, bytes], set[int]]:
+        """Return the blobs to add and the ids of those to remove since the last call."""
+        self._compact()
+        added = {}
+        for chunk in self._chunks:
+            if chunk.id is None:
+                chunk.columns, chunk.start = chunk.rest(), 0
+                chunk.id = self._ids.new()
+                added[chunk.id] = encode(chunk.columns, self._layout)
+        kept = {chunk.id for chunk in self._chunks if chunk.id is not None}
+        removed = self._stored - kept
+        self._stored = kept
+        return added, removed
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the state beside the blobs."""
+        return {
+            "partitions": {name: [one.newest, one.floor] for name, one in self._live.items()},
+            "newest_finished": self._newest_finished,
+            "reached": self.reached,
+            "chunks": [[chunk.id, chunk.partition, chunk.start] for chunk in self._chunks],
+        }
+
+    def restore(self, state: Any, blobs: Mapping[int, bytes]) -> Iterator[int]:
+        """Take over what `changes` and `to_json` returned; yield the ids of blobs in use."""
+        require(
+            isinstance(state, dict)
+            and state.keys() == {"partitions", "newest_finished", "reached", "chunks"}
+            and isinstance(state["partitions"], dict)
+            and isinstance(state["chunks"], list),
+            "a side of the join has other fields",
+        )
+        self._newest_finished = _time_or_none(state["newest_finished"])
+        self.reached = _time_or_none(state["reached"])
+        for name, pair in state["partitions"].items():
+            require(isinstance(pair, list) and len(pair) == 2, "a partition has other fields")
+            self._live[name] = _Partition(*map(_time_or_none, pair))
+        for item in state["chunks"]:
+            require(isinstance(item, list) and len(item) == 3, "a chunk has other fields")
+            number, partition, start = item
+            require(type(number) is int and number in blobs, "a chunk is missing")
+            require(isinstance(partition, str), "the partition of a chunk is no text")
+            columns = decode(blobs[number], self._layout)
+            times = columns["time"]
+            require(type(start) is int and 0 <= start < len(times), "a chunk is used up")
+            require((times[:-1] <= times[1:]).all(), "a chunk is not sorted by time")
+            require(abs(times[[0, -1]]).max() < MAX_TIME, "a time is out of range")
+            self._chunks.append(_Chunk(partition, columns, start, number))
+            self._stored.add(number)
+            self.n_waiting += len(times) - start
+            yield number
+
+    def _arrival_times(self, one: _Partition, times: Times) -> Times:
+        """Return the later of the time of each row and the watermark just before it."""
+        newest = np.maximum.accumulate(times)
+        before = np.concatenate([times[:1], newest[:-1]])
+        if one.newest is not None:
+            before = np.maximum(before, one.newest)
+        arrived: Times = np.maximum(times, before - self._out_of_order)
+        if one.floor is not None:
+            arrived = np.maximum(arrived, one.floor)
+        return arrived
+
+    def _bound(self) -> tuple[int, str | None] | None:
+        """Return the time and the partition (None: any) that no later row comes before."""
+        if not self._live:
+            newest = self._newest_finished
+            return None if newest is None else (newest, None)
+        marks = [(one.watermark(self._out_of_order), name) for name, one in self._live.items()]
+        if any(mark is None for mark, _ in marks):
+            return None
+        return min((mark, name) for mark, name in marks if mark is not None)
+
+    def _compact(self) -> None:
+        """Make one chunk of the newest of a partition, where many of them are small."""
+        by_partition: dict[str, list[_Chunk]] = {}
+        for chunk in self._chunks:
+            by_partition.setdefault(chunk.partition, []).append(chunk)
+        self._chunks = []
+        for partition, chunks in by_partition.items():
+            is_small = (len(chunk) < _SMALL for chunk in reversed(chunks))
+            n_small = sum(1 for _ in itertools.takewhile(bool, is_small))
+            end = len(chunks) - n_small if n_small > _MAX_CHUNKS else len(chunks)
+            self._chunks += chunks[:end]
+            if chunks[end:]:
+                rows = concatenate([chunk.rest() for chunk in chunks[end:]])
+                order = np.argsort(rows["time"], kind="stable")
+                self._chunks.append(_Chunk(partition, select(rows, order)))
+
+
+def read_time(value: Any) -> int:
+    """Check a time of a stored state; a watermark may lie before the first time."""
+    require(type(value) is int and -2 * MAX_TIME < value < MAX_TIME, "a time is out of range")
+    return int(value)
+
+
+def _time_or_none(value: Any) -> int | None:
+    return None if value is None else read_time(value)

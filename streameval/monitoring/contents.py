@@ -1,0 +1,353 @@
+"""Contents of files by position, unpacked, and marks that say how far a file was read."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, BinaryIO, ClassVar
+
+import attrs
+
+from streameval.io.formats import layout_of
+from streameval.io.json_lines import JsonLayout
+from streameval.io.lines import Piece, check_length, unended
+from streameval.io.packed import HEAD_BYTES, packing_of
+from streameval.io.streams import ByteStream, reading
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from typing import Any
+
+    from streameval.io import Block, Dialect
+    from streameval.io.formats import Layout
+
+__all__ = [
+    "FINGERPRINT_BYTES",
+    "Content",
+    "Mark",
+    "PackedContent",
+    "RowReader",
+    "check_json",
+    "opened_content",
+    "shown_path",
+]
+
+FINGERPRINT_BYTES = 1024
+_PIECE_BYTES = 2**20
+_HEADER_BYTES = 2**16
+
+
+@attrs.define(eq=False)
+class Content:
+    """The bytes of an open file, by position.
+
+    Parameters
+    ----------
+    _file : binary file
+        The file, without a buffer.
+    name : str
+        Its name for messages.
+    """
+
+    is_packed: ClassVar[bool] = False
+    _file: BinaryIO
+    name: str
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether packed data was found to end in the middle."""
+        return False
+
+    def at(self, start: int, size: int) -> bytes:
+        """Return the bytes from a position on, fewer only at the end."""
+        with reading(self.name):
+            return self._stored(start, size)
+
+    def status(self) -> os.stat_result:
+        """Return the status of the open file, whatever its name is now."""
+        with reading(self.name):
+            return os.fstat(self._file.fileno())
+
+    @property
+    def inode(self) -> tuple[int, int]:
+        """The numbers of the device and of the inode of the open file."""
+        status = self.status()
+        return status.st_dev, status.st_ino
+
+    def size_up_to(self, limit: int) -> int:
+        """Return how many bytes there are, or the limit if there are more."""
+        return min(self.status().st_size, limit)
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    def _stored(self, start: int, size: int) -> bytes:
+        self._file.seek(start)
+        parts = []
+        while size > 0 and (part := self._file.read(size)):
+            parts.append(part)
+            size -= len(part)
+        return b"".join(parts)
+
+
+@attrs.define(eq=False)
+class PackedContent(Content):
+    """A packed file, unpacked from front to end as far as it is asked for."""
+
+    is_packed: ClassVar[bool] = True
+    _stream: ByteStream | None = None
+    _packed_size: int = 0
+    _head: bytes = b""  # for fingerprints
+    _start: int = 0  # the position of the window
+    _window: bytes = b""
+
+    @property
+    def is_cut(self) -> bool:
+        """Whether the data was found to end in the middle."""
+        return self._stream is not None and self._stream.is_cut
+
+    def at(self, start: int, size: int) -> bytes:
+        """Return the unpacked bytes from a position on."""
+        with reading(self.name):
+            stream = self._stream
+            if stream is None or self.status().st_size != self._packed_size:
+                stream = self._restart()
+            end = start + size
+            if start < self._start:
+                if end <= len(self._head):
+                    return self._head[start:end]
+                stream = self._restart()
+            while (here := self._start + len(self._window)) < end:
+                data = stream.read(min(end - here, _PIECE_BYTES))
+                if not data:
+                    break
+                self._head += data[: FINGERPRINT_BYTES - len(self._head)]
+                # What comes right before is needed for the fingerprint.
+                drop = max(min(start, here) - FINGERPRINT_BYTES - self._start, 0)
+                self._window = (self._window + data)[drop:]
+                self._start += drop
+        return self._window[start - self._start : end - self._start]
+
+    def size_up_to(self, limit: int) -> int:
+        """Return how many bytes there are unpacked, or the limit if there are more."""
+        size = 0
+        while size < limit and (data := self.at(size, min(_PIECE_BYTES, limit - size))):
+            size += len(data)
+        return size
+
+    def stored_digest(self) -> str:
+        """Identify the file as it is stored, without unpacking it; reading begins anew."""
+        with reading(self.name):
+            size = self.status().st_size
+            ends = (
+                self._stored(at, FINGERPRINT_BYTES) for at in (0, max(size - FINGERPRINT_BYTES, 0))
+            )
+            self._stream = None
+            return _digest(b"%d " % size + b"".join(ends))
+
+    def _restart(self) -> ByteStream:
+        self._packed_size = self.status().st_size
+        self._file.seek(0)
+        self._head = self._window = b""
+        self._start = 0
+        self._stream = ByteStream(self._file, self.name, may_be_cut=True)
+        return self._stream
+
+
+def opened_content(path: str) -> Content | None:
+    """Open a file, None if it is not there.
+
+    Raises
+    ------
+    BadDataError
+        If it cannot be opened.
+    """
+    name = shown_path(path)
+    with reading(name):
+        try:
+            file = Path(path).open("rb", buffering=0)  # noqa: SIM115 (kept open by its content)
+        except FileNotFoundError:
+            return None
+        packing = packing_of(file.read(HEAD_BYTES))
+    return Content(file, name) if packing is None else PackedContent(file, name)
+
+
+def shown_path(path: str) -> str:
+    r"""Write a path as messages have it: control characters and stray bytes escaped.
+
+    >>> print(shown_path("logs/a.jsonl"), shown_path("a\x1b[2J"))
+    logs/a.jsonl a\x1b[2J
+    """
+    return path if path.isprintable() else repr(path)[1:-1]
+
+
+@attrs.frozen
+class Mark:
+    """How far a file was read, and the fingerprint of what was read.
+
+    Parameters
+    ----------
+    offset : int
+        How many bytes, once unpacked.
+    line : int
+        The number of the next line.
+    head, tail : str
+        Digests of the first and of the last bytes that were read, up to 1,024 of each.
+    early : int
+        Where the first rows ended that were read, 2 KiB of them if there are as many.
+    early_tail : str
+        The digest of the last bytes up to there.
+    """
+
+    offset: int = 0
+    line: int = 1
+    head: str = ""
+    tail: str = ""
+    early: int = 0
+    early_tail: str = ""
+
+    @classmethod
+    def at(cls, content: Content, offset: int, line: int = 1, before: Mark | None = None) -> Mark:
+        """Mark a position in a file, after another mark in it."""
+        tail = _tail(content, offset)
+        head = _digest(content.at(0, min(offset, FINGERPRINT_BYTES)))
+        if before is not None and before.early >= 2 * FINGERPRINT_BYTES:
+            return cls(offset, line, head, tail, before.early, before.early_tail)
+        return cls(offset, line, head, tail, offset, tail)
+
+    def to_json(self) -> list[int | str]:
+        """Write the mark as part of a position."""
+        return [*attrs.astuple(self)]
+
+    @classmethod
+    def from_json(cls, value: Sequence[Any]) -> Mark:
+        """Read what `to_json` wrote.
+
+        Raises
+        ------
+        TypeError, ValueError
+            If it is something else.
+        """
+        offset, line, head, tail, early, early_tail = value
+        check_json((head, tail, early_tail), (offset, line, early))
+        return cls(offset, line, head, tail, early, early_tail)
+
+    def began(self, content: Content) -> bool:
+        """Tell whether a file begins with the first rows that were read, or is cut before."""
+        size = content.size_up_to(self.early)
+        if size < self.early:
+            return content.is_cut
+        return self.early > 0 and self.early_tail == _tail(content, self.early)
+
+    def is_of(self, content: Content) -> bool:
+        """Tell whether a file begins with what was read."""
+        if not self.offset:
+            return True
+        size = min(self.offset, FINGERPRINT_BYTES)
+        if self.head != _digest(content.at(0, size)):
+            return False
+        return self.tail == _tail(content, self.offset)
+
+
+def _tail(content: Content, offset: int) -> str:
+    """Return the digest of the last bytes before a position."""
+    size = min(offset, FINGERPRINT_BYTES)
+    return _digest(content.at(offset - size, size))
+
+
+def check_json(texts: Collection[Any], numbers: Collection[Any]) -> None:
+    """Raise TypeError or ValueError unless these are texts, and numbers not below 0."""
+    if not all(type(text) is str for text in texts):
+        raise TypeError
+    if not all(type(number) is int for number in numbers):
+        raise TypeError
+    if min(numbers) < 0:
+        raise ValueError
+
+
+def _digest(data: bytes) -> str:
+    return hashlib.blake2b(data, digest_size=8).hexdigest()
+
+
+class RowReader:
+    """Cuts one file of text into blocks of whole rows.
+
+    Parameters
+    ----------
+    content : Content
+        The file.
+    form : str, optional
+        Its format; by default its first line tells.
+    dialect : Dialect
+        How a table of text is written.
+    """
+
+    def __init__(self, content: Content, form: str | None, dialect: Dialect) -> None:
+        self.content = content
+        self._form = form
+        self._dialect = dialect
+        self._layout: Layout | None = None
+
+    def next(self, mark: Mark, limit: int, *, is_final: bool = False) -> tuple[Block | None, Mark]:
+        """Return the whole rows after a mark, about `limit` bytes, and the mark after them.
+
+        Parameters
+        ----------
+        mark : Mark
+            Where to begin.
+        limit : int
+            How many bytes to read; more if a row is longer.
+        is_final : bool
+            Whether the file will not grow, so that a last row without its end is one.
+
+        Raises
+        ------
+        BadDataError
+            If a row is too long, or the file cannot be read.
+        """
+        size = limit
+        while True:
+            data = self.content.at(mark.offset, size)
+            is_end = len(data) < size
+            layout, piece = self._rows(data, mark)
+            is_last = is_end and is_final and not self.content.is_cut
+            if is_last and (layout is None or not piece.data):
+                layout, piece = self._rows(data, mark, is_whole=True)
+            if layout is not None and piece.data:
+                self._layout = layout
+                line = mark.line + data.count(b"\n", 0, piece.taken)
+                after = Mark.at(self.content, mark.offset + piece.taken, line, mark)
+                return layout.block(self.content.name, piece), after
+            if is_end:
+                return None, mark
+            check_length(len(data), (layout or JsonLayout).ends(), self.content.name, mark.line)
+            size *= 2
+
+    def _rows(
+        self, data: bytes, mark: Mark, *, is_whole: bool = False
+    ) -> tuple[Layout | None, Piece]:
+        """Cut the whole rows off the data after a mark."""
+        if not mark.offset:
+            name = self.content.name
+            return layout_of(data, name, self._form, self._dialect, is_whole=is_whole)
+        layout = self._layout = self._layout or self._layout_before(mark)
+        ends = layout.ends()
+        cut = len(data) if is_whole else ends.last(data)
+        lacking = unended(data, ends) if is_whole else ""
+        return layout, Piece(mark.line, data[:cut], cut, lacking)
+
+    def _layout_before(self, mark: Mark) -> Layout:
+        """Read the layout from the beginning of what was read before."""
+        size, layout = 0, None
+        while layout is None:
+            size = min(max(2 * size, _HEADER_BYTES), mark.offset)
+            layout, _ = layout_of(
+                self.content.at(0, size),
+                self.content.name,
+                self._form,
+                self._dialect,
+                is_whole=size == mark.offset,
+            )
+        return layout

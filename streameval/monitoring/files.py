@@ -1,0 +1,345 @@
+"""Files and globs that grow and rotate, followed by what they hold."""
+
+from __future__ import annotations
+
+from collections import deque
+from itertools import chain
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import InvalidInputError
+from streameval.io.formats import checked_format
+from streameval.io.packed import PACKED_SUFFIXES
+from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
+from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
+from streameval.monitoring.listing import listing
+from streameval.monitoring.options import checked_options
+from streameval.monitoring.sources import Chunk, patterns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Container, Sequence
+    from os import PathLike
+
+    from streameval.io import Block
+    from streameval.monitoring.followed import Matches
+    from streameval.monitoring.listing import Entry
+    from streameval.monitoring.sources import Position
+
+__all__ = ["Tail"]
+
+_VERSION = 1
+_MAX_OPEN = 256
+_MAX_LOOKS = 20
+# Marks of files that are gone, kept for each log in case they come back.
+_MAX_MISSING = 4
+
+
+class Tail:
+    """Follow files of JSON lines or tables of text that grow and rotate.
+
+    A file is known by what it holds, the fingerprint of the part that was read, and not by its
+    name or inode: it may be renamed, compressed and read on under its new name, and another file
+    under its old name is another file. ``app.log.1``, ``app.log.2.gz``, ``app.log-20261122`` and
+    ``app-20261122.log`` are older parts of ``app.log``, which are looked for in its folder and
+    read first, as one partition. Files that match a glob and belong to different logs are
+    partitions of their own, also those that come later.
+
+    Only whole lines are read. The last line waits for its end until a newer file has begun.
+
+    Parameters
+    ----------
+    patterns : path or sequence of paths
+        Files and globs; ``**`` stands for any number of folders. They may not be there yet.
+    format : {"jsonl", "csv", "tsv"}, optional
+        By default the name of a file tells, and if it does not, its first line.
+    delimiter : str, optional
+        What stands between two cells of a table.
+    header : sequence of str, optional
+        The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
+
+    Raises
+    ------
+    InvalidInputError
+        If there is no pattern, or an option does not fit.
+
+    Notes
+    -----
+    A log that is truncated in place, as by ``copytruncate`` of logrotate, can lose the rows
+    written between the copy and the truncation. That is seen and warned about.
+
+    Examples
+    --------
+    >>> tail = se.Tail("logs/predictions-*.jsonl")  # doctest: +SKIP
+    """
+
+    is_replayable = True
+
+    def __init__(
+        self,
+        patterns: str | PathLike[str] | Sequence[str | PathLike[str]],
+        *,
+        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
+        delimiter: str | None = None,
+        header: Sequence[str] | None = None,
+    ) -> None:
+        self._patterns = patterns_of(patterns, "patterns")
+        self._form, self._dialect = checked_options(format, delimiter, header)
+        if self._form == "parquet":
+            raise InvalidInputError(
+                "must be a format of lines, since Parquet files do not grow",
+                argument="format",
+                remedy="Move them into a folder once they are whole, and read that with Folder.",
+            )
+        self.name = ", ".join(self._patterns)
+        self._logs: dict[str, list[FollowedFile]] = {}
+        self._encoded: dict[str, list[Any]] = {}
+        self._round: deque[str] = deque()
+        self._open: deque[FollowedFile] = deque()
+        self._inodes: dict[str, tuple[int, int]] | None = None
+        self._is_stale = True
+        self._is_waiting = False
+        self._is_restored = False
+        self._warnings: list[str] = []
+        self._said: set[str] = set()
+
+    def __repr__(self) -> str:
+        return f"Tail({self.name!r})"
+
+    @property
+    def is_at_end(self) -> bool:
+        """Always False: a file may grow at any time."""
+        return False
+
+    @property
+    def partitions(self) -> list[str]:
+        """The logs of which a file is not empty, as far as they have been looked for."""
+        return [log for log, files in self._logs.items() if any(map(_has_rows, files))]
+
+    def seek(self, position: Position | None) -> None:
+        """Continue at a position, None for the beginning of all files.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a position of a `Tail`.
+        """
+        if position is None:
+            return
+        try:
+            version, logs = position["version"], position["logs"]
+            restored = {log: [*map(FollowedFile.from_json, files)] for log, files in logs.items()}
+        except (TypeError, ValueError, KeyError, AttributeError):
+            version, restored = None, {}
+        if version != _VERSION:
+            raise InvalidInputError("is not one of files that are followed", argument="position")
+        self._logs = restored
+        self._is_restored = True
+        for log in restored:
+            self._encode(log)
+
+    def read(self, limit: int) -> Chunk | None:
+        """Return the next rows of one log, about `limit` bytes; None if none are new.
+
+        Logs take turns.
+
+        Raises
+        ------
+        BadDataError
+            If a file cannot be read, or is none of text.
+        """
+        for n_looks in range(_MAX_LOOKS):
+            while self._round:
+                chunk = self._next(self._round.popleft(), limit)
+                if chunk is not None:
+                    return chunk
+            if (n_looks and not self._is_stale) or not self._look():
+                break
+            self._round.extend(self._logs)
+        return None
+
+    def warnings(self) -> list[str]:
+        """Return what may have been lost, and what was passed over, since the last call."""
+        said, self._warnings = self._warnings, []
+        return said
+
+    def close(self) -> None:
+        """Close the files."""
+        for files in self._logs.values():
+            for file in files:
+                file.close()
+        self._open.clear()
+
+    def _next(self, log: str, limit: int) -> Chunk | None:
+        """Read on in the oldest file of a log that has something new."""
+        files = [file for file in self._logs[log] if file.is_there]
+        for number, file in enumerate(files, 1):
+            newer = files[number:]
+            # A writer that has begun the next file has ended this one.
+            is_final = any(other.has_begun for other in newer)
+            found = self._read(log, file, limit, is_final=is_final)
+            if found is not None:
+                block, file.mark = found
+                self._judge(file, block, newer)
+                self._encode(log)
+                return Chunk(block, log, {"version": _VERSION, "logs": dict(self._encoded)})
+            if self._is_stale:
+                return None
+            if file.reader is not None and file.reader.content.is_cut:
+                self._warn_of_cut(file.name)
+                return None
+            if is_final:
+                file.close()
+        return None
+
+    def _read(
+        self, log: str, file: FollowedFile, limit: int, *, is_final: bool
+    ) -> tuple[Block, Mark] | None:
+        """Read the next rows of a file, None if there are none, or if it is another file now."""
+        if file.reader is None:
+            self._open_file(log, file, is_final=is_final)
+        if file.reader is None:
+            return None
+        content = file.reader.content
+        status = content.status()
+        is_final = is_final or content.is_packed
+        state = (status.st_size, status.st_mtime_ns, is_final)
+        if file.fruitless == state:
+            return None
+        if file.is_stored_as(content):
+            block = None
+        elif file.mark.is_of(content):
+            block, mark = file.reader.next(file.mark, limit, is_final=is_final)
+            if block is not None:
+                return block, mark
+        else:
+            self._is_stale = True
+            file.entry = None
+            return None
+        file.fruitless = state
+        if isinstance(content, PackedContent) and not content.is_cut:
+            file.stored = content.stored_digest()
+        return None
+
+    def _open_file(self, log: str, file: FollowedFile, *, is_final: bool) -> None:
+        """Open a file that has something new, to be read on even when it is deleted."""
+        entry = file.entry
+        if entry is None or file.has_nothing_new(entry.size, entry.changed, is_final=is_final):
+            return
+        content = opened_content(entry.path)
+        if content is None or content.inode != entry.inode:
+            self._is_stale = True
+            if content is not None:
+                content.close()
+            return
+        form = checked_format(log, self._form, self._dialect)
+        file.reader = RowReader(content, form, self._dialect)
+        self._open.append(file)
+        if len(self._open) > _MAX_OPEN:
+            oldest = self._open.popleft()
+            if oldest.entry is not None and oldest is not file:
+                oldest.close()
+
+    def _judge(self, file: FollowedFile, block: Block, newer: Sequence[FollowedFile]) -> None:
+        """Warn about rows that are not as they should be."""
+        if block.unended:
+            self._warn(
+                f"{file.name}: {block.unended}; the file is finished, so it is read as a row"
+            )
+        begun = next((other for other in newer if other.mark.offset), None)
+        if begun is not None and "late" not in file.said:
+            file.said.add("late")
+            self._warn(f"{file.name}: is read late, since {begun.name} is newer and has been begun")
+
+    def _look(self) -> bool:
+        """Find out which file has which name now; False if that changes all the time."""
+        for _ in range(_MAX_LOOKS):
+            entries = listing(self._patterns)
+            inodes = {path: entry.inode for path, entry in entries.items()}
+            if inodes == self._inodes and not self._is_stale and not self._is_waiting:
+                for file in chain.from_iterable(self._logs.values()):
+                    file.found(file.entry and entries.get(file.entry.path))
+                return True
+            try:
+                matches = match(self._logs, entries.values())
+            except OutdatedError:
+                continue
+            # While files are renamed, a listing may show one of them twice or not at all.
+            again = listing(self._patterns)
+            if {path: entry.inode for path, entry in again.items()} == inodes:
+                break
+        else:
+            return False
+        self._inodes = inodes
+        self._is_stale = False
+        self._is_waiting = bool(matches.waiting)
+        self._apply(matches, inodes)
+        for name in matches.waiting.values():
+            if name:
+                self._warn_of_cut(name)
+        if not entries:
+            self._warn_once(f"nothing matches {self.name} so far")
+        return True
+
+    def _apply(self, matches: Matches, paths: Container[str]) -> None:
+        """Take note of the names that files have now, of files that are new and that are gone."""
+        for log in sorted({*self._logs, *matches.new, *matches.copies}):
+            files = self._logs.get(log, [])
+            for file in files:
+                self._found(file, matches.found.get(file), paths)
+            if files and self._is_restored and not files[-1].is_there:
+                self._warn(
+                    f"{files[-1].name}: is gone; rows after line {files[-1].mark.line - 1:,}, "
+                    "if there were any, are lost"
+                )
+            new = [FollowedFile.new(entry) for entry in matches.new[log]]
+            new += [FollowedFile.new(*copy) for copy in matches.copies[log]]
+            ordered = in_order(log, files, new)
+            if any(file.entry for file in ordered):  # else a disk may not be mounted
+                gone = [file for file in ordered if not file.is_there]
+                kept = [file for file in gone if file.mark.offset][-_MAX_MISSING:]
+                ordered = [file for file in ordered if file.is_there or file in kept]
+            self._logs[log] = ordered
+            self._encode(log)
+        self._is_restored = False
+
+    def _found(self, file: FollowedFile, entry: Entry | None, paths: Container[str]) -> None:
+        """Take note of the name of a file, and warn if rows of it may be lost."""
+        if file.reader is not None and not file.mark.is_of(file.reader.content):
+            self._warn_of_truncation(file)
+            file.close()
+        elif entry is None and file.reader is None and file.is_unread:
+            self._warn(f"{file.name}: is gone before it was read to its end")
+        elif entry is not None and file.reader is None and file.path in paths:
+            # A file that is renamed keeps its inode; a copy has another, and the file its name.
+            is_packed = entry.path.endswith(PACKED_SUFFIXES)
+            if entry.path != file.path and entry.inode != file.inode and not is_packed:
+                self._warn_of_truncation(file)
+        file.found(entry)
+
+    def _warn_of_truncation(self, file: FollowedFile) -> None:
+        self._warn(
+            f"{file.name}: was truncated or written anew, as copytruncate does; rows that were "
+            "in no other file are lost"
+        )
+
+    def _encode(self, log: str) -> None:
+        """Write what is known of a log, for positions."""
+        known = [file.to_json() for file in self._logs[log] if file.mark.offset]
+        if known:
+            self._encoded[log] = known
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(f"{text}.")
+
+    def _warn_once(self, text: str) -> None:
+        if text not in self._said:
+            self._said.add(text)
+            self._warn(text)
+
+    def _warn_of_cut(self, name: str) -> None:
+        self._warn_once(
+            f"{name}: the packed data is cut short; the log is read on once it is whole"
+        )
+
+
+def _has_rows(file: FollowedFile) -> bool:
+    return bool(file.mark.offset or (file.entry is not None and file.entry.size))

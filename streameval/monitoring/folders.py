@@ -1,0 +1,283 @@
+"""Folders of whole files, written elsewhere and moved in: each is read once, in order of name."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.io.formats import checked_format
+from streameval.io.parquet import parquet_blocks
+from streameval.io.recognition import PARQUET_MAGIC
+from streameval.io.streams import reading
+from streameval.monitoring.contents import (
+    Content,
+    Mark,
+    RowReader,
+    check_json,
+    opened_content,
+    shown_path,
+)
+from streameval.monitoring.options import checked_options
+from streameval.monitoring.sources import Chunk, patterns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from streameval.io import Block
+    from streameval.io.parquet import ParquetBlock
+    from streameval.monitoring.sources import Position
+
+    State = tuple[int, int]
+    """The size of a file, and when it was written last."""
+
+__all__ = ["Folder"]
+
+_VERSION = 1
+_NOTHING = Mark()
+
+
+@attrs.define(eq=False)
+class _OpenFile:
+    """The file that is being read.
+
+    Parameters
+    ----------
+    name : str
+        Its name in the folder.
+    state : tuple of int
+        What it was like when it was begun.
+    reader : RowReader or list of ParquetBlock
+        Its rows.
+    mark : Mark
+        How far a file of text was read.
+    n_groups : int
+        How many row groups of a Parquet file were read.
+    """
+
+    name: str
+    state: State
+    reader: RowReader | list[ParquetBlock]
+    mark: Mark = _NOTHING
+    n_groups: int = 0
+
+    def next(self, limit: int) -> Block | None:
+        """Return the next rows, None at the end."""
+        if isinstance(self.reader, list):
+            self.n_groups += 1
+            return self.reader[self.n_groups - 1] if self.n_groups <= len(self.reader) else None
+        block, self.mark = self.reader.next(self.mark, limit, is_final=True)
+        return block
+
+    @property
+    def content(self) -> Content | None:
+        """The open file, if it is one of text."""
+        return None if isinstance(self.reader, list) else self.reader.content
+
+    def close(self) -> None:
+        """Close the file."""
+        if self.content is not None:
+            self.content.close()
+
+    def to_json(self) -> list[Any]:
+        """Write how far it was read."""
+        return [self.name, *self.state, self.n_groups, *self.mark.to_json()]
+
+
+class Folder:
+    """Read every file of a folder once, in order of name, each when it comes.
+
+    Files have to be written elsewhere and moved in once they are whole, under a name that sorts
+    after those before. Names that begin with a dot or an underscore are passed over, and so are
+    folders. All files are one partition.
+
+    Parameters
+    ----------
+    path : path
+        The folder.
+    format : {"jsonl", "csv", "tsv", "parquet"}, optional
+        By default the name of a file tells, and if it does not, its first bytes.
+    delimiter : str, optional
+        What stands between two cells of a table.
+    header : sequence of str, optional
+        The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option does not fit.
+
+    Notes
+    -----
+    A position lists the files that were read and are still there; remove them some day.
+
+    Examples
+    --------
+    >>> folder = se.Folder("predictions/")  # doctest: +SKIP
+    """
+
+    is_replayable = True
+
+    def __init__(
+        self,
+        path: str | PathLike[str],
+        *,
+        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
+        delimiter: str | None = None,
+        header: Sequence[str] | None = None,
+    ) -> None:
+        (self.name,) = patterns_of([path], "path")
+        self._form, self._dialect = checked_options(format, delimiter, header)
+        self._read: dict[str, State] = {}
+        self._file: _OpenFile | None = None
+        self._resumed: tuple[str, State, int, Mark] | None = None
+        self._warnings: list[str] = []
+
+    def __repr__(self) -> str:
+        return f"Folder({self.name!r})"
+
+    @property
+    def is_at_end(self) -> bool:
+        """Always False: another file may come at any time."""
+        return False
+
+    def seek(self, position: Position | None) -> None:
+        """Continue at a position, None for the first file.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a position of a `Folder`.
+        """
+        if position is None:
+            return
+        try:
+            version, done, now = position["version"], position["read"], position["now"]
+            self._read = {str(name): (int(size), int(at)) for name, (size, at) in done.items()}
+            name, size, changed, n_groups, *mark = now
+            check_json([name, *done], (size, changed, n_groups))
+            self._resumed = (name, (size, changed), n_groups, Mark.from_json(mark))
+            is_sound = version == _VERSION
+        except (TypeError, ValueError, KeyError, AttributeError):
+            is_sound = False
+        if not is_sound:
+            raise InvalidInputError("is not one of a folder", argument="position")
+
+    def read(self, limit: int) -> Chunk | None:
+        """Return the next rows, about `limit` bytes or one row group; None if none are new.
+
+        Raises
+        ------
+        BadDataError
+            If a file or the folder cannot be read.
+        """
+        while True:
+            if self._file is None:
+                self._file = self._next_file()
+            if self._file is None:
+                return None
+            block = self._file.next(limit)
+            if block is not None:
+                now = self._file.to_json()
+                return Chunk(
+                    block, self.name, {"version": _VERSION, "read": self._read, "now": now}
+                )
+            self._finish(self._file)
+
+    def warnings(self) -> list[str]:
+        """Return what was changed, or came late, since the last call."""
+        said, self._warnings = self._warnings, []
+        return said
+
+    def close(self) -> None:
+        """Close the file that is open."""
+        if self._file is not None:
+            self._file.close()
+            self._file = None
+
+    def _next_file(self) -> _OpenFile | None:
+        """Open the first file that was not read yet, or the one that was being read."""
+        states = self._listing()
+        resumed, self._resumed = self._resumed, None
+        if resumed is not None:
+            file = self._resume(states, *resumed)
+            if file is not None:
+                return file
+        if states:  # an empty folder may be a disk that is not mounted
+            self._forget(states)
+        newest = max(self._read, default="")
+        for name in sorted(states.keys() - self._read.keys()):
+            if name < newest:
+                self._warn(f"{self._shown(name)}: is read late, since {newest!r} was read before")
+            file = self._open(name, states[name])
+            if file is not None:
+                return file
+        return None
+
+    def _listing(self) -> dict[str, State]:
+        """List the files of the folder, each with its state."""
+        states = {}
+        with reading(shown_path(self.name)), os.scandir(self.name) as scanned:
+            for item in scanned:
+                if item.name.startswith((".", "_")) or not item.is_file():
+                    continue
+                status = item.stat()
+                states[item.name] = (status.st_size, status.st_mtime_ns)
+        return states
+
+    def _forget(self, states: dict[str, State]) -> None:
+        """Forget files that were removed, and warn about those that were changed."""
+        kept = {name: states[name] for name in self._read if name in states}
+        for name, state in kept.items():
+            if state != self._read[name]:
+                self._warn_of_change(name)
+        self._read = kept
+
+    def _open(self, name: str, state: State) -> _OpenFile | None:
+        """Open a file, None if it is gone."""
+        path = str(Path(self.name) / name)
+        content = opened_content(path)
+        if content is None:
+            return None
+        form = checked_format(name, self._form, self._dialect)
+        if form == "parquet" or (form is None and content.at(0, 4) == PARQUET_MAGIC):
+            content.close()
+            return _OpenFile(name, state, list(parquet_blocks(path)))
+        return _OpenFile(name, state, RowReader(content, form, self._dialect))
+
+    def _resume(
+        self, states: dict[str, State], name: str, state: State, n_groups: int, mark: Mark
+    ) -> _OpenFile | None:
+        """Open the file that was being read when the position was taken; None if it is done."""
+        file = self._open(name, state) if name in states else None
+        if file is None:
+            self._warn(f"{self._shown(name)}: is gone; rows that were not read are lost")
+            return None
+        file.n_groups, file.mark = n_groups, mark
+        is_same = states[name] == file.state
+        if is_same or (file.content is not None and file.mark.is_of(file.content)):
+            return file
+        self._finish(file)
+        return None
+
+    def _finish(self, file: _OpenFile) -> None:
+        """Close a file that was read, and warn if it is not whole or not what it was."""
+        name, content = file.name, file.content
+        if content is not None and content.is_cut:
+            raise BadDataError(f"{content.name}: the packed data is cut short.")
+        self._file = None
+        file.close()
+        self._read = {**self._read, name: file.state}
+
+    def _warn_of_change(self, name: str) -> None:
+        self._warn(f"{self._shown(name)}: was changed after it was read; it is not read again")
+
+    def _warn(self, text: str) -> None:
+        self._warnings.append(f"{text}.")
+
+    def _shown(self, name: str) -> str:
+        return shown_path(str(Path(self.name) / name))

@@ -1,0 +1,712 @@
+"""The join of predictions and labels by id, which no order of reading changes.
+
+The rules
+---------
+Each side, predictions and labels, has partitions, and each partition is a fixed sequence of rows.
+Everything below is a function of these sequences, as far as they have been read:
+
+*Arrival.* The watermark of a partition after some rows is the newest event time among them minus
+``out_of_order``. A row *arrives* at its own event time, or at the watermark of its partition just
+before it if that is later. For a row that is no more than ``out_of_order`` behind, arrival is event
+time. The join compares arrival times only; event times are carried to the panes.
+
+*Order.* The rows of a side are ordered by arrival time, then by the name of the partition, then as
+in the partition. The watermark of a side is that of its partition that is furthest behind. No later
+row comes before it, so a row is *released* to the join once none can precede it: with one partition
+and ``out_of_order`` 0 at once.
+
+*Predictions.* A prediction that arrives within ``wait`` after the row of the same id before it, the
+end included, is a ``duplicate_prediction``. Every other prediction is a row, so the rows of one id
+lie more than ``wait`` apart, and an id may be used again once its wait is over.
+
+*Labels.* A label that arrives at time s belongs to
+
+1. the row of its id that arrived in [s - wait, s] (there is one at most);
+2. or else, once the watermark of predictions has passed s, it is a ``late_label`` if a row of
+   its id arrived in [s - 2 wait, s - wait);
+3. or else to the row of its id that arrives in (s, s + wait]: a label before its prediction;
+4. or else it is counted as ``orphan_expired`` once both watermarks have passed s + wait.
+
+*One label a row.* The first label that belongs to a row, in the order of labels, is the label of
+the row, which is counted at once. A later one is a ``duplicate_label`` if it is equal and
+``conflicting`` if not.
+
+*Corrections.* With ``settle``, the first label of an id and all that arrive within ``settle`` after
+it, the end included, are one label: that of the first's arrival, with the last one's value. It is
+released when the watermark of labels has passed the end of that time, so the watermark of labels
+counts as ``settle`` behind. Of the labels taken together each is a ``duplicate_label`` if it equals
+the one before it, and else a ``corrected`` one. What belongs to the row later and differs is
+a ``late_correction``, not ``conflicting``.
+
+*No label.* A row without a label is ``unlabelled`` once the lesser of both watermarks has passed
+its arrival + ``wait``. No clock has a part in it, and a source of labels that is silent holds it
+up.
+
+Why nothing depends on reading
+------------------------------
+Released rows are a prefix of one order, so which predictions are rows does not depend on when they
+are read. Case 1 is final when label and row are there, since another row of the id in that time
+would lie within ``wait`` of this one. Case 2 is decided when every row up to s is known. In case 3
+the row has been released, so all rows before it have been too, and none of them took the label. In
+case 4, and for a row without a label, nothing that can still come arrives in the time asked about.
+First labels are first for ever, as labels are released in order. So every decision is final, and is
+made by what has been read. To decide, a row has to be remembered until the watermark has passed its
+arrival + 2 waits; in the second wait by its hash and time alone.
+
+What remains
+------------
+* A partition that is first named after the watermark has moved begins at that watermark: its older
+  rows arrive there, and may be late. So the outcome depends on when it was named, but only if it
+  has older rows. `Join.declare` names partitions before they are read.
+* A partition that `Join.finish` lets go holds nothing up. If its name has rows again, it is new.
+* A late label that arrives more than a wait late is ``orphan_expired``, since nobody knows its row.
+* The last rows before the end of the data are not released: those of the last ``out_of_order``, and
+  in all partitions but one the rows past the watermark. They are when more comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal, Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import IncompatibleStateError, InvalidInputError, require
+from streameval.monitoring.arrivals import MAX_TIME, Arrivals, Ids, read_time
+from streameval.monitoring.columns import Columns, Layout, concatenate, select
+from streameval.monitoring.ids import hash_ids
+from streameval.monitoring.pending_runs import KEY_LAYOUT, PendingRuns, key_order, key_starts
+from streameval.monitoring.settling import Settling
+
+__all__ = ["COUNTERS", "Join", "Joined", "RunChanges"]
+
+Bits = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+COUNTERS: tuple[str, ...] = (
+    "joined",
+    "unlabelled",
+    "duplicate_prediction",
+    "duplicate_label",
+    "conflicting",
+    "corrected",
+    "late_correction",
+    "late_label",
+    "orphan_expired",
+)
+"""What the join counts; the rules are above."""
+
+MAX_DURATION = 2**60  # in microseconds: 36,000 years
+
+_NO_TIME = -MAX_TIME
+_ORDER = np.dtype(np.int64)
+
+
+@attrs.frozen(eq=False)
+class Joined:
+    """Rows that can be counted, by event time.
+
+    Parameters
+    ----------
+    times : array of int64, shape (n,)
+        Event times of the predictions, in microseconds.
+    rows : structured array, shape (n,)
+        What the predictions carry.
+    labels : array, shape (n,)
+        The label of each row; 0 where it has none.
+    is_labelled : array of bool, shape (n,)
+        Whether the row has a label; the others have none after their wait.
+    """
+
+    times: Integers
+    rows: npt.NDArray[Any]
+    labels: npt.NDArray[Any]
+    is_labelled: Bits
+
+    def __len__(self) -> int:
+        return len(self.times)
+
+
+@attrs.frozen(eq=False)
+class RunChanges:
+    """What a checkpoint has to write so that it holds the join as it is.
+
+    Parameters
+    ----------
+    added : mapping from int to bytes
+        Blobs, which never change.
+    dead : mapping from int to bytes
+        Bitmaps of blobs, which take the place of earlier ones.
+    removed : tuple of int
+        The ids of blobs to delete, with their bitmaps.
+    state : dict
+        What `json.dumps` takes; it takes the place of the earlier one.
+    """
+
+    added: Mapping[int, bytes]
+    dead: Mapping[int, bytes]
+    removed: tuple[int, ...]
+    state: dict[str, Any]
+
+
+@attrs.frozen
+class _Options:
+    wait: int
+    out_of_order: int
+    settle: int | None
+    max_pending: int
+    label_dtype: np.dtype[Any]
+
+    def __attrs_post_init__(self) -> None:
+        lowest = {"wait": 1, "max_pending": 1}
+        for name in ("wait", "out_of_order", "settle", "max_pending"):
+            value = getattr(self, name)
+            least = lowest.get(name, 0)
+            if name == "settle" and value is None:
+                continue
+            if type(value) is not int or not least <= value < MAX_DURATION:
+                raise InvalidInputError(
+                    f"must be an integer from {least} up to 2**60 - 1, got {value!r}",
+                    argument=name,
+                )
+        if self.label_dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
+            raise InvalidInputError(
+                f"must be float64 or int64, got {self.label_dtype}", argument="label_dtype"
+            )
+
+
+class Join:
+    """Predictions and labels that await each other.
+
+    `predict` and `label` take rows in the order of their partition, `ready` returns what can be
+    counted and lets go what is over. Once `ready` has been called, rows, labels and counters are
+    a function of the rows of each partition so far (see the module). A row takes about 40 bytes and
+    what the prediction carries, and 40 more once it has a label. When its wait is over it takes 30
+    bytes, for as long again.
+
+    Parameters
+    ----------
+    dtype : structured numpy dtype
+        What a prediction carries: scores, weight, slices, groups.
+    wait : int
+        How long a prediction waits for its label, in microseconds of event time.
+    out_of_order : int
+        How far a row may be behind the newest row before it in its partition.
+    settle : int, optional
+        How long a label may be corrected before its row is counted.
+    max_pending : int
+        From so many predictions held, `is_full` says to read no more of them.
+    label_dtype : dtype
+        float64, or int64 for codes.
+
+    Examples
+    --------
+    >>> join = Join(np.dtype([("score", "f8")]), wait=60, max_pending=1000)
+    >>> join.predict("p", ["a", "b"], np.array([0, 10]), np.array([(0.25,), (0.75,)], join.dtype))
+    >>> join.label("l", ["b"], np.array([30]), np.array([1.0]))
+    >>> joined = join.ready()
+    >>> joined.times, joined.rows["score"], joined.labels
+    (array([10]), array([0.75]), array([1.]))
+    >>> join.n_pending
+    1
+    """
+
+    def __init__(
+        self,
+        dtype: npt.DTypeLike,
+        *,
+        wait: int,
+        out_of_order: int = 0,
+        settle: int | None = None,
+        max_pending: int = 10_000_000,
+        label_dtype: npt.DTypeLike = np.float64,
+    ) -> None:
+        self.dtype = np.dtype(dtype)
+        if not self.dtype.names or self.dtype.hasobject:
+            raise InvalidInputError(
+                f"must be a structured dtype without objects, got {self.dtype}", argument="dtype"
+            )
+        self._options = _Options(wait, out_of_order, settle, max_pending, np.dtype(label_dtype))
+        self._ids = Ids()
+        value: Layout = {"value": self._options.label_dtype}
+        carried: Layout = {"event": np.dtype(np.int64), "row": self.dtype}
+        self._predictions = Arrivals({**KEY_LAYOUT, **carried}, out_of_order, self._ids)
+        self._labels = Arrivals({**KEY_LAYOUT, **value}, out_of_order, self._ids)
+        ordered: Layout = {"order": _ORDER, **value}
+        self._rows = PendingRuns(carried, self._ids, keeps_taken=True)
+        self._accepted = PendingRuns(value, self._ids, keeps_taken=True)
+        self._orphans = PendingRuns(ordered, self._ids, keeps_taken=False)
+        self._settling = Settling(ordered, self._ids, settle or 0)
+        self._n_released = 0
+        self._decided = self._expired = _NO_TIME
+        self._counters = dict.fromkeys(COUNTERS, 0)
+
+    @property
+    def counters(self) -> dict[str, int]:
+        """The number of rows and labels by what became of them."""
+        return dict(self._counters)
+
+    @property
+    def n_pending(self) -> int:
+        """The number of predictions without a label whose wait is not over."""
+        return self._rows.n_untaken + self._predictions.n_waiting
+
+    @property
+    def is_full(self) -> bool:
+        """Whether so many predictions are held that no more should be read for now.
+
+        Those that have their label are held until their wait is over, and count.
+        """
+        held = self._rows.n_current + self._predictions.n_waiting
+        return held >= self._options.max_pending
+
+    @property
+    def is_full_of_labels(self) -> bool:
+        """Whether so many labels await their prediction that no more should be read for now."""
+        held = self._orphans.n_untaken + self._settling.store.n_untaken + self._labels.n_waiting
+        return held >= self._options.max_pending
+
+    @property
+    def is_stuck(self) -> bool:
+        """Whether it is full after `ready`, and no label that is read will change that.
+
+        Then ``max_pending`` has to be larger: more predictions come within one wait, or in one
+        partition before the rows of another of the same time.
+        """
+        predictions, labels = self.watermarks
+        no_label_helps = predictions is None or (labels is not None and labels >= predictions)
+        return self.is_full and no_label_helps
+
+    @property
+    def watermarks(self) -> tuple[int | None, int | None]:
+        """The watermarks of predictions and of labels; that of labels is ``settle`` behind."""
+        labels = self._labels.watermark
+        settle = self._options.settle or 0
+        return self._predictions.watermark, None if labels is None else labels - settle
+
+    @property
+    def watermark(self) -> int | None:
+        """The lesser of both watermarks, by which waits end; None until both sides began."""
+        predictions, labels = self.watermarks
+        return None if predictions is None or labels is None else min(predictions, labels)
+
+    def declare(self, side: Literal["predictions", "labels"], partition: str) -> None:
+        """Name a partition before its rows are read, so that no wait ends before they are."""
+        self._side(side).declare(partition)
+
+    def finish(self, side: Literal["predictions", "labels"], partition: str) -> None:
+        """Say that a partition has no more rows, so that waits no longer depend on it."""
+        self._side(side).finish(partition)
+
+    def predict(
+        self,
+        partition: str,
+        ids: Any,
+        times: npt.NDArray[np.int64],
+        rows: npt.NDArray[Any],
+    ) -> None:
+        """Take the next predictions of a partition.
+
+        Parameters
+        ----------
+        partition : str
+        ids : sequence of str or int, length n
+        times : array of int64, shape (n,)
+            Event times in microseconds.
+        rows : structured array, shape (n,)
+            What the predictions carry.
+        """
+        keys = self._keys(ids, times)
+        rows = np.asarray(rows)
+        if rows.dtype != self.dtype or rows.shape != keys["event"].shape:
+            raise InvalidInputError(
+                f"must have dtype {self.dtype} and {len(keys['event'])} rows, got {rows.dtype} "
+                f"and shape {rows.shape}",
+                argument="rows",
+            )
+        self._predictions.put(partition, keys["event"], {**keys, "row": rows})
+
+    def label(
+        self, partition: str, ids: Any, times: npt.NDArray[np.int64], labels: npt.NDArray[Any]
+    ) -> None:
+        """Take the next labels of a partition.
+
+        Parameters
+        ----------
+        partition : str
+        ids : sequence of str or int, length n
+        times : array of int64, shape (n,)
+            Event times in microseconds.
+        labels : array of numbers, shape (n,)
+        """
+        keys = self._keys(ids, times)
+        event = keys.pop("event")
+        self._labels.put(partition, event, {**keys, "value": self._values(labels, len(event))})
+
+    def ready(self) -> Joined:
+        """Return the rows that have a label now, and those whose wait is over without one."""
+        admitted = self._admit_predictions()
+        joined = self._admit_labels(admitted)
+        watermark = self.watermark
+        unlabelled = [] if watermark is None else [self._expire(watermark)]
+        return self._joined(joined, *unlabelled)
+
+    def changes(self) -> RunChanges:
+        """Return what changed since the last call, or since the join was restored.
+
+        What is returned counts as written. If it cannot be, go on from what was.
+        """
+        added: dict[int, bytes] = {}
+        dead: dict[int, bytes] = {}
+        removed: set[int] = set()
+        for side in (self._predictions, self._labels):
+            more, gone = side.changes()
+            added |= more
+            removed |= gone
+        for store in self._stores():
+            more, marked, gone = store.changes()
+            added |= more
+            dead |= marked
+            removed |= gone
+        return RunChanges(added, dead, tuple(sorted(removed)), self._to_json())
+
+    @classmethod
+    def restore(
+        cls,
+        dtype: npt.DTypeLike,
+        options: Mapping[str, Any],
+        state: Any,
+        runs: Mapping[int, bytes],
+        dead: Mapping[int, bytes],
+    ) -> Self:
+        """Make the join again of what was written.
+
+        Parameters
+        ----------
+        dtype : structured numpy dtype
+        options : mapping
+            The keyword arguments of the constructor.
+        state : dict
+            The last `RunChanges.state`.
+        runs, dead : mapping from int to bytes
+            All blobs and bitmaps that were added and not removed.
+
+        Raises
+        ------
+        CorruptStateError
+            If they were damaged, or do not belong together.
+        IncompatibleStateError
+            If the join that was written has other options.
+        """
+        join = cls(dtype, **options)
+        join._restore(state, runs, dead)
+        return join
+
+    def _restore(self, state: Any, runs: Mapping[int, bytes], dead: Mapping[int, bytes]) -> None:
+        require(
+            isinstance(state, dict) and state.keys() == self._to_json().keys(),
+            "the join has other fields",
+        )
+        for name, value in self._written_options().items():
+            found = state["options"].get(name) if isinstance(state["options"], dict) else None
+            if found != value:
+                raise IncompatibleStateError(
+                    f"cannot restore the join: `{name}` differs ({found} and {value})."
+                )
+        used = [
+            *self._predictions.restore(state["predictions"], runs),
+            *self._labels.restore(state["labels"], runs),
+        ]
+        n_chunks = len(used)
+        for name, store in self._named_stores().items():
+            used += store.restore(state[name], runs, dead)
+        require(len(set(used)) == len(used), "a blob is used twice")
+        require(set(used) == runs.keys(), "a blob is not used")
+        require(dead.keys() <= set(used[n_chunks:]), "a bitmap is not used")
+        counts = [state["next_id"], state["n_released"]]
+        counters = state["counters"]
+        require(
+            isinstance(counters, dict) and counters.keys() == self._counters.keys(),
+            "the counters have other names",
+        )
+        for count in [*counts, *counters.values()]:
+            require(type(count) is int and 0 <= count < MAX_TIME, "a count is no integer")
+        require(state["next_id"] > max(used, default=-1), "the next id is used")
+        self._ids.next, self._n_released = counts
+        self._decided, self._expired = map(read_time, (state["decided"], state["expired"]))
+        self._counters = {name: counters[name] for name in COUNTERS}
+        self._take_again()
+
+    def _take_again(self) -> None:
+        """Take the rows whose wait is over and those that have a label, which must be there."""
+        self._rows.take_past(self._expired)
+        keys = self._accepted.columns(self._accepted.between(self._expired, MAX_TIME))
+        found = self._rows.find(keys)
+        is_own = self._rows.column("time", found.rows) == keys["time"][found.keys]
+        rows = found.rows[is_own]
+        require(len(rows) == len(keys["time"]), "labels are without the rows they belong to")
+        require(len(np.unique(rows)) == len(rows), "two labels belong to one row")
+        self._rows.take(rows)
+
+    def _stores(self) -> tuple[PendingRuns, ...]:
+        return tuple(self._named_stores().values())
+
+    def _named_stores(self) -> dict[str, PendingRuns]:
+        return {
+            "rows": self._rows,
+            "accepted": self._accepted,
+            "orphans": self._orphans,
+            "settling": self._settling.store,
+        }
+
+    def _written_options(self) -> dict[str, Any]:
+        options = self._options
+        return {
+            "dtype": str(self.dtype.descr),
+            "label_dtype": str(options.label_dtype),
+            "wait": options.wait,
+            "out_of_order": options.out_of_order,
+            "settle": options.settle,
+        }
+
+    def _to_json(self) -> dict[str, Any]:
+        return {
+            "options": self._written_options(),
+            "predictions": self._predictions.to_json(),
+            "labels": self._labels.to_json(),
+            **{name: store.to_json() for name, store in self._named_stores().items()},
+            "n_released": self._n_released,
+            "decided": self._decided,
+            "expired": self._expired,
+            "next_id": self._ids.next,
+            "counters": self.counters,
+        }
+
+    def _side(self, side: str) -> Arrivals:
+        if side not in ("predictions", "labels"):
+            raise InvalidInputError(
+                f'must be "predictions" or "labels", got {side!r}', argument="side"
+            )
+        return self._predictions if side == "predictions" else self._labels
+
+    def _keys(self, ids: Any, times: Any) -> Columns:
+        event = np.asarray(times)
+        if event.dtype != np.int64 or event.ndim != 1:
+            raise InvalidInputError(
+                f"must be int64 of shape (n,), got {event.dtype} of shape {event.shape}",
+                argument="times",
+            )
+        if len(ids) != len(event):
+            raise InvalidInputError(
+                f"must have {len(event)} items as `times`, got {len(ids)}", argument="ids"
+            )
+        is_far = (event <= -MAX_TIME) | (event >= MAX_TIME)
+        if is_far.any():
+            position = int(is_far.argmax())
+            raise InvalidInputError(
+                f"must lie within 2**62 microseconds of 1970, got {event[position]}",
+                argument="times",
+                position=position,
+            )
+        high, low = hash_ids(ids, name="ids")
+        return {"high": high, "low": low, "event": event}
+
+    def _values(self, labels: Any, size: int) -> npt.NDArray[Any]:
+        given = np.asarray(labels)
+        dtype = self._options.label_dtype
+        if given.shape != (size,) or not np.can_cast(given.dtype, dtype):
+            raise InvalidInputError(
+                f"must be {dtype} of shape ({size},), got {given.dtype} of shape {given.shape}",
+                argument="labels",
+            )
+        values: npt.NDArray[Any] = given.astype(dtype)
+        is_wrong = np.isnan(values)
+        if given.dtype.kind in "iu" and dtype == np.float64:
+            is_wrong = np.abs(values) >= 2**53
+        if is_wrong.any():
+            position = int(is_wrong.argmax())
+            raise InvalidInputError(
+                f"must be a number that {dtype} holds exactly, got {given[position]}",
+                argument="labels",
+                position=position,
+            )
+        return values
+
+    def _admit_predictions(self) -> Columns | None:
+        """Add the predictions that are released, and return their keys."""
+        released = self._predictions.release()
+        if released is None:
+            return None
+        rows = select(released, key_order(released))
+        is_row = self._are_rows(rows)
+        self._counters["duplicate_prediction"] += len(is_row) - int(is_row.sum())
+        rows = rows if is_row.all() else select(rows, is_row)
+        if len(rows["time"]):
+            self._rows.add(rows)
+        return rows
+
+    def _are_rows(self, predictions: Columns) -> Bits:
+        """Return which of the predictions, sorted by id, are rows of their own."""
+        wait, times = self._options.wait, predictions["time"]
+        before = np.full(len(times), _NO_TIME)
+        found = self._rows.find(predictions)
+        np.maximum.at(before, found.keys, self._rows.column("time", found.rows))
+        is_row: Bits = times - before > wait
+        is_first = key_starts(predictions)
+        if is_first.all():
+            return is_row
+        starts = np.flatnonzero(is_first)
+        group = np.cumsum(is_first) - 1
+        start = starts[group]
+        is_open = ~is_first & is_row & (~is_row[start] | (times - times[start] > wait))
+        is_row &= is_first
+        ends = np.append(starts, len(times))
+        for number in np.unique(group[is_open]).tolist():
+            latest = int(before[starts[number]])
+            for position in range(ends[number], ends[number + 1]):
+                is_row[position] = times[position] - latest > wait
+                if is_row[position]:
+                    latest = int(times[position])
+        return is_row
+
+    def _admit_labels(self, admitted: Columns | None) -> Columns:
+        """Find the rows of labels, and return the rows that have one now, with their labels."""
+        labels = self._labels_to_place(admitted)
+        if labels is None:
+            return self._with_labels(np.zeros(0, np.int64), np.zeros(0))
+        owner, is_late = self._owners(labels)
+        is_owned = owner >= 0
+        self._counters["late_label"] += int(is_late.sum())
+        is_over = is_owned | is_late
+        stored = labels["stored"]
+        self._orphans.take(stored[is_over & (stored >= 0)])
+        is_new_orphan = ~is_over & (stored < 0)
+        if is_new_orphan.any():
+            self._orphans.add(select(labels, is_new_orphan))
+        return self._accept(select(labels, is_owned), owner[is_owned])
+
+    def _labels_to_place(self, admitted: Columns | None) -> Columns | None:
+        """Return new labels and those orphans of which more is known now, by id and order."""
+        parts = []
+        released = self._labels.release()
+        if released is not None:
+            order = np.arange(len(released["time"]), dtype=_ORDER) + self._n_released
+            self._n_released += len(order)
+            parts.append({**released, "order": order})
+        if self._options.settle is not None:
+            parts = self._settled(parts)
+        parts = [{**part, "stored": np.full(len(part["time"]), -1)} for part in parts]
+        stored = self._orphans_to_place(admitted)
+        if len(stored):
+            parts.append({**self._orphans.columns(stored), "stored": stored})
+        if not parts:
+            return None
+        labels = concatenate(parts)
+        if len(parts) > 1:
+            labels = select(labels, np.argsort(labels["order"], kind="stable"))
+        return select(labels, key_order(labels))
+
+    def _settled(self, parts: list[Columns]) -> list[Columns]:
+        """Keep labels back that may be corrected, and return those that no longer can be."""
+        for part in parts:
+            self._settling.put(part)
+        watermark = self.watermarks[1]
+        if watermark is None:
+            return []
+        labels, n_repeated, n_corrected = self._settling.release(watermark)
+        self._counters["duplicate_label"] += n_repeated
+        self._counters["corrected"] += n_corrected
+        return [labels] if len(labels["time"]) else []
+
+    def _orphans_to_place(self, admitted: Columns | None) -> Integers:
+        """Find orphans of the ids of new rows, and those for which no row can come any more."""
+        found = []
+        if admitted is not None:
+            found.append(self._orphans.find(admitted).rows)
+        watermark = self._predictions.watermark
+        if watermark is not None:
+            found.append(self._orphans.between(self._decided, watermark))
+            self._decided = max(self._decided, watermark)
+        return np.unique(np.concatenate(found)) if found else np.zeros(0, np.int64)
+
+    def _owners(self, labels: Columns) -> tuple[Integers, Bits]:
+        """Return the row that each label belongs to, or -1, and which labels are late."""
+        wait = self._options.wait
+        found = self._rows.find(labels)
+        age = labels["time"][found.keys] - self._rows.column("time", found.rows)
+        owner, later = np.full(len(labels["time"]), -1), np.full(len(labels["time"]), -1)
+        is_late = np.zeros(len(owner), dtype=np.bool_)
+        for into, chosen in (
+            (owner, (age >= 0) & (age <= wait)),
+            (later, (age < 0) & (age >= -wait)),
+        ):
+            into[found.keys[chosen]] = found.rows[chosen]
+        is_late[found.keys[(age > wait) & (age <= 2 * wait)]] = True
+        is_late &= owner < 0
+        is_before = (owner < 0) & ~is_late
+        owner[is_before] = later[is_before]
+        watermark = self._predictions.watermark
+        return owner, is_late & (labels["time"] < (_NO_TIME if watermark is None else watermark))
+
+    def _accept(self, labels: Columns, owner: Integers) -> Columns:
+        """Give rows their first label, and count the others."""
+        order = np.argsort(owner, kind="stable")
+        owner, labels = owner[order], select(labels, order)
+        is_first = np.ones(len(owner), dtype=np.bool_)
+        is_first[1:] = owner[1:] != owner[:-1]
+        was_taken = self._rows.is_taken(owner)
+        is_accepted = is_first & ~was_taken
+        values = labels["value"]
+        expected = values[np.maximum.accumulate(np.where(is_first, np.arange(len(owner)), 0))]
+        known = np.flatnonzero(was_taken)
+        if len(known):
+            expected[known] = self._accepted_values(select(labels, known), owner[known])
+        is_equal = values == expected
+        self._counters["duplicate_label"] += int((is_equal & ~is_accepted).sum())
+        differing = "conflicting" if self._options.settle is None else "late_correction"
+        self._counters[differing] += int((~is_equal).sum())
+        accepted = owner[is_accepted]
+        self._counters["joined"] += len(accepted)
+        self._rows.take(accepted)
+        rows = self._with_labels(accepted, values[is_accepted])
+        self._accepted.add(select(rows, key_order(rows)))
+        return rows
+
+    def _with_labels(self, rows: Integers, values: npt.NDArray[Any]) -> Columns:
+        return {**self._rows.columns(rows), "value": values}
+
+    def _accepted_values(self, labels: Columns, owner: Integers) -> npt.NDArray[Any]:
+        """Return the labels that rows have."""
+        times = self._rows.column("time", owner)
+        found = self._accepted.find(labels)
+        is_own = self._accepted.column("time", found.rows) == times[found.keys]
+        values = np.empty(len(owner), dtype=self._options.label_dtype)
+        values[found.keys[is_own]] = self._accepted.column("value", found.rows[is_own])
+        return values
+
+    def _expire(self, watermark: int) -> Columns:
+        """Let go what nothing can meet any more, and return the rows without a label."""
+        wait = self._options.wait
+        self._expired = watermark - wait
+        self._counters["orphan_expired"] += len(self._orphans.take_past(self._expired))
+        past = self._rows.take_past(self._expired)
+        self._counters["unlabelled"] += len(past)
+        rows = self._rows.columns(past, ["high", "event", "row"])
+        self._orphans.drop(_NO_TIME)
+        self._accepted.drop(self._expired)
+        self._rows.drop(watermark - 2 * wait)
+        return rows
+
+    def _joined(self, labelled: Columns, *unlabelled: Columns) -> Joined:
+        """Put rows with and without labels together, by event time and then by id."""
+        parts = (labelled, *unlabelled)
+        high, times, rows = (
+            np.concatenate([part[name] for part in parts]) for name in ("high", "event", "row")
+        )
+        is_labelled = np.arange(len(times)) < len(labelled["value"])
+        labels = np.zeros(len(times), dtype=self._options.label_dtype)
+        labels[is_labelled] = labelled["value"]
+        order = np.lexsort((high, times))
+        return Joined(times[order], rows[order], labels[order], is_labelled[order])

@@ -1,0 +1,136 @@
+"""Listings of the files that patterns match, their rotated parts among them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import stat
+from fnmatch import fnmatchcase
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import attrs
+
+from streameval.errors import BadDataError
+from streameval.io.packed import PACKED_SUFFIXES
+from streameval.io.streams import reading
+from streameval.monitoring.contents import shown_path
+from streameval.monitoring.rotation import log_name
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+__all__ = ["Entry", "listing"]
+
+
+@attrs.frozen
+class Entry:
+    """A file as it was found in its folder.
+
+    Parameters
+    ----------
+    path : str
+        Its path.
+    inode : tuple of int
+        The numbers of the device and of the inode.
+    size : int
+        How many bytes it has, as it is stored.
+    changed : int
+        When it was written last, in nanoseconds.
+    """
+
+    path: str
+    inode: tuple[int, int]
+    size: int
+    changed: int
+
+    @property
+    def age(self) -> tuple[int, ...]:
+        """What sorts the files of one log, the oldest first."""
+        return log_name(Path(self.path).name).age
+
+    @property
+    def log(self) -> str:
+        """The path of the log that it is a part of."""
+        path = Path(self.path)
+        return str(path.with_name(log_name(path.name).log))
+
+
+def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
+    """List the regular files that match a pattern, and the rotated parts of such files.
+
+    Of several names of one file the first is listed, links last. A packed file is left out as
+    long as it is there unpacked too, since it is being written.
+
+    Raises
+    ------
+    BadDataError
+        If a folder cannot be listed, or a path that is no pattern is not a file.
+    """
+    found = {path: is_link for pattern in patterns for path, is_link in _matching(pattern)}
+    given = {str(Path(pattern)) for pattern in patterns}
+    entries: dict[str, Entry] = {}
+    seen = set()
+    for path, _ in sorted(found.items(), key=lambda item: (item[1], item[0])):
+        entry = _entry(path, is_given=str(Path(path)) in given)
+        if entry is not None and entry.inode not in seen:
+            seen.add(entry.inode)
+            entries[path] = entry
+    return {path: entry for path, entry in entries.items() if _unpacked(path) not in entries}
+
+
+def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
+    """Yield the paths that match a pattern, each with whether it is a link."""
+    folder, wanted = os.path.split(pattern)
+    folders = [folder]
+    if glob.has_magic(folder) and not Path(folder).is_dir():
+        # Path.glob would want a root to begin at. Two stars stand for no folder as well.
+        folders = glob.glob(f"{folder}{os.sep}", recursive=True)  # noqa: PTH207
+        folders += [""] * (folder == "**")
+    for found in folders:
+        with reading(shown_path(found)):
+            try:
+                scanned = os.scandir(found or ".")
+            except (FileNotFoundError, NotADirectoryError):
+                continue
+            with scanned:
+                for item in scanned:
+                    if _is_wanted(item.name, wanted):
+                        yield item.path if found else item.name, item.is_symlink()
+
+
+def _is_wanted(name: str, wanted: str) -> bool:
+    """Tell whether a name, or that of the log it is a part of, matches the end of a pattern."""
+    if name == wanted:
+        return True
+    if name.startswith(".") and not wanted.startswith("."):
+        return False
+    log = log_name(name).log
+    return log == wanted or fnmatchcase(name, wanted) or fnmatchcase(log, wanted)
+
+
+def _entry(path: str, *, is_given: bool) -> Entry | None:
+    """Look at a file; None if it is gone, or something else that a glob matched."""
+    with reading(shown_path(path)):
+        try:
+            status = Path(path).stat()
+        except FileNotFoundError:  # renamed since, or a link that leads nowhere
+            return None
+    if stat.S_ISREG(status.st_mode):
+        inode = (status.st_dev, status.st_ino)
+        return Entry(path, inode, status.st_size, status.st_mtime_ns)
+    if not is_given:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        raise BadDataError(
+            f"{shown_path(path)}: is a folder; name the files in it, or read it with Folder."
+        )
+    raise BadDataError(
+        f"{shown_path(path)}: is no regular file, so it cannot be read again after a restart; "
+        "read it as standard input."
+    )
+
+
+def _unpacked(path: str) -> str | None:
+    end = next((end for end in PACKED_SUFFIXES if path.endswith(end)), None)
+    return None if end is None else path.removesuffix(end)

@@ -1,0 +1,898 @@
+"""`Monitor`: sources in, panes and alerts out, and one commit for all of it."""
+
+from __future__ import annotations
+
+import datetime
+import threading
+import time as clocks
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any, Protocol, Self, final
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.windowed import Windowed
+from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
+from streameval.inputs.durations import read_offset
+from streameval.inputs.paths import Fields
+from streameval.io import BadRow
+from streameval.monitoring.alerts import Alerts, Event
+from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
+from streameval.monitoring.join import Join
+from streameval.monitoring.outbox import Outbox
+from streameval.monitoring.planning import (
+    ID,
+    Split,
+    planner_of,
+    read_one,
+    rows_together,
+    split,
+)
+from streameval.monitoring.rows import Dictionary, Records, Truths
+from streameval.monitoring.sources import Chunk, Source, as_source
+from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
+from streameval.monitoring.watermarks import Partitions
+from streameval.runs.counting import Plan, bad_rows, update_good
+from streameval.runs.totals import BadRows
+
+if TYPE_CHECKING:
+    from streameval.io import Block, Column, RowFilter
+    from streameval.runs.counting import Share
+
+__all__ = ["Monitor", "Output"]
+
+Array = npt.NDArray[Any]
+
+_FIRST_ROWS = 100
+_MAX_HELD = 64
+_SHARE_FROM = 1000
+_NOTES = 5
+_PATIENCE = 10.0
+_MICROSECONDS = 1_000_000
+
+
+class Output(Protocol):
+    """What is written for each pane, and cut back to the last commit after a crash."""
+
+    def restore(self, state: Any) -> Any:
+        """Go back to what was committed, None if nothing was; return the state to commit."""
+
+    def write(self, closed: Sequence[Closed]) -> Any:
+        """Write panes durably, and return the state to commit, as JSON."""
+
+
+@attrs.frozen
+class _Lengths:
+    """Spans of time: microseconds, or steps."""
+
+    is_step: bool
+
+    def read(self, value: Any, *, name: str) -> int:
+        """Read a duration that may be zero."""
+        if self.is_step:
+            fits = isinstance(value, int) and not isinstance(value, bool)
+            size = value if fits else 0 if value == "0s" else -1
+        else:
+            size = read_offset(value, name=name)
+        if size < 0:
+            rule = "an integer, as the pane is, of at least 0" if self.is_step else "at least 0s"
+            raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
+        return size
+
+
+class _Reader:
+    """One of the two sources: what has been read of it, and how it is read."""
+
+    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
+        self.role = role
+        self.source = source
+        self.partitions = partitions
+        self.plan: Plan | None = None
+        self.position: Any = None
+        self.held: list[Chunk] = []
+        self.rows: list[Fields] = []
+        self._others: list[Fields] = []
+
+    def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
+        """Hold chunks until there are rows to look at; tell whether there are.
+
+        They are the first that the filter keeps, unless these are far behind others.
+        """
+        while not self.rows and len(self.held) < _MAX_HELD:
+            chunk = self.source.read(limit)
+            if chunk is None:
+                break
+            self.held.append(chunk)
+            rows = list(map(Fields, chunk.block.rows()))
+            self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
+            self._others = self._others or rows[:_FIRST_ROWS]
+            if not rows:
+                bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
+        self.rows = self.rows or self._others
+        if not self.rows and len(self.held) == _MAX_HELD:
+            raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
+        return bool(self.rows)
+
+    def next(self, limit: int) -> Chunk | None:
+        """Return the next chunk."""
+        return self.held.pop(0) if self.held else self.source.read(limit)
+
+
+@final
+class Monitor:
+    r"""Follow predictions, join labels that come later, and commit every step.
+
+    A step reads what is there, counts it, and writes panes, positions, pending rows and alert
+    states in one transaction. However the process dies, the next one goes on with the last
+    commit: nothing is lost, nothing is counted twice, and the state is the same bytes as if all
+    rows had been counted at once.
+
+    Parameters
+    ----------
+    checkpoint : path
+        An SQLite file, made if it does not exist. One monitor holds it; others may read it.
+    accumulator : Windowed
+        What is counted, for each pane of event time. It must have counted nothing.
+    predictions : path, glob, sequence of them, or source
+        Where predictions are read; without `labels`, with their labels.
+    labels : path, glob, sequence of them, or source, optional
+        Where labels are read that come later. The first of both are needed to begin.
+    key : str, optional
+        The column that joins a prediction and its label.
+    time : str
+        The column of the event time.
+    label_time : str, optional
+        That of labels, by default `time`.
+    wait : duration, optional
+        How long a prediction waits for its label, by the event time of both sources.
+    unlabelled : label or "drop"
+        What a prediction counts as whose label has not come. "drop" counts it as a row without
+        a label.
+    settle : duration, optional
+        How long a label must have stood before it counts; the last one of that time counts.
+    out_of_order : duration
+        How much older than the row before it a row may be.
+    allowed_lateness : duration
+        How long a pane stays open after the watermark has passed its end.
+    max_ahead : duration
+        How far event time may be ahead of the clock; rows further in the future are bad.
+    max_pending : int
+        How many predictions may wait; while there are more, no more are read.
+    max_bad : int or share
+        How many bad rows are tolerated.
+    idle_after, label_idle_after : duration, optional
+        When a partition without new rows holds the others back no longer; None for never.
+    alerts : sequence of str or rule
+        When to raise an alarm.
+    false_alarms : str
+        How often all alerts without a clause may raise a false alarm together.
+    on_alert : str or callable, optional
+        A command line, started without a shell, that gets each event as JSON on standard input;
+        the URL of a webhook; or a function. Events come at least once, after their commit.
+    columns : mapping from argument to column, optional
+        The columns of arguments that are called otherwise.
+    read_bytes, commit_bytes : int
+        How much is read at a time, and counted in one commit.
+    clock : callable
+        Returns seconds since 1970.
+
+    Raises
+    ------
+    InvalidInputError
+        If an argument breaks a rule.
+    BadDataError
+        If another monitor holds the checkpoint, or it is no checkpoint.
+    IncompatibleStateError
+        If the checkpoint was begun with other options; the message names one.
+    CorruptStateError
+        If the checkpoint is damaged.
+
+    Notes
+    -----
+    A pane is closed once the watermark has passed its end, and mature once no label is expected
+    any more. The watermark is the newest event time less `out_of_order`, of the slowest
+    partition; with labels, the lesser of both sources. It moves by rows alone: where labels
+    stall, waits do not end.
+
+    Rows that come later than that still count, and their pane is reported once more.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile, streameval as se
+    >>> folder = tempfile.TemporaryDirectory()
+    >>> log = pathlib.Path(folder.name, "log.jsonl")
+    >>> rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]
+    >>> _ = log.write_text("".join(json.dumps(row) + "\\n" for row in rows))
+    >>> w = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    >>> with se.Monitor(log.with_suffix(".db"), w, predictions=str(log), time="ts") as m:
+    ...     step = m.step()
+    ...     print([(pane.n_rows, pane.accumulator.compute().accuracy) for pane in step.closed])
+    ...     print(m.status().n_rows, m.windowed.n)
+    [(60, 0.5), (60, 0.5)]
+    150 150
+    >>> folder.cleanup()
+    """
+
+    def __init__(
+        self,
+        checkpoint: Any,
+        accumulator: Any,
+        *,
+        predictions: Any,
+        labels: Any = None,
+        key: str | None = None,
+        time: str,
+        label_time: str | None = None,
+        wait: Any = None,
+        unlabelled: Any = "drop",
+        settle: Any = None,
+        out_of_order: Any = "0s",
+        allowed_lateness: Any = "0s",
+        max_ahead: Any = "1h",
+        max_pending: int = 10_000_000,
+        max_bad: int | Share = 0,
+        idle_after: Any = "5m",
+        label_idle_after: Any = None,
+        alerts: Sequence[Any] = (),
+        false_alarms: str = "1 per 30d",
+        on_alert: Any = None,
+        columns: Mapping[str, str] | None = None,
+        read_bytes: int = 2**20,
+        commit_bytes: int = 2**25,
+        clock: Callable[[], float] = clocks.time,
+        output: Output | None = None,
+    ) -> None:
+        self._planner = planner_of(accumulator, time, columns, max_bad)
+        lengths = _Lengths(self._planner.is_step)
+        self._has_labels = labels is not None
+        _check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        self._key = key or ""
+        self._label_time = label_time or time
+        self._unlabelled = unlabelled
+        self._wait = 0 if wait is None else lengths.read(wait, name="wait")
+        if self._has_labels and not self._wait:
+            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
+        self._settle = None if settle is None else lengths.read(settle, name="settle")
+        self._out_of_order = lengths.read(out_of_order, name="out_of_order")
+        self._lateness = lengths.read(allowed_lateness, name="allowed_lateness")
+        self._max_ahead = read_offset(max_ahead, name="max_ahead")
+        self._idle_after = {
+            "predictions": _seconds(idle_after, "idle_after"),
+            "labels": _seconds(label_idle_after, "label_idle_after"),
+        }
+        self._max_pending = max_pending
+        self._max_bad = max_bad
+        self._limit, self._commit_bytes = read_bytes, commit_bytes
+        self._clock = clock
+        self._rules, self._false_alarms = tuple(alerts), false_alarms
+        self._outbox = None if on_alert is None else Outbox(on_alert)
+        self._undelivered: dict[str, Any] = {}
+        self._stopping = threading.Event()
+        self._output = output
+        self._name = checkpoint
+        self._is_open = True
+        sources = {"predictions": as_source(predictions, argument="predictions")}
+        if labels is not None:
+            sources["labels"] = as_source(labels, argument="labels")
+        self._sources = sources
+        self._config: dict[str, Any] = {
+            **{role: source.name for role, source in sources.items()},
+            "key": key,
+            "time": time,
+            "label_time": label_time,
+            "wait": self._wait,
+            "unlabelled": unlabelled,
+            "settle": self._settle,
+            "out_of_order": self._out_of_order,
+            "allowed_lateness": self._lateness,
+        }
+        self._checkpoint = Checkpoint(checkpoint)
+        try:
+            self._start()
+        except BaseException:
+            self._release()
+            raise
+
+    def __enter__(self) -> Self:
+        """Return the monitor."""
+        return self
+
+    def __exit__(self, *exception: object) -> None:
+        """Close it."""
+        self.close()
+
+    def step(self) -> Step:
+        """Read what is there, count it and commit; a part of it if it is much.
+
+        Raises
+        ------
+        BadDataError
+            If there are more bad rows than are tolerated, or a source cannot be read. Nothing of
+            the step is committed then, and the monitor is closed.
+        """
+        if not self._is_open:
+            raise InvalidInputError("is closed", argument="monitor")
+        try:
+            return self._stepped()
+        except BaseException:
+            self._release()
+            raise
+
+    def run(self, *, poll: float = 1.0) -> Iterator[Step]:
+        """Yield step after step until `stop` is called, or no source can have more.
+
+        Parameters
+        ----------
+        poll : float
+            The seconds between looks at sources that have nothing new.
+        """
+        while not self._stopping.is_set():
+            step = self.step()
+            yield step
+            if step.is_idle:
+                if all(source.is_at_end for source in self._sources.values()):
+                    return
+                self._stopping.wait(poll)
+
+    def stop(self) -> None:
+        """Let `run` end after its step; a signal handler or another thread may call it."""
+        self._stopping.set()
+
+    @property
+    def windowed(self) -> Windowed:
+        """What has been committed: a copy."""
+        if self._counting is None:
+            empty: Any = self._planner.empty
+            return empty  # type: ignore[no-any-return] # None on the command line
+        if self._total is None:
+            return read_checkpoint(self._name).windowed
+        copy: Windowed = self._total.copy()
+        return copy
+
+    def status(self) -> Status:
+        """Return the numbers of the last commit."""
+        return self._status
+
+    def snapshot(self) -> Snapshot:
+        """Return the last commit."""
+        return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
+
+    def close(self) -> None:
+        """Close the sources and the checkpoint; what has been committed stays.
+
+        Events of alerts that have not been tried yet are given ten seconds.
+        """
+        if self._is_open:
+            if self._outbox is not None:
+                self._deliver()
+                self._forget(self._outbox.flush(_PATIENCE))
+            self._release()
+
+    def _start(self) -> None:
+        """Go back to the last commit, or wait for first rows."""
+        config = self._checkpoint.config
+        self._readers = {
+            role: _Reader(role, source, self._partitions(role, {}))
+            for role, source in self._sources.items()
+        }
+        self._number = self._n_rows = 0
+        self._n_counted: int | float = 0
+        self._n_labelled: int | float = 0
+        self._reported: int | None = None
+        self._committed_at: float | None = None
+        self._counters: Counter[str] = Counter()
+        self._bad = BadRows(self._max_bad)
+        self._revised: set[int] = set()
+        self._notes: list[str] = []
+        self._join: Any = None
+        self._total: Any = None
+        self._counting: Plan | None = None
+        self._dictionaries: dict[str, Dictionary] = {}
+        self._alerts: Alerts | None = None
+        self._stored_alerts: Any = None
+        if config is not None:
+            samples = {role: list(map(Fields, rows)) for role, rows in config["rows"].items()}
+            self._restore(self._begin(samples))
+        for reader in self._readers.values():
+            reader.source.seek(reader.position)
+        self._note_commit()
+
+    def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
+        return Partitions(self._out_of_order, self._idle_after[role], state)
+
+    def _restore(self, saved: Saved) -> None:
+        """Go back to the numbers of the last commit."""
+        if not saved.number:
+            return
+        state = saved.state["monitor"]
+        self._number = saved.number
+        self._undelivered = dict(saved.outbox)
+        self._n_rows = state["rows"]
+        self._n_counted, self._n_labelled = state["counted"], state["labelled"]
+        self._reported = state["reported"]
+        self._committed_at = state["committed_at"]
+        self._counters.update(state["counters"])
+        self._bad.n = sum(self._counters[reason] for reason in BAD)
+        for role, reader in self._readers.items():
+            reader.partitions = self._partitions(role, state["partitions"][role])
+            reader.position = saved.positions.get(role)
+
+    def _begin(self, samples: Mapping[str, Sequence[Fields]]) -> Saved:
+        """Make the plan, and compare the options with those of the checkpoint."""
+        predictions, labels = samples["predictions"], samples.get("labels", ())
+        plan = self._planner.plan(rows_together(predictions, labels))
+        where = self._planner.where
+        config = self._config | {
+            "columns": {column.argument: list(column.names) for column in plan.columns},
+            "rows": {role: [_plain(row.row) for row in rows] for role, rows in samples.items()},
+            "where": None if where is None else str(where.conditions),
+        }
+        empty = plan.make()
+        saved = self._checkpoint.begin(config, empty)
+        self._windows = empty._config
+        self._counting = plan
+        self._notes += plan.notes
+        self._readers["predictions"].plan = attrs.evolve(plan, where=where)
+        self._total, self._fresh = saved.windowed, plan.make()
+        self._stored_alerts = saved.state.get("alerts", {})
+        self._alerts = Alerts.restore(
+            self._rules, empty, self._stored_alerts, false_alarms=self._false_alarms
+        )
+        if self._output is not None:
+            state = self._output.restore(saved.state.get("output"))
+            self._checkpoint.note("output", state)  # before a line is written
+        if self._has_labels:
+            self._begin_join(split(plan, self._key, self._label_time, predictions, labels), saved)
+        return saved
+
+    def _begin_join(self, parts: Split, saved: Saved) -> None:
+        """Make the join, or go back to its last commit."""
+        where = self._planner.where
+        self._readers["predictions"].plan = attrs.evolve(parts.predictions, where=where)
+        self._readers["labels"].plan = parts.labels
+        self._records = Records(parts.records, saved.values)
+        self._truths = Truths(parts.truths, saved.values)
+        self._dictionaries = self._records.dictionaries | self._truths.dictionaries
+        self._label = _label_of(self._unlabelled, parts.truths)
+        options: dict[str, Any] = {
+            "wait": self._wait,
+            "out_of_order": self._out_of_order,
+            "settle": self._settle,
+            "max_pending": self._max_pending,
+            "label_dtype": self._truths.dtype,
+        }
+        dtype, state = self._records.dtype, saved.state.get("join")
+        if state is None:
+            self._join = Join(dtype, **options)
+        else:
+            self._join = Join.restore(dtype, options, state, saved.runs, saved.dead)
+
+    def _stepped(self) -> Step:
+        now = self._clock()
+        if self._counting is None and not self._look():
+            return Step(notes=self._new_notes())
+        before = self._n_rows, self._counters["labels"]
+        n_bytes, is_idle = 0, False
+        while n_bytes < self._commit_bytes:
+            found = self._next(now)
+            if found is None:
+                is_idle = True
+                break
+            reader, chunk = found
+            self._take(reader, chunk, now)
+            reader.position = chunk.position
+            n_bytes += max(chunk.block.taken, 1)
+        self._check_share()
+        self._declare(now)
+        is_released = is_idle and self._release_idle(now)
+        if self._join is not None:
+            self._count_joined(now)
+        data = b""
+        if self._fresh.newest is not None:
+            self._n_counted += self._fresh.n_rows()
+            self._n_labelled += heaviest(self._fresh.n)
+            data = self._total._take_in(self._fresh)
+        closed = self._closed()
+        events, alerts = self._judged(now)
+        if n_bytes or data or closed or is_released or alerts != self._stored_alerts:
+            self._commit(now, data, closed, events, alerts)
+        self._deliver()
+        return Step(
+            n_rows=self._n_rows - before[0],
+            n_labels=self._counters["labels"] - before[1],
+            closed=closed,
+            events=events,
+            is_idle=is_idle,
+            notes=self._new_notes(),
+        )
+
+    def _look(self) -> bool:
+        """Begin once there are rows of every source."""
+        bad = BadRows(self._max_bad)
+        filters = {"predictions": self._planner.where}
+        found = [
+            reader.look(self._limit, filters.get(role), bad)
+            for role, reader in self._readers.items()
+        ]
+        if not all(found):
+            return False
+        self._begin({role: reader.rows for role, reader in self._readers.items()})
+        return True
+
+    def _next(self, now: float) -> tuple[_Reader, Chunk] | None:
+        """Read from the source that is behind in event time, or from the other."""
+        for reader in self._order(now):
+            chunk = reader.next(self._limit)
+            if chunk is not None:
+                return reader, chunk
+        return None
+
+    def _order(self, now: float) -> list[_Reader]:
+        if self._join is None:
+            return [*self._readers.values()]
+        predictions, labels = self._readers.values()
+        if self._join.is_full or self._join.is_full_of_labels:
+            self._count_joined(now)
+        if self._join.is_stuck:
+            raise BadDataError(
+                f"{self._max_pending:,} predictions are waiting, and more come within `wait`; ",
+                Named("max_pending"),
+                " must be larger.",
+            )
+        if self._join.is_full:
+            return [labels]
+        if self._join.is_full_of_labels:
+            return [predictions]
+        ahead, behind = predictions.partitions.newest, labels.partitions.newest
+        if behind is None or (ahead is not None and behind <= ahead):
+            return [labels, predictions]
+        return [predictions, labels]
+
+    def _take(self, reader: _Reader, chunk: Chunk, now: float) -> None:
+        """Check the rows of a chunk, and count them or let them wait."""
+        block: Block = chunk.block
+        plan: Any = reader.plan
+        parsed = block.parse(plan.columns, plan.where)
+        batch, row_ids, future = self._not_ahead(parsed.batch, parsed.row_ids, now)
+        accumulator = self._fresh if self._join is None else plan.make()
+        batch, _, refused = update_good(accumulator, batch, row_ids, block, plan)
+        faults = {"unreadable": parsed.faults, "refused": refused, "future": future}
+        for reason, found in faults.items():
+            self._counters[reason] += len(found)
+        self._counters["left_out"] += parsed.n_left_out
+        self._add_bad(
+            bad_rows(block, sorted(fault for found in faults.values() for fault in found))
+        )
+        times = self._times(batch)
+        if not len(times):
+            return
+        marks = reader.partitions.observe(chunk.partition, times, now)
+        if reader.role == "predictions":
+            self._n_rows += len(times)
+            self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
+        if self._join is None:
+            self._note_counted(times)
+            return
+        ids = batch[ID].tolist()
+        if reader.role == "labels":
+            self._counters["labels"] += len(times)
+            self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
+        else:
+            rows = self._records.encode(batch, len(times))
+            self._join.predict(chunk.partition, ids, times, rows)
+
+    def _declare(self, now: float) -> None:
+        """Await partitions that have been found, before anything is decided without them."""
+        for role, reader in self._readers.items():
+            names = reader.partitions.declare(getattr(reader.source, "partitions", ()), now)
+            if self._join is not None:
+                for name in names:
+                    self._join.declare(role, name)
+
+    def _release_idle(self, now: float) -> bool:
+        """Let go of partitions that are silent; tell whether there are any."""
+        gone = [
+            (role, name)
+            for role, reader in self._readers.items()
+            for name in reader.partitions.release(now)
+        ]
+        if self._join is not None:
+            for role, name in gone:
+                self._join.finish(role, name)
+        return bool(gone)
+
+    def _count_joined(self, now: float) -> None:
+        """Count the rows that have a label now, or whose wait is over."""
+        self._declare(now)
+        joined = self._join.ready()
+        for is_labelled in (True, False):
+            chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
+            times = joined.times[chosen]
+            if not len(times):
+                continue
+            batch = self._records.decode(joined.rows[chosen])
+            batch[self._windows.time] = times if self._windows.is_step else times.view("M8[us]")
+            if is_labelled:
+                batch |= self._truths.decode(joined.labels[chosen])
+            elif self._label is None:
+                batch |= self._truths.missing(len(times))
+            else:
+                batch |= {name: np.repeat(one, len(times)) for name, one in self._label.items()}
+            try:
+                self._fresh.update(batch)
+            except (InvalidInputError, CountOverflowError) as error:
+                raise BadDataError(f"joined rows cannot be counted: {error}") from None
+            self._note_counted(times)
+
+    def _not_ahead(
+        self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float
+    ) -> tuple[Mapping[str, Array], Sequence[Any], list[tuple[Any, str]]]:
+        """Refuse rows whose event time lies in the future."""
+        if self._windows.is_step:
+            return batch, row_ids, []
+        limit = int(now * _MICROSECONDS) + self._max_ahead
+        ahead = self._times(batch) > limit
+        if not ahead.any():
+            return batch, row_ids, []
+        shown = self._windows.shown
+        times = self._times(batch)
+        faults = [
+            (row_ids[at], f"lies in the future: {shown(int(times[at]))}")
+            for at in np.flatnonzero(ahead).tolist()
+        ]
+        kept = np.flatnonzero(~ahead)
+        return (
+            {name: array[kept] for name, array in batch.items()},
+            [row_ids[at] for at in kept.tolist()],
+            faults,
+        )
+
+    def _times(self, batch: Mapping[str, Array]) -> npt.NDArray[np.int64]:
+        times: npt.NDArray[np.int64] = batch[self._windows.time].view(np.int64)
+        return times
+
+    def _ends(self, times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
+        """Return the end of the finest pane of each time."""
+        width, shift = self._windows.width, self._windows.offset_size
+        ends: npt.NDArray[np.int64] = ((times - shift) // width + 1) * width + shift
+        return ends
+
+    def _add_bad(self, rows: Sequence[BadRow]) -> None:
+        """Count bad rows, and name the first few."""
+        left = max(_NOTES - self._bad.n, 0)
+        self._bad.add(rows)
+        self._notes += map(str, rows[:left])
+
+    def _check_share(self) -> None:
+        """Compare bad rows with all rows, once a share of them means something."""
+        n_rows = self._n_rows + self._counters["labels"] + self._bad.n
+        if n_rows >= _SHARE_FROM and self._bad.first:
+            self._bad.check(n_rows)
+
+    def _note_counted(self, times: npt.NDArray[np.int64]) -> None:
+        """Note panes that have been reported and have more rows now."""
+        if self._reported is not None and int(times.min()) < self._reported:
+            late = self._ends(times[times < self._reported])
+            self._revised.update(np.unique(late).tolist())
+
+    def _mature_until(self) -> int | None:
+        """Return the end of the newest pane for which nothing more is expected."""
+        marks = self._watermarks()
+        known = [mark for mark in marks if mark is not None]
+        if len(known) < len(self._readers):
+            return None
+        edge = min(known) - self._lateness - self._wait
+        width, shift = self._windows.width, self._windows.offset_size
+        until: int = (edge - shift) // width * width + shift
+        return until
+
+    def _watermarks(self) -> tuple[int | None, int | None]:
+        """Return the watermark of predictions, and that of labels if there are any."""
+        if self._join is not None:
+            watermarks: tuple[int | None, int | None] = self._join.watermarks
+            return watermarks
+        return self._readers["predictions"].partitions.watermark, None
+
+    def _closed(self) -> tuple[Closed, ...]:
+        """Return the panes that have matured, after those that have more rows now."""
+        until = self._mature_until()
+        reported = self._reported
+        moves = until is not None and (reported is None or until > reported)
+        if not moves and not self._revised:
+            return ()
+        state = self._total._everything(self._total._held)
+        new = state.spans_within(self._windows, reported, until) if moves else []
+        again = [
+            span
+            for end in sorted(self._revised)
+            for span in state.spans_within(self._windows, end - self._windows.width, end)
+        ]
+        self._revised = set()
+        if new:
+            self._reported = new[-1].end
+        return (
+            *(self._closed_pane(span, is_revised=True) for span in again),
+            *(self._closed_pane(span, is_revised=False) for span in new),
+        )
+
+    def _closed_pane(self, span: Any, *, is_revised: bool) -> Closed:
+        shown, part = self._windows.shown, span.pane.part
+        return Closed(
+            start=shown(span.start),
+            end=shown(span.end),
+            n_rows=span.pane.rows.to_numbers().item(),
+            part=self._total._inner.empty() if part is None else part,
+            is_revised=is_revised,
+        )
+
+    def _judged(self, now: float) -> tuple[tuple[Event, ...], Any]:
+        """Let alerts look at what has been counted; return their events and their states."""
+        if not self._rules and not self._stored_alerts:
+            return (), self._stored_alerts
+        alerts: Any = self._alerts
+        mature = self._shown(self._mature_until())
+        events = alerts.step(self._total, mature, self._new_status(), now)
+        return events, alerts.to_json()
+
+    def _to_deliver(self, events: Sequence[Event]) -> list[tuple[str, Any]]:
+        """Return what the outbox of the checkpoint gets: nothing where nobody takes it."""
+        if self._outbox is None:
+            return []
+        return [(event.id, event.to_json()) for event in events]
+
+    def _deliver(self) -> None:
+        """Hand events over that have been committed, and forget those that have arrived."""
+        if self._outbox is not None and self._undelivered:
+            self._forget(self._outbox.deliver(self._undelivered.items()))
+
+    def _forget(self, names: Sequence[str]) -> None:
+        arrived = [name for name in names if self._undelivered.pop(name, None) is not None]
+        if arrived:
+            self._checkpoint.delivered(arrived)
+
+    def _commit(
+        self,
+        now: float,
+        data: bytes,
+        closed: Sequence[Closed],
+        events: Sequence[Event],
+        alerts: Any,
+    ) -> None:
+        """Write everything that has changed in one transaction."""
+        self._committed_at = now
+        state = {
+            "alerts": alerts,
+            "monitor": {
+                "rows": self._n_rows,
+                "counted": self._n_counted,
+                "labelled": self._n_labelled,
+                "reported": self._reported,
+                "committed_at": now,
+                "counters": dict(self._counters),
+                "partitions": {
+                    role: reader.partitions.to_json() for role, reader in self._readers.items()
+                },
+            },
+        }
+        if self._output is not None:
+            state["output"] = self._output.write(closed)
+        changes = Changes(
+            rows=data,
+            whole=lambda: self._total,
+            state=state,
+            positions={role: reader.position for role, reader in self._readers.items()},
+            events=self._to_deliver(events),
+        )
+        if self._join is not None:
+            runs = self._join.changes()
+            changes = attrs.evolve(
+                changes,
+                state=state | {"join": runs.state},
+                values={name: one.added for name, one in self._dictionaries.items()},
+                runs=runs.added,
+                dead=runs.dead,
+                removed=runs.removed,
+            )
+        self._checkpoint.commit(self._number + 1, changes)
+        for one in self._dictionaries.values():
+            one.stored()
+        self._number += 1
+        self._stored_alerts = alerts
+        self._undelivered.update(changes.events)
+        self._fresh = self._counting.make()  # type: ignore[union-attr]
+        self._note_commit()
+
+    def _note_commit(self) -> None:
+        """Keep what others may see."""
+        self._status = self._new_status()
+        self._shown_alerts = () if self._alerts is None else self._alerts.states()
+
+    def _new_status(self) -> Status:
+        watermark, label_watermark = self._watermarks()
+        return Status(
+            number=self._number,
+            n_rows=self._n_rows,
+            n_counted=self._n_counted,
+            n_labelled=self._n_labelled,
+            n_pending=0 if self._join is None else self._join.n_pending,
+            watermark=self._shown(watermark),
+            label_watermark=self._shown(label_watermark),
+            mature_until=self._shown(self._mature_until()),
+            last_event_time=self._shown(self._readers["predictions"].partitions.newest),
+            counters={name: number for name, number in self._all_counters().items() if number},
+            positions={role: reader.position for role, reader in self._readers.items()},
+            is_full=self._join is not None and self._join.is_full,
+            committed_at=self._committed_at,
+        )
+
+    def _all_counters(self) -> Mapping[str, int]:
+        return {**self._counters, **({} if self._join is None else self._join.counters)}
+
+    def _shown(self, time: int | None) -> Any:
+        return None if time is None else self._windows.shown(time)
+
+    def _new_notes(self) -> tuple[str, ...]:
+        for source in self._sources.values():
+            self._notes += source.warnings()
+        notes, self._notes = tuple(self._notes), []
+        return notes
+
+    def _release(self) -> None:
+        """Close everything; what has not been committed is forgotten."""
+        self._is_open = False
+        self._total = None
+        if self._outbox is not None:
+            self._outbox.close()
+        for source in self._sources.values():
+            source.close()
+        self._checkpoint.close()
+
+
+def _check_join(
+    has_labels: bool, key: Any, wait: Any, settle: Any, unlabelled: Any, label_time: Any
+) -> None:
+    """Refuse options of a join without labels, and labels without what joins them."""
+    needed = {"key": key, "wait": wait}
+    if has_labels:
+        for name, value in needed.items():
+            if value is None:
+                raise InvalidInputError("is needed to join labels", argument=name)
+        return
+    chosen = None if unlabelled == "drop" else unlabelled
+    others = needed | {"settle": settle, "unlabelled": chosen, "label_time": label_time}
+    for name, value in others.items():
+        if value is not None:
+            raise InvalidInputError("has no meaning without labels", argument=name)
+
+
+def _label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, Array] | None:
+    """Read the label of predictions that get none; None leaves them without."""
+    if unlabelled == "drop":
+        return None
+    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
+    if len(truths) > 1 or len(truths[0].names) > 1:
+        raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
+    ((name, label),) = found.items()
+    if label is None:
+        wanted = truths[0].field_type.fault(unlabelled)
+        raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
+    return {name: label}
+
+
+def _seconds(value: Any, name: str) -> float | None:
+    return None if value is None else read_offset(value, name=name) / _MICROSECONDS
+
+
+def _plain(row: Any) -> Any:
+    """Write a row as JSON that reads as the same types."""
+    if isinstance(row, Mapping):
+        return {str(name): _plain(value) for name, value in row.items()}
+    if isinstance(row, list):
+        return list(map(_plain, row))
+    if isinstance(row, Decimal):
+        return float(row)
+    return row.isoformat() if isinstance(row, datetime.date | datetime.time) else row

@@ -1,0 +1,437 @@
+"""Sorted runs of rows found by the hash of their id: a log-structured merge tree of arrays."""
+
+from __future__ import annotations
+
+import itertools
+import mmap
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.errors import require
+from streameval.monitoring.arrivals import MAX_TIME, Ids
+from streameval.monitoring.columns import (
+    Columns,
+    Layout,
+    concatenate,
+    decode,
+    decode_bits,
+    encode,
+    encode_bits,
+    select,
+)
+from streameval.monitoring.ids import Words
+
+__all__ = ["KEY_LAYOUT", "Found", "PendingRuns", "key_order", "key_starts"]
+
+Bits = npt.NDArray[np.bool_]
+Integers = npt.NDArray[np.int64]
+
+KEY_LAYOUT: Layout = {
+    "high": np.dtype(np.uint64),
+    "low": np.dtype(np.uint64),
+    "time": np.dtype(np.int64),
+}
+"""The columns of every row: the hash of its id, and its arrival time."""
+
+MAX_RUN = 1_000_000  # merging two runs of 2.5e6 stops everything for a second
+MAX_BLOB = 2**17  # written again by a commit
+_RUN_SHIFT = np.int64(40)
+_POSITION = np.int64(2**40 - 1)
+_MAX_STEPS = 16  # from the start of its range to a row: there is one row a range on average
+_CHUNK = 2**16  # temporary arrays are no longer than this
+_BITS = np.uint8(1) << np.arange(8, dtype=np.uint8)
+_MAPPED = 2**21  # bytes of an array that has pages of its own
+_FILTER_BITS = 8  # a row; an id that is not there is searched for in one run of eight
+
+
+def key_order(rows: Columns) -> Integers:
+    """Return the order by hash, rows of equal hash as they are."""
+    order: Integers = np.argsort(rows["high"], kind="stable")
+    high, low = rows["high"][order], rows["low"]
+    same = np.flatnonzero(high[1:] == high[:-1])
+    if (low[order[same + 1]] < low[order[same]]).any():
+        return np.lexsort((low, rows["high"]))
+    return order
+
+
+def key_starts(rows: Columns) -> Bits:
+    """Return which of sorted rows are the first of their id."""
+    starts = np.ones(len(rows["high"]), dtype=np.bool_)
+    starts[1:] = (rows["high"][1:] != rows["high"][:-1]) | (rows["low"][1:] != rows["low"][:-1])
+    return starts
+
+
+@attrs.frozen(eq=False)
+class Found:
+    """Pairs of a key that was looked for and a row of its id.
+
+    Parameters
+    ----------
+    keys : array of int64, shape (n,)
+        Positions among the keys that were looked for.
+    rows : array of int64, shape (n,)
+        The rows, valid until the next row is added or dropped.
+    """
+
+    keys: Integers
+    rows: Integers
+
+
+def _large(size: int, dtype: np.dtype[Any]) -> npt.NDArray[Any]:
+    """Make an array whose memory the system has back when it goes; others leave holes."""
+    n_bytes = size * dtype.itemsize
+    if n_bytes < _MAPPED:
+        return np.empty(size, dtype)
+    return np.frombuffer(mmap.mmap(-1, n_bytes), dtype, size)
+
+
+class _Index:
+    """Where an id would stand in a run, and for most ids that are not there that they are not.
+
+    Parameters
+    ----------
+    high : array of uint64, shape (n,)
+        The upper half of the hashes, sorted.
+    """
+
+    __slots__ = ("_bits", "_n_rows", "_shift", "_starts")
+
+    def __init__(self, high: Words) -> None:
+        n_rows = len(high)
+        log = max((_FILTER_BITS * n_rows - 1).bit_length(), 3)
+        self._shift = np.uint64(64 - log)
+        self._n_rows = np.uint64(n_rows)
+        self._bits = np.zeros(1 << log >> 3, dtype=np.uint8)
+        self._starts = np.zeros(n_rows + 1, dtype=np.int32)
+        for first in range(0, n_rows, _CHUNK):
+            part = high[first : first + _CHUNK]
+            byte, mask = self._bit(part)
+            np.bitwise_or.at(self._bits, byte, mask)
+            np.add.at(self._starts, self._bucket(part) + 1, np.int32(1))
+        np.cumsum(self._starts, out=self._starts)
+
+    def may_hold(self, high: Words) -> Bits:
+        """Return False for most hashes that are not in the run, and True for all that are."""
+        byte, mask = self._bit(high)
+        held: Bits = self._bits[byte] & mask != 0
+        return held
+
+    def start(self, high: Words) -> Integers:
+        """Return a position that no row of the hash stands before, and few others after."""
+        return self._starts[self._bucket(high)].astype(np.int64)
+
+    def _bit(self, high: Words) -> tuple[Integers, npt.NDArray[np.uint8]]:
+        bit = high >> self._shift
+        return (bit >> np.uint64(3)).view(np.int64), _BITS[bit & np.uint64(7)]
+
+    def _bucket(self, high: Words) -> Integers:
+        """Cut the hashes into as many equal ranges as there are rows."""
+        return ((high >> np.uint64(32)) * self._n_rows >> np.uint64(32)).view(np.int64)
+
+
+class _Run:
+    """Rows sorted by the hash of their id, which of them were taken, and the blobs they are in."""
+
+    def __init__(self, columns: Columns, taken: Bits, blobs: tuple[int, ...] = ()) -> None:
+        self.columns = columns
+        self.taken = taken
+        self.blobs = blobs
+        self.is_marked = False
+        self.index = _Index(columns["high"])
+        times = columns["time"]
+        self.first, self.last = int(times.min()), int(times.max())
+        self.n_taken = int(taken.sum())
+        self.n_past = 0
+        self.next_past = self.first
+
+    def __len__(self) -> int:
+        return len(self.taken)
+
+    @property
+    def is_past(self) -> bool:
+        """Whether the wait of every row is over."""
+        return self.n_past == len(self)
+
+    def find(self, high: Words, low: Words) -> tuple[Integers, Integers]:
+        """Return positions of keys, and of a row that has that id."""
+        keys = np.flatnonzero(self.index.may_hold(high))
+        at, rows = self._first_rows(high[keys])
+        keys = keys[at]
+        own_high = self.columns["high"]
+        after = np.minimum(rows + 1, len(self) - 1)
+        is_many = (own_high[after] == own_high[rows]) & (after > rows)
+        if is_many.any():
+            counts = np.searchsorted(own_high, high[keys], side="right") - rows
+            rows = np.repeat(rows - np.cumsum(counts) + counts, counts) + np.arange(counts.sum())
+            keys = np.repeat(keys, counts)
+        is_same = self.columns["low"][rows] == low[keys]
+        return keys[is_same], rows[is_same]
+
+    def _first_rows(self, sought: Words) -> tuple[Integers, Integers]:
+        """Return positions of hashes that are there, and the first row of each."""
+        own_high = self.columns["high"]
+        at, rows = np.arange(len(sought)), self.index.start(sought)
+        found_at, found_rows = [at[:0]], [rows[:0]]
+        n_steps = 0
+        while len(sought):
+            is_inside = rows < len(self)
+            at, sought, rows = at[is_inside], sought[is_inside], rows[is_inside]
+            seen = own_high[rows]
+            is_here = seen == sought
+            found_at.append(at[is_here])
+            found_rows.append(rows[is_here])
+            is_ahead = seen < sought
+            at, sought, rows = at[is_ahead], sought[is_ahead], rows[is_ahead] + 1
+            n_steps += 1
+            if n_steps == _MAX_STEPS:  # the hashes are close by chance, or were chosen so
+                rows = np.searchsorted(own_high, sought)
+        return np.concatenate(found_at), np.concatenate(found_rows)
+
+
+def _by_hash(first: _Run, second: _Run) -> Iterator[tuple[Columns, Bits]]:
+    """Yield rows of two runs by ranges of the hash, which fit the cache, and which are taken."""
+    edges = max(first, second, key=len).columns["high"][_CHUNK::_CHUNK]
+    cuts = [
+        np.concatenate([[0], np.searchsorted(run.columns["high"], edges), [len(run)]]).tolist()
+        for run in (first, second)
+    ]
+    for ranges in zip(*map(itertools.pairwise, cuts), strict=True):
+        parts = [slice(*pair) for pair in ranges]
+        pairs = list(zip((first, second), parts, strict=True))
+        yield (
+            concatenate([select(run.columns, part) for run, part in pairs]),
+            np.concatenate([run.taken[part] for run, part in pairs]),
+        )
+
+
+class PendingRuns:
+    """Rows found by id, in sorted runs that are never changed but for which rows were taken.
+
+    A run is added in one piece. The last two runs become one if they are of like size and not too
+    large, so n rows are copied log(n) times, and searched for in n / MAX_RUN + log(MAX_RUN) runs,
+    most of which a few bits of each row rule out. On disk a run is one blob, or the blobs of the
+    runs that it was made of, so that no more than `MAX_BLOB` rows are written again.
+
+    Parameters
+    ----------
+    layout : mapping from str to dtype
+        The columns besides those of `KEY_LAYOUT`.
+    ids : Ids
+        Where the numbers of blobs come from.
+    keeps_taken : bool
+        Whether rows that were taken are still found. If so no bitmap of them is written: `restore`
+        is told by others which they are.
+    """
+
+    def __init__(self, layout: Layout, ids: Ids, *, keeps_taken: bool) -> None:
+        self._layout = {**KEY_LAYOUT, **layout}
+        self._ids = ids
+        self._keeps_taken = keeps_taken
+        self._runs: list[_Run] = []
+        self._unwritten: dict[int, bytes] = {}
+        self._written: set[int] = set()
+        self._horizon = -MAX_TIME
+
+    def __len__(self) -> int:
+        return sum(map(len, self._runs))
+
+    @property
+    def n_untaken(self) -> int:
+        """The number of rows that were not taken."""
+        return sum(len(run) - run.n_taken for run in self._runs)
+
+    @property
+    def n_current(self) -> int:
+        """The number of rows, taken or not, that no call of `take_past` has passed."""
+        return sum(len(run) - run.n_past for run in self._runs)
+
+    def add(self, rows: Columns) -> None:
+        """Add rows that are sorted by `key_order`."""
+        size = self._max_run
+        for start in range(0, len(rows["high"]), size):
+            piece = {name: rows[name][start : start + size] for name in self._layout}
+            self._append(_Run(piece, np.zeros(len(piece["high"]), dtype=np.bool_)))
+
+    def find(self, keys: Columns) -> Found:
+        """Find all rows of some ids."""
+        found_keys, found_rows = [np.zeros(0, np.int64)], [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            of_keys, at = run.find(keys["high"], keys["low"])
+            if not self._keeps_taken and len(at):
+                free = ~run.taken[at]
+                of_keys, at = of_keys[free], at[free]
+            found_keys.append(of_keys)
+            found_rows.append(at + (np.int64(number) << _RUN_SHIFT))
+        return Found(np.concatenate(found_keys), np.concatenate(found_rows))
+
+    def between(self, start: int, end: int) -> Integers:
+        """Find the rows that were not taken, of arrival times from start up to end."""
+        found = [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            if run.first < end and run.last >= start:
+                times = run.columns["time"]
+                at = np.flatnonzero((times >= start) & (times < end) & ~run.taken)
+                found.append(at + (np.int64(number) << _RUN_SHIFT))
+        return np.concatenate(found)
+
+    def column(self, name: str, rows: Integers) -> npt.NDArray[Any]:
+        """Return one column of some rows."""
+        return self.columns(rows, [name])[name]
+
+    def columns(self, rows: Integers, names: Iterable[str] = ()) -> Columns:
+        """Return some columns of some rows; by default all."""
+        values = {
+            name: np.empty(len(rows), dtype=self._layout[name]) for name in names or self._layout
+        }
+        for run, chosen, at in self._by_run(rows):
+            for name, column in values.items():
+                column[chosen] = run.columns[name][at]
+        return values
+
+    def is_taken(self, rows: Integers) -> Bits:
+        """Return which rows were taken."""
+        values = np.empty(len(rows), dtype=np.bool_)
+        for run, chosen, at in self._by_run(rows):
+            values[chosen] = run.taken[at]
+        return values
+
+    def take(self, rows: Integers) -> None:
+        """Take rows, each of them once."""
+        for run, _, at in self._by_run(rows):
+            run.taken[at] = True
+            run.n_taken += len(at)
+            run.is_marked = True
+
+    def take_past(self, horizon: int) -> Integers:
+        """Take and return the rows that arrived before a time and were not taken yet."""
+        found = [np.zeros(0, np.int64)]
+        for number, run in enumerate(self._runs):
+            if run.next_past < horizon:
+                times = run.columns["time"]
+                is_past = times < horizon
+                run.n_past = int(is_past.sum())
+                run.next_past = int(times[~is_past].min(initial=MAX_TIME))
+                at = np.flatnonzero(is_past & ~run.taken)
+                found.append(at + (np.int64(number) << _RUN_SHIFT))
+        rows = np.concatenate(found)
+        self.take(rows)
+        return rows
+
+    def drop(self, horizon: int) -> None:
+        """Forget rows that arrived before a time, taken ones that are not kept, and what is past.
+
+        Of a run whose rows are all past only the columns of `KEY_LAYOUT` stay in memory.
+        """
+        self._horizon = horizon
+        self._runs = [
+            run
+            for run in self._runs
+            if run.last >= horizon and (self._keeps_taken or run.n_taken < len(run))
+        ]
+        for run in self._runs:
+            if run.is_past and len(run.columns) > len(KEY_LAYOUT):
+                if not run.blobs:
+                    self._encode(run)
+                run.columns = {name: run.columns[name] for name in KEY_LAYOUT}
+
+    def changes(self) -> tuple[dict[int, bytes], dict[int, bytes], set[int]]:
+        """Return blobs to add, bitmaps to write, and ids to remove since the last call."""
+        marked = {}
+        for run in self._runs:
+            if not run.blobs:
+                self._encode(run)
+                run.is_marked = run.n_taken > 0
+            if run.is_marked and not self._keeps_taken:
+                marked[run.blobs[0]] = encode_bits(run.taken)
+            run.is_marked = False
+        kept = {number for run in self._runs for number in run.blobs}
+        added = {number: blob for number, blob in self._unwritten.items() if number in kept}
+        removed = self._written - kept
+        self._unwritten, self._written = {}, kept
+        return added, marked, removed
+
+    def to_json(self) -> list[int]:
+        """Return the ids of the blobs in order."""
+        return [number for run in self._runs for number in run.blobs]
+
+    def restore(
+        self, state: Any, blobs: Mapping[int, bytes], bitmaps: Mapping[int, bytes]
+    ) -> list[int]:
+        """Take over what `changes` and `to_json` returned; return the ids of blobs in use."""
+        require(isinstance(state, list), "the runs are no list")
+        for number in state:
+            require(type(number) is int and number in blobs, "a run is missing")
+            columns = decode(blobs[number], self._layout)
+            high, low, times = columns["high"], columns["low"], columns["time"]
+            ordered = (high[:-1] < high[1:]) | ((high[:-1] == high[1:]) & (low[:-1] <= low[1:]))
+            require(ordered.all(), "a run is not sorted")
+            require(times.min() > -MAX_TIME and times.max() < MAX_TIME, "a time is out of range")
+            taken = np.zeros(len(high), dtype=np.bool_)
+            if number in bitmaps and not self._keeps_taken:
+                taken = decode_bits(bitmaps[number], len(high))
+            self._append(_Run(columns, taken, (number,)))
+            self._written.add(number)
+        return list(state)
+
+    @property
+    def _max_run(self) -> int:
+        """The number of rows of the largest run; a bitmap is that of one blob."""
+        return MAX_RUN if self._keeps_taken else MAX_BLOB
+
+    def _by_run(self, rows: Integers) -> Iterator[tuple[_Run, Any, Integers]]:
+        """Yield each run, which of the rows are in it, and where."""
+        numbers = rows >> _RUN_SHIFT
+        for number in np.flatnonzero(np.bincount(numbers)).tolist():
+            chosen = np.flatnonzero(numbers == number)
+            yield self._runs[number], chosen, rows[chosen] & _POSITION
+
+    def _append(self, run: _Run) -> None:
+        """Add a run, and make one of the last two while they are of like size."""
+        runs = self._runs
+        runs.append(run)
+        while (
+            len(runs) > 1
+            and not runs[-2].is_past
+            and len(runs[-2]) <= 2 * len(runs[-1])
+            and len(runs[-2]) + len(runs[-1]) <= self._max_run
+        ):
+            second, first = runs.pop(), runs.pop()
+            merged = self._merged(first, second)
+            if merged is not None:
+                runs.append(merged)
+
+    def _merged(self, first: _Run, second: _Run) -> _Run | None:
+        """Make one run of two without what is forgotten."""
+        blobs: tuple[int, ...] = ()
+        if len(first) + len(second) > MAX_BLOB:
+            for run in (first, second):
+                if not run.blobs:
+                    self._encode(run)
+            blobs = first.blobs + second.blobs
+        size = len(first) + len(second)
+        columns = {name: _large(size, dtype) for name, dtype in self._layout.items()}
+        taken = np.empty(size, dtype=np.bool_)
+        end = 0
+        for part, part_taken in _by_hash(first, second):
+            order = key_order(part)
+            keep = part["time"] >= self._horizon
+            if not self._keeps_taken:
+                keep &= ~part_taken
+            order = order[keep[order]]
+            start, end = end, end + len(order)
+            for name, column in columns.items():
+                column[start:end] = part[name][order]
+            taken[start:end] = part_taken[order]
+        if not end:
+            return None
+        return _Run({name: column[:end] for name, column in columns.items()}, taken[:end], blobs)
+
+    def _encode(self, run: _Run) -> None:
+        """Make the blob of a run that has none."""
+        number = self._ids.new()
+        run.blobs = (number,)
+        self._unwritten[number] = encode(run.columns, self._layout)

@@ -1,0 +1,225 @@
+"""How the rows of sources are read: a plan, split into what predictions and labels hold."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.accumulators.windowed import Windowed
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.paths import Fields
+from streameval.io import Column
+from streameval.io.columns import FieldType
+from streameval.io.times import Gaps
+from streameval.monitoring.rows import Ids
+from streameval.runs.columns import columns_of, group_columns
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Iterator
+
+    from streameval.io import RowFilter
+    from streameval.runs.counting import Share
+    from streameval.runs.sources import Row
+
+__all__ = ["ID", "Planner", "Split", "planner_of", "read_one", "rows_together", "split"]
+
+Array = npt.NDArray[Any]
+
+ID = "id`"
+"""What the column of ids is called in a batch; no argument has such a name."""
+
+
+@attrs.frozen(kw_only=True)
+class Planner:
+    """How a plan is made once there are rows to look at.
+
+    Parameters
+    ----------
+    plan : callable
+        From the first rows to a plan whose accumulator is a `Windowed`.
+    is_step : bool
+        Whether times are integers of any meaning.
+    where : RowFilter, optional
+        Which rows are counted.
+    empty : Windowed, optional
+        What has been counted before there is a plan, where that is known.
+    """
+
+    plan: Callable[[Sequence[Row]], Plan]
+    is_step: bool
+    where: RowFilter | None = None
+    empty: Windowed | None = None
+
+
+@attrs.frozen(kw_only=True)
+class Split:
+    """The plans of the two sources of a join.
+
+    Parameters
+    ----------
+    predictions, labels : Plan
+        Each tries its rows together with an example of the other, so that a row which the
+        accumulator would refuse is named while its file and line are known.
+    records, truths : tuple of Column
+        What a prediction carries while it waits, and what a label does.
+    """
+
+    predictions: Plan
+    labels: Plan
+    records: tuple[Column, ...]
+    truths: tuple[Column, ...]
+
+
+def planner_of(
+    accumulator: Any, time: str, columns: Mapping[str, str] | None, max_bad: int | Share
+) -> Planner:
+    """Plan to read the columns of an accumulator by their own names, or by others.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is no `Windowed`, or has counted something.
+    """
+    if isinstance(accumulator, Planner):
+        return accumulator
+    if not isinstance(accumulator, Windowed):
+        given = type(accumulator).__name__
+        raise InvalidInputError(f"must be a Windowed, got {given}", argument="accumulator")
+    if accumulator.newest is not None:
+        raise InvalidInputError("must have counted nothing", argument="accumulator")
+    if accumulator._config.accumulator.queries:
+        raise InvalidInputError(
+            "cannot count rankings: the rows of a query may lie in several files",
+            argument="accumulator",
+        )
+    config, inner = accumulator._config, accumulator._config.accumulator
+    keys = accumulator._key_columns
+    chosen = {config.time: time, **(columns or {})}
+    read = dict.fromkeys((*inner.required, *inner.optional, *keys))
+    for argument in chosen:
+        if argument not in read:
+            raise InvalidInputError(
+                f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
+            )
+    names = {argument: chosen.get(argument, argument) for argument in read}
+    needed = {*inner.required, *keys, *(columns or {})}
+
+    def plan(rows: Sequence[Row]) -> Plan:
+        known = dict.fromkeys(
+            name for row in rows for name in (*row, *names.values()) if name in row
+        )
+        for argument, name in names.items():
+            if argument in needed and name not in known:
+                raise InvalidInputError(
+                    f"is missing: the first rows have the columns {', '.join(known)}",
+                    argument=name,
+                )
+        found = {argument: name for argument, name in names.items() if name in known}
+        read_as = columns_of(inner.members, found, rows)
+        empty = accumulator.copy()
+        return Plan(empty.copy, group_columns(accumulator, found, read_as), max_bad)
+
+    return Planner(plan=plan, is_step=config.is_step, empty=accumulator.copy())
+
+
+def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> list[Fields]:
+    """Put first predictions and first labels side by side, as joined rows would be."""
+    if not labels:
+        return list(predictions)
+    return [
+        Fields({**labels[at % len(labels)].row, **prediction.row})
+        for at, prediction in enumerate(predictions)
+    ]
+
+
+def split(
+    plan: Plan,
+    key: str,
+    label_time: str,
+    predictions: Sequence[Row],
+    labels: Sequence[Row],
+) -> Split:
+    """Split a plan: truths come from labels, everything else from predictions.
+
+    Raises
+    ------
+    InvalidInputError
+        If something is counted without a truth.
+    BadDataError
+        If none of the first rows can be read.
+    """
+    config = plan.make()._config
+    arguments = config.accumulator.truths
+    if not arguments:
+        raise InvalidInputError("is counted without labels", argument="accumulator")
+    truths = tuple(_without_gaps(one) for one in plan.columns if one.argument in arguments)
+    others = tuple(one for one in plan.columns if one.argument not in arguments)
+    time = next(column for column in others if column.argument == config.time)
+    moment = attrs.evolve(time, names=(label_time,))
+    an_id = Column(ID, (key,), Ids())
+    example_label = _example(truths, labels, "labels")
+    example_prediction = _example(others, predictions, "predictions")
+    trial = attrs.evolve(plan, make=config.accumulator.leaf.empty)
+    return Split(
+        predictions=attrs.evolve(trial, columns=(*others, an_id), update=_Trial(example_label)),
+        labels=attrs.evolve(
+            trial, columns=(*truths, moment, an_id), update=_Trial(example_prediction)
+        ),
+        records=tuple(column for column in others if column is not time),
+        truths=truths,
+    )
+
+
+@attrs.frozen
+class _Trial:
+    """Update an accumulator with rows that lack columns: each has the example's."""
+
+    example: Mapping[str, Array]
+
+    def __call__(self, accumulator: Any, batch: Mapping[str, Any]) -> str:
+        held = {name: array for name, array in batch.items() if name != ID}
+        size = len(next(iter(held.values())))
+        for name, array in self.example.items():
+            if name not in held:
+                held[name] = np.repeat(array, size, axis=0)
+        accumulator.update(held)
+        return ""
+
+
+def _without_gaps(column: Column) -> Column:
+    """Let no label be missing: an empty one is a bad row."""
+    own: Any = column.field_type
+    if isinstance(own, Gaps):
+        return attrs.evolve(column, field_type=own.field_type)
+    is_open = getattr(own, "gaps", False)
+    return attrs.evolve(column, field_type=attrs.evolve(own, gaps=False)) if is_open else column
+
+
+def _example(columns: Sequence[Column], rows: Iterable[Row], what: str) -> dict[str, Array]:
+    """Read the first row that has all the columns."""
+    for row in rows:
+        found = dict(_arrays(columns, row))
+        if len(found) == len(columns):
+            return found
+    names = ", ".join(name for column in columns for name in column.names)
+    raise BadDataError(f"none of the first {what} can be read; they need {names}.")
+
+
+def _arrays(columns: Sequence[Column], row: Row) -> Iterator[tuple[str, Array]]:
+    for column in columns:
+        parts = [read_one(column.field_type, row.get(name)) for name in column.names]
+        if all(part is not None for part in parts):
+            array: Any = np.stack(parts, axis=1) if len(parts) > 1 else parts[0]  # type: ignore[arg-type]
+            yield column.argument, array if column.item is None else array[:, column.item]
+
+
+def read_one(field_type: FieldType, value: Any) -> Array | None:
+    """Read one value as a column of one row; None if it does not fit."""
+    if isinstance(value, str):
+        (value,) = field_type.from_text([value])
+    return field_type.whole([value])

@@ -1,0 +1,603 @@
+"""Rules about one slice each, and their states: inactive, pending, firing, resolved."""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import math
+from abc import ABC, abstractmethod
+from collections import deque
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar, Literal, Protocol
+
+import attrs
+import numpy as np
+
+from streameval.accumulators.collection import heaviest
+from streameval.accumulators.evidence import slice_of
+from streameval.accumulators.merging import merge
+from streameval.accumulators.sealed import sealed_all
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import TwoStacks, Windowed
+from streameval.configs.windowed import WindowedConfig
+from streameval.errors import InvalidInputError, UnknownMetricError, require
+from streameval.inputs.durations import read_duration
+from streameval.metrics.evidence import TILTS, Detector
+from streameval.metrics.table import Reading
+from streameval.monitoring.rules import MetricRule, Rule, SilenceRule
+from streameval.results.evidence import read_pane
+from streameval.results.names import MetricName
+from streameval.results.result import Result
+from streameval.states.panes import Span
+from streameval.states.sealed import live
+
+__all__ = [
+    "AlertState",
+    "Comparison",
+    "Detection",
+    "Event",
+    "PaneSeries",
+    "Panes",
+    "Progress",
+    "Series",
+    "Silence",
+    "Stored",
+    "end_of_removed",
+]
+
+LEVEL = 0.95
+"""Of the sampling intervals that events show."""
+
+State = Literal["inactive", "pending", "firing", "resolved"]
+Stored = dict[str, Any]
+
+_STORED = ("state", "since", "alert", "until")
+_VALUES = ("value", "certified", "interval", "n", "start", "end")
+
+_NEAR = math.log(10.0)
+_MIN_PANES = 3
+
+
+class Progress(Protocol):
+    """What rules about silence read of the status of a monitor."""
+
+    @property
+    def n_rows(self) -> int:
+        """The number of predictions that have been read."""
+        ...
+
+    @property
+    def n_labelled(self) -> int | float:
+        """The weight of the rows that have been counted with a label."""
+        ...
+
+    @property
+    def n_pending(self) -> int:
+        """The number of predictions that wait for a label."""
+        ...
+
+
+@attrs.frozen
+class Event:
+    """An alert that begins to fire, or is resolved.
+
+    Parameters
+    ----------
+    id : str
+        Equal for equal rule, slice, pane and state: what came twice has the same.
+    alert : str
+        The `id` of the event with which the alert began.
+    rule : str
+        The rule in its canonical form.
+    state : {"firing", "resolved"}
+    slice : dict, optional
+        The value of each column; None for all rows.
+    metric : str, optional
+        The metric of the rule; None of rules about silence.
+    value : float, optional
+        Its value from `start` to `end`; None where there is none.
+    certified, interval : (float, float), optional
+        Between what the exact value lies, where that is open, and the 95% sampling interval.
+    limit : float, optional
+        The number in the rule.
+    n : int or float, optional
+        The number of examples from `start` to `end`.
+    start, end : str or int, optional
+        The rows that `value` is of; a pane ends at `end`. Of silence, `start` is when something
+        came last.
+    at : str
+        When the monitor decided.
+    """
+
+    id: str
+    alert: str
+    rule: str
+    state: State
+    slice: dict[str, Any] | None
+    metric: str | None
+    value: float | None
+    certified: tuple[float, float] | None
+    interval: tuple[float, float] | None
+    limit: float | None
+    n: int | float | None
+    start: str | int | None
+    end: str | int | None
+    at: str
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what a receiver gets; numbers are finite."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen
+class AlertState:
+    """The state of a rule for one slice.
+
+    Parameters
+    ----------
+    rule : str
+        The rule in its canonical form.
+    metric : str, optional
+    slice : dict, optional
+        The value of each column; None for all rows.
+    state : {"inactive", "pending", "firing", "resolved"}
+    since : str or int, optional
+        The end of the pane with which the state began, or the time by the clock.
+    alert : str, optional
+        The id of the event with which it began to fire.
+    log_evidence, log_threshold : float, optional
+        Where the e-detector decides: the evidence, and from where on there is an alarm.
+    """
+
+    rule: str
+    metric: str | None
+    slice: dict[str, Any] | None
+    state: State
+    since: str | int | None
+    alert: str | None
+    log_evidence: float | None = None
+    log_threshold: float | None = None
+
+
+@attrs.frozen
+class _Value:
+    """The value of a metric from `start` to `end`; `read` adds the sampling interval."""
+
+    reading: Reading
+    read: Callable[[], Reading]
+    n: int | float
+    start: int
+    end: int
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the metric is undefined there."""
+        return math.isnan(self.reading.value)
+
+
+class Panes:
+    """The panes of a `Windowed`, one after the other; each is read once for all rules."""
+
+    def __init__(self, windowed: Windowed) -> None:
+        self._config = windowed._config
+        self._state = windowed._everything(windowed._held)
+        self._parts: dict[int, Any] = {}
+        self._results: dict[Any, Result | None] = {}
+        self._windows: dict[int, _Window] = {}
+
+    def between(self, low: int | None, high: int) -> Iterator[Span]:
+        """Yield the panes within two times, in order; what was read of one goes with it."""
+        for span in self._state.spans_within(self._config, low, high):
+            yield span
+            self._results.clear()
+            self._parts.clear()
+
+    def result(self, span: Span, value: Any) -> Result | None:
+        """Compute the result of a slice in a pane; None without rows."""
+        if value not in self._results:
+            part = slice_of(self._live(span), value)
+            self._results[value] = None if part is None else part.compute()
+        return self._results[value]
+
+    def window(self, span: Span, width: int, value: Any) -> tuple[Result | None, int]:
+        """Compute the result of a slice in the window that ends with a pane, and where it begins.
+
+        Windows slide along: two or three merges a pane, for all slices.
+        """
+        window = self._windows.setdefault(width, _Window(self._config.accumulator, width))
+        if window.end != span.end:
+            low = span.end - width if window.end is None else window.end
+            window.slide(self._state.spans_within(self._config, low, span.end), span.end)
+        return slice_of(window.merged, value).compute(), window.start
+
+    def over(self, start: int, end: int, value: Any) -> tuple[Result | None, int]:
+        """Compute the result of a slice in all panes within two times, and where they begin."""
+        spans = self._state.spans_within(self._config, start, end)
+        parts = [slice_of(self._live(span), value) for span in spans]
+        found = [part for part in parts if part is not None]
+        return (merge(found).compute(), spans[0].start) if found else (None, start)
+
+    def coverage(self, span: Span) -> _Value:
+        """Divide the rows with a label by all rows of a pane."""
+        rows = span.pane.rows.to_numbers().item()
+        part = self._live(span)
+        reading = Reading((0 if part is None else heaviest(part.n)) / rows)
+        return _Value(reading, lambda: reading, rows, span.start, span.end)
+
+    def _live(self, span: Span) -> Any:
+        if span.end not in self._parts:
+            self._parts[span.end] = None if span.pane.part is None else live(span.pane.part)
+        return self._parts[span.end]
+
+
+class _Window:
+    """All panes within a width, merged, as it slides along."""
+
+    def __init__(self, inner: Any, width: int) -> None:
+        self._inner = inner
+        self.width = width
+        self.end: int | None = None
+        self.merged: Any = None
+        self._stacks = TwoStacks(inner)
+        self._spans: deque[Span] = deque()
+
+    @property
+    def start(self) -> int:
+        """Where the first pane in it begins."""
+        return self._spans[0].start if self._spans else 0
+
+    def slide(self, spans: Sequence[Span], end: int) -> None:
+        """Take in panes up to an end, and let those go that lie before its width."""
+        parts = [span.pane.part for span in spans]
+        for part in sealed_all(self._inner, parts) if self._inner.cls is Sliced else parts:
+            self._stacks.push(part)
+        self._spans.extend(spans)
+        while self._spans and self._spans[0].start < end - self.width:
+            self._spans.popleft()
+            self._stacks.pop()
+        self.end, self.merged = end, self._stacks.merged()
+
+
+class Series:
+    """A rule about one slice, and its state.
+
+    Attributes
+    ----------
+    state : str
+    since : int or None
+        When the state began.
+    alert : str or None
+        The id of the event with which it began to fire.
+    until : int or None
+        Up to where panes have been looked at.
+    """
+
+    OWN: ClassVar[tuple[str, ...]] = ()
+    """The further attributes that are stored."""
+
+    def __init__(self, rule: Rule, value: Any, config: WindowedConfig) -> None:
+        self.rule = rule
+        self.value = value
+        self.config = config
+        self.state: State = "inactive"
+        self.since: int | None = None
+        self.alert: str | None = None
+        self.until: int | None = None
+
+    @property
+    def key(self) -> str:
+        """What identifies it in a checkpoint."""
+        return _text([self.rule.text, self.slice])
+
+    @property
+    def slice(self) -> dict[str, Any] | None:
+        """The value of each column; None for all rows."""
+        if self.value is ...:
+            return None
+        columns = self.config.accumulator.options.column
+        items = self.value if len(columns) > 1 else (self.value,)
+        return dict(zip(columns, items, strict=True))
+
+    def is_due(self, mature_until: int | None) -> bool:
+        """Tell whether there may be something new to it."""
+        return mature_until is not None and (self.until is None or self.until < mature_until)
+
+    def stored(self) -> Stored:
+        """Return what continues the series."""
+        return {name: getattr(self, name) for name in (*_STORED, *self.OWN)}
+
+    def restore(self, stored: Any) -> None:
+        """Go on from what was stored."""
+        require(isinstance(stored, dict) and stored.keys() == self.stored().keys(), "an alert")
+        for name, item in stored.items():
+            setattr(self, name, item)
+
+    def turn(self, state: State, since: int) -> None:
+        """Go to another state."""
+        if state != self.state:
+            self.state, self.since = state, since
+
+    def calm(self, since: int) -> None:
+        """Be neither pending nor firing."""
+        self.turn("inactive" if self.state == "pending" else self.state, since)
+
+    def event(self, state: State, anchor: int, now: int, **known: Any) -> Event:
+        """Begin to fire, or be resolved, and say so."""
+        number = _digest([self.rule.text, self.slice, anchor, state])
+        if state == "firing":
+            self.alert = number
+        claim = self.rule.claim if isinstance(self.rule, MetricRule) else None
+        return Event(
+            id=number,
+            alert=self.alert or number,
+            rule=self.rule.text,
+            state=state,
+            slice=self.slice,
+            metric=None if claim is None else str(claim.metric),
+            limit=None if claim is None else claim.number,
+            at=_time_text(now),
+            **{**dict.fromkeys(_VALUES), **known},
+        )
+
+    def shown(self) -> AlertState:
+        """Return the state as others see it."""
+        rule = self.rule
+        metric = str(rule.claim.metric) if isinstance(rule, MetricRule) else None
+        alert = self.alert if self.state in ("firing", "resolved") else None
+        since = self.time(self.since)
+        return AlertState(rule.text, metric, self.slice, self.state, since, alert)
+
+    def time(self, time: int | None) -> str | int | None:
+        """Write a time of the panes."""
+        return time if time is None or self.config.is_step else _time_text(time)
+
+
+class PaneSeries(Series, ABC):
+    """A series that looks at every mature pane once."""
+
+    rule: MetricRule
+
+    @abstractmethod
+    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+        """Look at the next pane."""
+
+    def found(self, state: State, value: _Value, now: int, end: int) -> Event:
+        """Make the event of a value."""
+        self.turn(state, end)
+        reading = value.read()
+        low, high = (float(bound) for bound in reading.certified)
+        return self.event(
+            state,
+            end,
+            now,
+            value=_finite(float(reading.value)),
+            certified=(low, high) if reading.is_open else None,
+            interval=reading.sampling,
+            n=value.n,
+            start=self.time(value.start),
+            end=self.time(value.end),
+        )
+
+
+class Comparison(PaneSeries):
+    """A comparison of values, which has to hold for some panes."""
+
+    OWN = ("run",)
+
+    def __init__(self, rule: MetricRule, value: Any, config: WindowedConfig) -> None:
+        super().__init__(rule, value, config)
+        self.run = 0
+        self.needed = _panes_of(rule, rule.lasting, config) or 1
+        self.width = (_panes_of(rule, rule.over, config) or 0) * config.width
+
+    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+        """Compare; a pane that says nothing changes nothing."""
+        value = self._read(span, panes)
+        if value.is_empty or value.n < (self.rule.min_n or 0):
+            return None
+        if not self.rule.claim.holds_certainly(value.reading):
+            self.run = 0
+            if self.state == "firing":
+                return self.found("resolved", value, now, span.end)
+            self.calm(span.end)
+            return None
+        self.run = min(self.run + 1, self.needed)
+        if self.state == "firing":
+            return None
+        if self.run == self.needed:
+            return self.found("firing", value, now, span.end)
+        self.turn("pending", span.end)
+        return None
+
+    def _read(self, span: Span, panes: Panes) -> _Value:
+        if self.rule.is_coverage:
+            return panes.coverage(span)
+        if not self.width:
+            return _read(panes.result(span, self.value), self.rule, span.start, span.end)
+        result, start = panes.window(span, self.width, self.value)
+        return _read(result, self.rule, start, span.end)
+
+
+class Detection(PaneSeries):
+    """The e-detector, which begins again after every alarm.
+
+    While an alert fires, the detector goes on. The alert is resolved once as many panes as its
+    last alarm rests on, three at least, have passed without a further alarm, if the value of
+    the metric in all of them together keeps the limit.
+    """
+
+    OWN = ("sums", "seen", "crossed", "rests_on")
+
+    def __init__(
+        self, rule: MetricRule, value: Any, config: WindowedConfig, log_threshold: float
+    ) -> None:
+        super().__init__(rule, value, config)
+        self.log_threshold = log_threshold
+        self.detector = Detector.zero()
+        self.seen: int | None = None
+        self.crossed = 0
+        self.rests_on = 0
+
+    @property
+    def sums(self) -> str:
+        """The sums of the detector, as text."""
+        sums = np.concatenate([self.detector.log_sums, self.detector.log_ages])
+        return base64.b64encode(sums.astype("<f8").tobytes()).decode("ascii")
+
+    @sums.setter
+    def sums(self, text: str) -> None:
+        data = base64.b64decode(text)
+        require(len(data) == 16 * len(TILTS), "the sums of an alert")
+        sums = np.frombuffer(data, dtype="<f8").astype(np.float64)
+        self.detector = Detector(*np.split(sums, 2))
+
+    def look(self, span: Span, panes: Panes, now: int) -> Event | None:
+        """Go on by a pane, and decide."""
+        _, statistic = read_pane(panes.result(span, self.value), self.rule.claim.metric)
+        before = span.start if self.seen is None else self.seen
+        n_empty = (span.start - before) // self.config.width
+        self.detector = self.detector.after(statistic, self.rule.limit, n_empty)
+        self.seen = span.end
+        log_evidence = self.detector.log_evidence
+        if log_evidence >= self.log_threshold:
+            self.rests_on = max(round(self.detector.age), _MIN_PANES)
+            self.crossed = span.end
+            self.detector = Detector.zero()
+            if self.state == "firing":
+                return None
+            return self.found("firing", self._recent(span, panes), now, span.end)
+        if self.state == "firing":
+            return self._resolved(span, panes, now)
+        if log_evidence >= self.log_threshold - _NEAR:
+            self.turn("pending", span.end)
+        else:
+            self.calm(span.end)
+        return None
+
+    def shown(self) -> AlertState:
+        """Show the evidence too."""
+        return attrs.evolve(
+            super().shown(),
+            log_evidence=_finite(self.detector.log_evidence),
+            log_threshold=self.log_threshold,
+        )
+
+    def _resolved(self, span: Span, panes: Panes, now: int) -> Event | None:
+        if span.end - self.crossed < self.rests_on * self.config.width:
+            return None
+        value = self._recent(span, panes)
+        if value.is_empty or self.rule.claim.holds_certainly(value.reading):
+            return None
+        return self.found("resolved", value, now, span.end)
+
+    def _recent(self, span: Span, panes: Panes) -> _Value:
+        """Read the panes that the last alarm rests on, or as many that follow it."""
+        first = min(span.end - self.rests_on * self.config.width, span.start)
+        result, start = panes.over(first, span.end, self.value)
+        return _read(result, self.rule, start, span.end)
+
+
+class Silence(Series):
+    """A count that must go on growing, by the clock."""
+
+    rule: SilenceRule
+    OWN = ("count", "grown")
+
+    def __init__(self, rule: SilenceRule, value: Any, config: WindowedConfig) -> None:
+        super().__init__(rule, value, config)
+        self.count: int | float = -1
+        self.grown: int | None = None
+
+    def is_due(self, mature_until: int | None) -> bool:  # noqa: ARG002 - panes are not looked at
+        """Tell whether there may be something new to it: time always passes."""
+        return True
+
+    def listen(self, progress: Progress, now: int) -> Event | None:
+        """Compare with what was there before."""
+        of_labels = self.rule.of_labels
+        count = progress.n_labelled if of_labels else progress.n_rows
+        is_idle = of_labels and not progress.n_pending
+        since = self.grown
+        if count != self.count or since is None or is_idle:
+            self.count, self.grown = count, None if is_idle else now
+            return None if since is None else self._turned("resolved", since, now)
+        is_late = now - since >= self.rule.duration
+        return self._turned("firing", since, now) if is_late else None
+
+    def _turned(self, state: State, since: int, now: int) -> Event | None:
+        if (self.state == "firing") is (state == "firing"):
+            return None
+        self.turn(state, now)
+        return self.event(state, since, now, start=_time_text(since))
+
+    def time(self, time: int | None) -> str | int | None:
+        """Write a time of the clock."""
+        return None if time is None else _time_text(time)
+
+
+def end_of_removed(key: str, stored: Stored, now: int) -> Event:
+    """Resolve an alert whose rule is no more."""
+    rule, of_slice = json.loads(key)
+    return Event(
+        id=_digest([rule, of_slice, stored["alert"], "resolved"]),
+        alert=stored["alert"],
+        rule=rule,
+        state="resolved",
+        slice=of_slice,
+        metric=None,
+        limit=None,
+        at=_time_text(now),
+        **dict.fromkeys(_VALUES),
+    )
+
+
+def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig) -> int | None:
+    """Return a length as a number of panes."""
+    if length is None or isinstance(length, int):
+        return length
+    if config.is_step:
+        raise InvalidInputError(f"{rule.text!r}: must be in panes, of which each is some steps")
+    size = read_duration(length, name="rule")
+    if size % config.width:
+        raise InvalidInputError(
+            f"{rule.text!r}: {length} must be a multiple of the pane, {config.pane}"
+        )
+    return size // config.width
+
+
+def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
+    """Read the value of a metric: nan where it is undefined."""
+    metric = rule.claim.metric
+    if result is None or not _is_defined(result, metric):
+        nothing = Reading(math.nan)
+        return _Value(nothing, lambda: nothing, 0, start, end)
+    reading, n = result.read(metric, level=0.0), result.size_of(metric)
+    return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
+
+
+def _is_defined(result: Result, metric: MetricName) -> bool:
+    """Tell whether a pane has what a metric is about: a rate of nothing reads 0."""
+    try:
+        return not result.statistic(metric).is_empty
+    except UnknownMetricError:
+        return False
+    except InvalidInputError:  # there is no evidence of it; nan is no value
+        return True
+
+
+def _text(item: Any) -> str:
+    return json.dumps(item, sort_keys=True, separators=(",", ":"))
+
+
+def _digest(item: Any) -> str:
+    return hashlib.blake2b(_text(item).encode(), digest_size=16).hexdigest()
+
+
+def _time_text(time: int) -> str:
+    """Write microseconds as ISO 8601."""
+    return f"{np.datetime64(time, 'us')}Z".replace(".000000Z", "Z")
+
+
+def _finite(value: float) -> float | None:
+    return value if math.isfinite(value) else None

@@ -1,0 +1,159 @@
+"""Standard input as a source: rows come once, and a restart cannot ask for them again."""
+
+from __future__ import annotations
+
+import os
+import select
+import sys
+from typing import TYPE_CHECKING, BinaryIO
+
+from streameval.errors import BadDataError, InvalidInputError
+from streameval.io.packed import HEAD_BYTES, packing_of
+from streameval.io.streams import STANDARD_INPUT, name_of, reading
+from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
+from streameval.monitoring.options import checked_options
+from streameval.monitoring.sources import Chunk
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.monitoring.sources import Position
+
+__all__ = ["StandardInput"]
+
+_VERSION = 1
+_NAME = name_of(STANDARD_INPUT)
+
+
+class StandardInput:
+    """Read rows from standard input as they come.
+
+    What was read and not yet counted when a process ends is lost: each row is counted at most
+    once over a restart. The last line needs no newline, since the end of the input is known.
+
+    Parameters
+    ----------
+    format, delimiter, header
+        As `Tail` has them.
+
+    Raises
+    ------
+    InvalidInputError
+        If an option does not fit.
+    """
+
+    name = STANDARD_INPUT
+    is_replayable = False
+
+    def __init__(
+        self,
+        *,
+        format: str | None = None,  # noqa: A002 - the name that readers have everywhere
+        delimiter: str | None = None,
+        header: Sequence[str] | None = None,
+    ) -> None:
+        form, dialect = checked_options(format, delimiter, header)
+        self._pipe = _Pipe(sys.stdin.buffer, _NAME)
+        self._reader = RowReader(self._pipe, form, dialect)
+        self._mark = Mark()
+        self._is_at_end = False
+        self._warnings: list[str] = []
+
+    def __repr__(self) -> str:
+        return "StandardInput()"
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether it was closed, and all rows were read."""
+        return self._is_at_end
+
+    def seek(self, position: Position | None) -> None:
+        """Begin with what comes next, whatever the position is.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a position of standard input.
+        """
+        if position is None:
+            return
+        if not isinstance(position, dict) or position.get("version") != _VERSION:
+            raise InvalidInputError("is not one of standard input", argument="position")
+        self._warnings.append(
+            f"{_NAME}: cannot be read again; rows that came after the last commit are lost."
+        )
+
+    def read(self, limit: int) -> Chunk | None:
+        """Return the rows that have come, about `limit` bytes; None if there are none.
+
+        Raises
+        ------
+        BadDataError
+            If it cannot be read, or is packed or none of text.
+        """
+        packing = None if self._mark.offset else packing_of(self._pipe.at(0, HEAD_BYTES))
+        if packing is not None:
+            raise BadDataError(f"{_NAME}: is packed by {packing.name}; unpack it in the pipe.")
+        block = None
+        while block is None and not self._is_at_end:
+            is_ended = self._pipe.is_ended
+            block, self._mark = self._reader.next(self._mark, limit, is_final=is_ended)
+            if not self._pipe.is_ended:
+                break
+            self._is_at_end = block is None and is_ended
+        if block is None:
+            return None
+        return Chunk(block, STANDARD_INPUT, {"version": _VERSION, "line": self._mark.line})
+
+    def warnings(self) -> list[str]:
+        """Return what went wrong since the last call."""
+        said, self._warnings = self._warnings, []
+        return said
+
+    def close(self) -> None:
+        """Leave standard input open."""
+
+
+class _Pipe(Content):
+    """The bytes that have come so far; what was read is forgotten but for a fingerprint."""
+
+    def __init__(self, file: BinaryIO, name: str) -> None:
+        super().__init__(file, name)
+        self.is_ended = False
+        self._start = 0
+        self._window = b""
+
+    def at(self, start: int, size: int) -> bytes:
+        """Return the bytes from a position on that have come, and are not forgotten."""
+        end = start + size
+        parts, here = [self._window], self._start + len(self._window)
+        with reading(self.name):
+            while here < end and (data := self._come(end - here)):
+                parts.append(data)
+                here += len(data)
+        if len(parts) > 1:
+            drop = max(start - FINGERPRINT_BYTES - self._start, 0)
+            self._window = b"".join(parts)[drop:]
+            self._start += drop
+        return self._window[start - self._start : end - self._start]
+
+    def _come(self, size: int) -> bytes:
+        """Read what is there without waiting for more."""
+        try:
+            descriptor = self._file.fileno()
+        except OSError:  # not of the system
+            data = self._file.read(size)
+        else:
+            if not _is_ready(descriptor):
+                return b""
+            data = os.read(descriptor, size)
+        self.is_ended = not data
+        return data
+
+
+def _is_ready(descriptor: int) -> bool:
+    """Tell whether reading would return at once."""
+    try:
+        return bool(select.select([descriptor], [], [], 0)[0])
+    except OSError:  # pipes of some systems cannot be asked; then reading waits
+        return True

@@ -1,0 +1,162 @@
+"""What a monitor says of itself: its last commit, and what one step has changed."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from streameval.accumulators.collection import heaviest
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streameval.accumulators.windowed import Windowed
+
+__all__ = ["BAD", "Closed", "Snapshot", "Status", "Step"]
+
+BAD = ("unreadable", "refused", "future")
+"""The reasons why a row cannot be counted."""
+
+
+@attrs.frozen(kw_only=True)
+class Status:
+    """The numbers of the last commit.
+
+    Parameters
+    ----------
+    number : int
+        Of the commit.
+    n_rows : int
+        The predictions that have been read, without the bad ones.
+    n_counted : int or float
+        The weight of those that have been counted, labelled or not.
+    n_labelled : int or float
+        The weight of those that have been counted with a label.
+    n_pending : int
+        The predictions that are waiting for a label.
+    watermark, label_watermark : datetime64[us], int or None
+        No row before it is expected any more; None before the first row.
+    mature_until : datetime64[us], int or None
+        The end of the newest mature pane: no label is expected any more either.
+    last_event_time : datetime64[us], int or None
+        The newest prediction.
+    counters : mapping from str to int
+        Rows by what was wrong with them: bad ones, late ones, labels that came too late.
+    positions : mapping from str to JSON
+        How far each source has been read.
+    is_full : bool
+        Whether predictions are not read because too many are waiting for a label.
+    committed_at : float or None
+        Seconds since 1970; None before the first commit.
+    """
+
+    number: int
+    n_rows: int
+    n_counted: int | float
+    n_labelled: int | float
+    n_pending: int
+    watermark: Any
+    label_watermark: Any
+    mature_until: Any
+    last_event_time: Any
+    counters: Mapping[str, int]
+    positions: Mapping[str, Any]
+    is_full: bool
+    committed_at: float | None
+
+    @property
+    def coverage(self) -> float | None:
+        """The share of the counted rows that have a label; None before the first."""
+        return self.n_labelled / self.n_counted if self.n_counted else None
+
+    @property
+    def n_bad(self) -> int:
+        """How many rows could not be counted."""
+        return sum(self.counters.get(reason, 0) for reason in BAD)
+
+
+@attrs.frozen(kw_only=True)
+class Snapshot:
+    """The last commit: what may be shown and exported.
+
+    Parameters
+    ----------
+    windowed : Windowed
+        What has been counted: a copy.
+    status : Status
+        The numbers.
+    alerts : tuple of AlertState
+        One for each rule and slice.
+    """
+
+    windowed: Windowed
+    status: Status
+    alerts: tuple[Any, ...]
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Closed:
+    """A pane that is mature: every row and label that is expected has come.
+
+    Parameters
+    ----------
+    start, end : datetime64[us] or int
+        The rows with ``start <= t < end``.
+    n_rows : int or float
+        The weight of all rows.
+    part : object
+        Holds what was counted, and makes a copy.
+    is_revised : bool
+        Whether the pane has been closed before: these are the numbers with late rows.
+    """
+
+    start: Any
+    end: Any
+    n_rows: int | float
+    part: Any = attrs.field(repr=False)
+    is_revised: bool = False
+
+    @cached_property
+    def accumulator(self) -> Any:
+        """What was counted, in an accumulator of its own."""
+        return self.part.copy()
+
+    @cached_property
+    def n_labelled(self) -> int | float:
+        """The weight of the rows with a label."""
+        return heaviest(self.accumulator.n)
+
+    @property
+    def coverage(self) -> float:
+        """The share of the rows that have a label."""
+        return self.n_labelled / self.n_rows
+
+
+@attrs.frozen(kw_only=True)
+class Step:
+    """What one step has changed.
+
+    Parameters
+    ----------
+    n_rows : int
+        How many predictions were read.
+    n_labels : int
+        How many labels were read.
+    closed : tuple of Closed
+        The panes that are mature now, in order of time; revised ones first.
+    events : tuple of Event
+        What alerts have done.
+    is_idle : bool
+        Whether everything there is has been read.
+    notes : tuple of str
+        Warnings: bad rows, files that were truncated.
+    """
+
+    n_rows: int = 0
+    n_labels: int = 0
+    closed: tuple[Closed, ...] = ()
+    events: tuple[Any, ...] = ()
+    is_idle: bool = True
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,445 @@
+"""`streameval watch`: the command, what it prints, and how it ends."""
+
+import io
+import json
+import signal
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+from streameval.cli import watch as watch_command
+from streameval.monitoring.monitor import Monitor
+
+START = 1_699_999_980
+LINES = Path("w.jsonl")
+PANES = ("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "1h")
+
+
+def row(second, truth=1, score=0.75, **more):
+    return {"ts": START + second, "y_true": truth, "y_score": score, **more}
+
+
+def write(path, rows, mode="w"):
+    with path.open(mode) as file:
+        file.writelines(f"{json.dumps(row)}\n" for row in rows)
+    return path
+
+
+@pytest.fixture
+def log(folder):
+    return write(
+        folder / "log.jsonl",
+        [row(at, at % 2, (at % 10) / 10, country="DE" if at % 3 else "FR") for at in range(150)],
+    )
+
+
+@pytest.fixture
+def watch(call):
+    def watch(*arguments):
+        given = ("--task", "binary", *PANES, "--checkpoint", "ck.db")
+        return call("watch", *arguments, *given)
+
+    return watch
+
+
+def test_once_counts_what_is_there_and_shows_it(watch, log):
+    done = watch(log, "--once", "--window", "2m")
+    assert (done.code, done.err) == (0, "")
+    assert "1m to 2023-11-14T22:15" in done.out
+    assert "2m to 2023-11-14T22:15" in done.out
+    assert "150 rows, 1 open pane, " in done.out
+
+
+def test_once_goes_on_where_it_ended(watch, log):
+    watch(log, "--once")
+    write(log, [row(160)], "a")
+    assert "151 rows" in watch(log, "--once").out
+
+
+def test_once_says_that_there_are_no_rows(watch, folder):
+    write(folder / "log.jsonl", [])
+    done = watch("log.jsonl", "--once")
+    assert (done.code, done.out) == (0, "no rows yet\n")
+
+
+def test_once_shows_the_newest_pane_while_none_is_mature(watch, folder):
+    write(folder / "log.jsonl", [row(0)])
+    assert "1m to 2023-11-14T22:14" in watch("log.jsonl", "--once").out
+
+
+def test_committed_state_is_that_of_eval(watch, call, log):
+    by = ("--by", "country=DE,IT")
+    watch(log, "--once", "--quiet", *by)
+    call("merge", "ck.db", "-o", "watched.state")
+    call("eval", log, "--task", "binary", *PANES, *by, "-o", "counted.state")
+    assert Path("watched.state").read_bytes() == Path("counted.state").read_bytes()
+
+
+def test_committed_state_of_a_join_is_that_of_the_joined_table(watch, call, folder):
+    rows = [row(at, at % 3 // 2, (at % 7) / 7) for at in range(150)]
+    predictions = [
+        {"id": f"id{at}", "ts": one["ts"], "y_score": one["y_score"]} for at, one in enumerate(rows)
+    ]
+    labels = [
+        {"id": f"id{at}", "ts": one["ts"] + at % 50, "y_true": one["y_true"]}
+        for at, one in enumerate(rows)
+    ]
+    write(folder / "p.jsonl", predictions)
+    write(folder / "l.jsonl", sorted(labels, key=lambda label: label["ts"]))
+    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m")
+    done = watch("p.jsonl", *join, "--once", "--commit-bytes", "1000")
+    assert done.code == 0
+    call("merge", "ck.db", "-o", "watched.state")
+    call("eval", write(folder / "j.jsonl", rows), "--task", "binary", *PANES, "-o", "c.state")
+    assert Path("watched.state").read_bytes() == Path("c.state").read_bytes()
+
+
+def test_pending_and_unlabelled_rows_are_shown(watch, folder):
+    write(
+        folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in range(9)]
+    )
+    write(
+        folder / "l.jsonl",
+        [{"id": 1, "ts": START + 40, "y_true": 1}, {"id": "x", "ts": START + 400, "y_true": 1}],
+    )
+    done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    assert "9 rows, 2 pending, 14.3% labelled" in done.out
+
+
+def test_other_commands_take_checkpoints(watch, call, log, folder):
+    watch(log, "--once")
+    assert call("show", "ck.db", "--json").json["n_rows"] == 150
+    assert call("report", "ck.db", "-o", "page.html").code == 0
+    assert call("diff", "ck.db", "ck.db", "--window", "1m").code == 0
+    assert call("plot", "ck.db", "-o", "picture.svg").code == 0
+
+
+def test_lines_out_are_those_of_closed_panes(watch, log):
+    watch(log, "--once", "--out", "w.jsonl", "--metrics", "roc_auc")
+    lines = [json.loads(line) for line in LINES.read_text().splitlines()]
+    assert [line["start"] for line in lines] == [
+        "2023-11-14T22:13:00.000000Z",
+        "2023-11-14T22:14:00.000000Z",
+    ]
+    assert (lines[0]["rows"], lines[0]["revised"], [*lines[0]["metrics"]]) == (
+        60,
+        False,
+        ["roc_auc"],
+    )
+
+
+def test_lines_out_that_were_not_committed_are_cut_off(watch, log):
+    watch(log, "--once", "--out", "w.jsonl")
+    committed = LINES.read_text()
+    LINES.write_text(committed + '{"start": "of a commit that never was"}\n{"cut')
+    write(log, [row(200)], "a")
+    watch(log, "--once", "--out", "w.jsonl")
+    lines = LINES.read_text()
+    assert lines.startswith(committed)
+    assert lines.count("\n") == 3
+
+
+def test_lines_out_before_the_first_commit_are_cut_off(watch, log, monkeypatch):
+    def die(*_):
+        raise MemoryError
+
+    with monkeypatch.context() as patch:
+        patch.setattr("streameval.monitoring.checkpoint.Checkpoint.commit", die)
+        assert watch(log, "--once", "--out", "w.jsonl").code == 3
+    assert LINES.read_text()
+    watch(log, "--once", "--out", "w.jsonl")
+    assert LINES.read_text().count("\n") == 2
+
+
+def test_file_out_of_something_else_is_refused(watch, log, folder):
+    (folder / "w.jsonl").write_text("mine\n")
+    done = watch(log, "--once", "--out", "w.jsonl")
+    assert (done.code, "w.jsonl: is there, and not of this checkpoint" in done.err) == (3, True)
+    assert (folder / "w.jsonl").read_text() == "mine\n"
+
+
+def test_file_out_that_has_shrunk_is_refused(watch, log, folder):
+    watch(log, "--once", "--out", "w.jsonl")
+    (folder / "w.jsonl").write_text("")
+    done = watch(log, "--once", "--out", "w.jsonl")
+    assert (done.code, "w.jsonl: is shorter than what was committed" in done.err) == (3, True)
+
+
+def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatch):
+    assert "absent/w.jsonl: no such file" in watch(log, "--once", "--out", "absent/w.jsonl").err
+    restore = watch_command.JsonLines.restore
+
+    def removed(self, state):
+        found = restore(self, state)
+        (folder / "w.jsonl").unlink()
+        (folder / "w.jsonl").mkdir()
+        return found
+
+    monkeypatch.setattr(watch_command.JsonLines, "restore", removed)
+    (folder / "ck.db").unlink()
+    assert "w.jsonl: is a directory" in watch(log, "--once", "--out", "w.jsonl").err
+
+
+@pytest.mark.parametrize(
+    ("rule", "code"), [("roc_auc < 0.9, n >= 1", 1), ("roc_auc < 0, n >= 1", 0)]
+)
+def test_once_ends_with_1_while_an_alert_fires(watch, log, rule, code):
+    for told in (bool(code), False):
+        done = watch(log, "--once", "--quiet", "--alert", rule)
+        assert (done.code, done.out) == (code, "")
+        assert ("streameval: alert: roc_auc < 0.9, n >= 1 is firing" in done.err) is told
+
+
+def test_alerts_that_are_raised_are_shown(watch, log):
+    rules = ("--alert", "roc_auc{country=FR} < 0.9, n >= 1", "--by", "country=FR")
+    done = watch(log, "--once", *rules)
+    assert "firing: roc_auc{country=FR} < 0.9, n >= 1 country=FR since 2023" in done.out
+
+
+def test_silence_is_told_without_a_value(watch, log):
+    done = watch(log, "--once", "--alert", "no data for 1s")
+    assert done.code == 0
+
+
+def test_events_go_to_a_command(watch, log, folder):
+    watch(log, "--once", "--alert", "roc_auc < 0.9, n >= 1", "--on-alert", "tee got.json")
+    assert json.loads((folder / "got.json").read_text())["state"] == "firing"
+
+
+def test_bad_rows_are_told_and_counted(watch, log):
+    with log.open("a") as file:
+        file.write("{\n")
+    done = watch(log, "--once", "--max-bad", "1")
+    assert "streameval: warning: log.jsonl, line 151: not JSON" in done.err.replace(
+        str(log), "log.jsonl"
+    )
+    assert "1 bad row" in done.out
+    assert watch(log, "--once", "--max-bad", "1", "--quiet").err == ""
+
+
+def test_window_that_reaches_back_too_far_is_told(watch, folder):
+    write(folder / "log.jsonl", [row(at * 600) for at in range(-20, 1)])
+    done = watch("log.jsonl", "--once", "--window", "4h", "--window", "30m")
+    assert "a window of 4h reaches back before the panes that are kept" in done.out
+    assert "30m to 2023" in done.out
+
+
+def test_slices_have_a_column_each(watch, log):
+    done = watch(log, "--once", "--by", "country=DE,FR")
+    assert "(all)" in done.out.splitlines()[1]
+    assert "DE" in done.out.splitlines()[1]
+
+
+def test_where_picks_rows(watch, log):
+    done = watch(log, "--once", "--where", "country=DE")
+    assert "100 rows" in done.out
+    assert watch(log, "--once", "--where", "country=FR").code == 4
+
+
+def test_panes_of_steps_have_no_lag(call, folder):
+    write(folder / "log.jsonl", [{"step": at, "y_true": 1, "y_pred": 1} for at in range(25)])
+    done = call(
+        *("watch", "log.jsonl", "--time", "step", "--pane", "10", "--checkpoint", "ck.db"),
+        *("--out-of-order", "0", "--once"),
+    )
+    assert "behind" not in done.out
+    assert "10 to 20" in done.out
+
+
+def ended_after(monkeypatch, n_steps, end):
+    """Do something after some steps of the monitor."""
+    step = Monitor.step
+    left = [n_steps]
+
+    def counted(self):
+        done = step(self)
+        left[0] -= 1
+        if not left[0]:
+            end(self)
+        return done
+
+    monkeypatch.setattr(Monitor, "step", counted)
+    monkeypatch.setattr(watch_command, "_POLL_SECONDS", 0.001)
+
+
+def test_a_line_is_printed_for_each_closed_pane(watch, log, monkeypatch):
+    def grow(monitor):
+        write(log, [row(3, 0), row(200)], "a")
+        ended_after(monkeypatch, 3, Monitor.stop)
+
+    ended_after(monkeypatch, 1, grow)
+    done = watch(log)
+    lines = done.out.splitlines()
+    assert done.code == 0
+    assert lines[0].startswith("2023-11-14T22:13  60 rows  roc_auc 0.")
+    assert [line.endswith("(revised)") for line in lines] == [False, False, True, False]
+
+
+def test_lines_tell_the_share_of_labels(watch, folder, monkeypatch):
+    write(folder / "log.jsonl", [row(0, None), row(1), row(61)])
+    ended_after(monkeypatch, 2, Monitor.stop)
+    assert "2 rows, 50.0% labelled" in watch("log.jsonl").out
+
+
+def test_table_is_drawn_again_on_a_terminal(watch, log, monkeypatch, on_a_terminal):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("LINES", "50")
+    on_a_terminal(80)
+    ended_after(monkeypatch, 2, Monitor.stop)
+    done = watch(log)
+    height = done.out.split("\x1b[")[0].count("\n")
+    assert done.out.count(f"\x1b[{height}F\x1b[J") == 1
+    assert done.out.count("150 rows, 1 open pane") == 2
+
+
+def test_table_is_cut_to_the_height_of_the_terminal(watch, log, monkeypatch, on_a_terminal):
+    monkeypatch.setenv("TERM", "xterm")
+    monkeypatch.setenv("LINES", "4")
+    on_a_terminal(80)
+    ended_after(monkeypatch, 1, Monitor.stop)
+    assert watch(log).out.count("\n") == 3
+
+
+def test_table_is_wiped_before_something_is_told(watch, log, monkeypatch, on_a_terminal):
+    def spoil(monitor):
+        with log.open("a") as file:
+            file.write("{\n")
+        ended_after(monkeypatch, 2, Monitor.stop)
+
+    monkeypatch.setenv("TERM", "xterm")
+    on_a_terminal(80)
+    ended_after(monkeypatch, 1, spoil)
+    done = watch(log, "--max-bad", "1")
+    assert "not JSON" in done.err
+    assert done.out.count("F\x1b[J") == 2
+
+
+def test_quiet_prints_nothing(watch, log, monkeypatch):
+    ended_after(monkeypatch, 2, Monitor.stop)
+    done = watch(log, "--quiet")
+    assert (done.code, done.out, done.err) == (0, "", "")
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
+def test_signal_lets_the_step_commit_and_ends(watch, log, monkeypatch, number):
+    ended_after(monkeypatch, 1, lambda monitor: signal.raise_signal(number))
+    before = signal.getsignal(number)
+    assert watch(log).code == 0
+    assert signal.getsignal(number) is before
+    assert "150 rows" in watch(log, "--once").out
+
+
+def test_second_signal_ends_at_once(watch, log, monkeypatch):
+    def twice(monitor):
+        signal.raise_signal(signal.SIGINT)
+        signal.raise_signal(signal.SIGINT)
+
+    ended_after(monkeypatch, 1, twice)
+    assert watch(log).code == 130
+
+
+def test_second_sigterm_ends_at_once(watch, log, monkeypatch):
+    def twice(monitor):
+        signal.raise_signal(signal.SIGTERM)
+        signal.raise_signal(signal.SIGTERM)
+
+    ended_after(monkeypatch, 1, twice)
+    with pytest.raises(watch_command.Terminated):
+        watch(log)
+
+
+def test_watch_runs_in_any_thread(watch, log):
+    codes = []
+    thread = threading.Thread(target=lambda: codes.append(watch(log, "--once", "--quiet").code))
+    thread.start()
+    thread.join()
+    assert codes == [0]
+
+
+class Broken(io.StringIO):
+    """A stream whose other end fails."""
+
+    def __init__(self, error):
+        super().__init__()
+        self.error = error
+
+    def flush(self):
+        raise self.error
+
+    def fileno(self):
+        return self.spare
+
+    def isatty(self):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("error", "code"), [(BrokenPipeError(), 0), (OSError(28, "No space left on device"), 3)]
+)
+def test_output_that_cannot_be_written_ends_the_watch(
+    watch, log, monkeypatch, error, code, tmp_path
+):
+    stream = Broken(error)
+    with (tmp_path / "spare").open("w") as spare:
+        stream.spare = spare.fileno()
+        monkeypatch.setattr(sys, "stdout", stream)
+        from streameval.cli import main
+
+        arguments = ["watch", str(log), "--task", "binary", *PANES, "--checkpoint", "ck.db"]
+        assert main(arguments) == code
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("--join", "id"), "--join needs --labels."),
+        (("--wait", "1h"), "--wait needs --labels."),
+        (("--max-pending", "5"), "--max-pending needs --labels."),
+        (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
+        (("--labels", "l", "--join", "id"), "--labels needs --wait."),
+        (("--allowed-lateness", "soon"), "must be a duration such as"),
+        (("--alert", "roc_auc"), "'roc_auc' is no rule"),
+        (("--on-alert", "no-such-program-here"), "--on-alert must begin with a program"),
+        (("--metrics", "nonsense"), "nonsense"),
+        (("--where", "absent=1"), "no column 'absent'"),
+        (("--max-ahead", "5"), "--max-ahead must be a duration"),
+    ],
+)
+def test_wrong_usage_is_told(watch, log, arguments, message):
+    done = watch(log, "--once", *arguments)
+    assert done.code == 2
+    assert message in done.err
+
+
+def test_time_is_needed(call, log):
+    done = call("watch", log, "--checkpoint", "ck.db", "--once")
+    assert (done.code, "needs --time and --pane" in done.err) == (2, True)
+
+
+def test_missing_checkpoint_is_told(call, log):
+    assert "--checkpoint" in call("watch", log, *PANES).err
+
+
+def test_damaged_checkpoint_is_no_state(call, folder):
+    (folder / "ck.db").write_bytes(b"SQLite format 3\0" + bytes(200))
+    assert call("show", "ck.db").code == 3
+
+
+def test_no_line_is_written_while_no_pane_is_mature(watch, folder):
+    write(folder / "log.jsonl", [row(1)])
+    watch("log.jsonl", "--once", "--out", "w.jsonl")
+    assert LINES.read_text() == ""
+
+
+def test_predictions_that_are_not_read_for_now_are_told(watch, folder):
+    write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
+    write(folder / "l.jsonl", [{"id": "x", "ts": START, "y_true": 1}])
+    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m")
+    done = watch("p.jsonl", *join, "--once", "--max-pending", "3", "--unlabelled", "0")
+    assert "9 rows, 9 pending, 0 open panes" in done.out
+    write(folder / "l.jsonl", [{"id": 0, "ts": START, "y_true": 1}], "a")
+    done = watch("p.jsonl", *join, "--once", "--max-pending", "3", "--unlabelled", "0")
+    assert "9 rows, 8 pending, 1 open pane" in done.out
+    assert "waiting for labels" in done.out

@@ -1,0 +1,84 @@
+"""Random histories of predictions and labels, and what counting them once comes to."""
+
+from __future__ import annotations
+
+import random
+
+import attrs
+
+import streameval as se
+
+__all__ = ["OUT_OF_ORDER", "WAIT", "History", "windowed"]
+
+START = 1_699_999_980
+WAIT = 120
+OUT_OF_ORDER = 20
+
+
+def windowed():
+    """Panes of a minute, rolled up and folded away while a history lasts; slices; two members."""
+    return se.Windowed(
+        se.Sliced(
+            se.Collection(
+                {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(budget=16)},
+                columns={"cm": {"y_pred": "y_score"}},
+            ),
+            "country",
+            values=["DE", "FR"],
+            max_values=3,
+        ),
+        pane="1m",
+        unit="s",
+        keep="6m",
+        rollups=[("3m", "9m")],
+    )
+
+
+@attrs.frozen
+class History:
+    """Predictions and labels in the order of their logs, and the state of counting them once.
+
+    Times are disordered within `OUT_OF_ORDER`, labels come within `WAIT`, some never. The last
+    row of each log is so late that every wait before it is over; it is not counted.
+    """
+
+    predictions: list[dict]
+    labels: list[dict]
+    joined: list[dict]
+    expected: bytes
+
+    @classmethod
+    def draw(cls, seed: int, size: int = 120, span: int = 1200) -> History:
+        rng = random.Random(seed)
+        rows, joined = [], []
+        for number in range(size):
+            score = round(rng.random(), 2)
+            row = {
+                "id": f"id-{number}",
+                "ts": START + rng.randrange(span),
+                "y_score": score,
+                "country": rng.choice(["DE", "FR", "IT", "AT", "CH", None]),
+            }
+            truth = int(rng.random() < score) if rng.random() < 0.8 else None
+            rows.append(row)
+            joined.append({**row, "y_true": truth})
+        labels = [
+            {"id": row["id"], "ts": row["ts"] + rng.randrange(-10, WAIT), "y_true": row["y_true"]}
+            for row in joined
+            if row["y_true"] is not None
+        ]
+        end = START + span + 3 * (WAIT + OUT_OF_ORDER)
+        last = {"id": "last", "ts": end, "y_score": 0.5, "country": None}
+        columns = {name: [row[name] for row in joined] for name in ("y_true", "y_score", "country")}
+        counted = windowed().update(columns | {"time": [row["ts"] for row in joined]})
+        return cls(
+            [*disordered(rows, rng), last],
+            [*disordered(labels, rng), {"id": "none", "ts": end, "y_true": 0}],
+            joined,
+            counted.to_bytes(),
+        )
+
+
+def disordered(rows, rng):
+    """Order rows by time, each as if it came up to `OUT_OF_ORDER` later."""
+    return sorted(rows, key=lambda row: row["ts"] + rng.uniform(0, OUT_OF_ORDER))

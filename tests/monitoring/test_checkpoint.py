@@ -1,0 +1,263 @@
+"""The file of a checkpoint: what it refuses, how it grows, who may read it."""
+
+import sqlite3
+
+import pytest
+
+import streameval as se
+from streameval.monitoring.checkpoint import (
+    Changes,
+    Checkpoint,
+    is_checkpoint,
+    read_checkpoint,
+)
+
+EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
+
+
+def rows_of(*times):
+    return EMPTY.copy().update(
+        {"y_true": [1] * len(times), "y_pred": [1] * len(times), "time": times}
+    )
+
+
+class Writer:
+    """A checkpoint, and everything that has been committed to it."""
+
+    def __init__(self, path):
+        self.checkpoint = Checkpoint(path)
+        self.checkpoint.begin({"key": "id"}, EMPTY)
+        self.total = EMPTY.copy()
+        self.number = 0
+
+    def commit(self, rows=EMPTY, **changes):
+        self.total.merge(rows)
+        self.number += 1
+        data = b"" if rows.newest is None else rows.to_bytes()
+        given = {"state": {}, "positions": {}} | changes
+        self.checkpoint.commit(self.number, Changes(rows=data, whole=lambda: self.total, **given))
+
+
+@pytest.fixture
+def path(tmp_path):
+    return tmp_path / "ck.db"
+
+
+@pytest.fixture
+def writer(path):
+    writer = Writer(path)
+    yield writer
+    writer.checkpoint.close()
+
+
+def levels(path):
+    with sqlite3.connect(path) as base:
+        return [level for (level,) in base.execute("SELECT level FROM piece ORDER BY id")]
+
+
+def test_checkpoint_holds_what_was_committed(writer, path):
+    writer.commit(
+        rows_of(1, 2),
+        state={"monitor": {"rows": 2}},
+        positions={"predictions": {"at": 2}},
+        values={"country": ["DE", None]},
+        runs={7: b"run"},
+        dead={7: b"dead"},
+        events=[("a", {"state": "firing"})],
+    )
+    writer.commit(values={"country": ["FR"]}, runs={8: b"new"}, removed=[7])
+    saved = writer.checkpoint.load()
+    assert saved.number == 2
+    assert saved.windowed == writer.total
+    assert saved.state == {"monitor": {"rows": 2}}
+    assert saved.positions == {"predictions": {"at": 2}}
+    assert saved.values == {"country": ["DE", None, "FR"]}
+    assert (saved.runs, saved.dead) == ({8: b"new"}, {})
+    assert saved.outbox == [("a", {"state": "firing"})]
+
+
+def test_delivered_events_leave_the_outbox(writer):
+    writer.commit(events=[("a", 1), ("b", 2)])
+    writer.checkpoint.delivered(["a"])
+    assert writer.checkpoint.load().outbox == [("b", 2)]
+
+
+def test_pieces_stay_few_however_many_commits(writer, path):
+    writer.commit(rows_of(*range(0, 20_000, 10)))
+    for number in range(40):
+        writer.commit(rows_of(number))
+        found = levels(path)
+        assert all(found.count(level) < 16 for level in set(found))
+    assert writer.checkpoint.load().windowed == writer.total
+    assert levels(path)[0] > 1000
+    assert 1 in levels(path)
+
+
+def test_pieces_are_replaced_by_the_whole_once_they_are_as_large(writer, path):
+    writer.commit(rows_of(*range(0, 4000, 10)))
+    size = len(writer.total.to_bytes())
+    n_pieces = 0
+    for number in range(40):
+        writer.commit(rows_of(*range(number, number + 1000, 10)))
+        with sqlite3.connect(path) as base:
+            sizes = [length for (length,) in base.execute("SELECT length(data) FROM piece")]
+        n_pieces = max(n_pieces, len(sizes))
+        assert sum(sizes) <= 3.5 * size
+    assert n_pieces > 1
+    assert writer.checkpoint.load().windowed.to_bytes() == writer.total.to_bytes()
+
+
+def test_commit_of_a_few_rows_writes_little(writer, path):
+    writer.commit(rows_of(*range(0, 500_000, 10)))
+    writer.checkpoint._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    writer.commit(rows_of(3))
+    assert path.with_name("ck.db-wal").stat().st_size < len(writer.total.to_bytes()) / 10
+
+
+def test_a_running_checkpoint_can_be_read(writer, path):
+    writer.commit(rows_of(1))
+    saved = read_checkpoint(path)
+    assert (saved.number, saved.windowed) == (1, writer.total)
+
+
+def test_reader_names_a_file_that_is_no_checkpoint(path):
+    path.write_text("rows")
+    assert not is_checkpoint(path)
+    with pytest.raises(se.BadDataError, match=r"ck\.db: is no checkpoint\.$"):
+        read_checkpoint(path)
+
+
+def test_reader_says_that_nothing_has_been_committed(path):
+    Checkpoint(path).close()
+    with pytest.raises(se.BadDataError, match=r"ck\.db: nothing has been committed yet\.$"):
+        read_checkpoint(path)
+
+
+def test_second_monitor_is_refused(writer, path):
+    with pytest.raises(se.BadDataError, match=r"ck\.db: another monitor holds this checkpoint"):
+        Checkpoint(path)
+
+
+def test_closed_checkpoint_can_be_held_again(path):
+    Checkpoint(path).close()
+    Checkpoint(path).close()
+
+
+@pytest.mark.parametrize("text", ["rows, and more of them", "SQLite format 3"])
+def test_file_of_another_type_is_refused_and_left_alone(path, text):
+    path.write_text(text)
+    with pytest.raises(se.BadDataError, match="is there, and is no checkpoint"):
+        Checkpoint(path)
+    assert path.read_text() == text
+    assert [file.name for file in path.parent.iterdir()] == ["ck.db"]
+
+
+def test_database_of_another_program_is_refused(path):
+    with sqlite3.connect(path) as base:
+        base.execute("CREATE TABLE mine (a)")
+    with pytest.raises(se.BadDataError, match="is there, and is no checkpoint"):
+        Checkpoint(path)
+    with pytest.raises(se.BadDataError, match="is no checkpoint"):
+        read_checkpoint(path)
+
+
+def test_empty_file_becomes_a_checkpoint(path):
+    path.touch()
+    Checkpoint(path).close()
+    assert is_checkpoint(path)
+
+
+def test_missing_folder_is_named(tmp_path):
+    with pytest.raises(se.BadDataError, match=r"ck\.db: there is no such folder"):
+        Checkpoint(tmp_path / "absent" / "ck.db")
+
+
+def test_folder_is_no_checkpoint(tmp_path):
+    with pytest.raises(se.BadDataError, match="is a directory"):
+        Checkpoint(tmp_path)
+
+
+def test_file_that_cannot_be_read_is_no_checkpoint(tmp_path):
+    assert not is_checkpoint(tmp_path / "absent")
+
+
+@pytest.mark.parametrize("read", [Checkpoint, read_checkpoint])
+def test_checkpoint_of_a_newer_release_is_refused(path, read):
+    Writer(path).checkpoint.close()
+    with sqlite3.connect(path) as base:
+        base.execute("PRAGMA user_version = 9")
+    with pytest.raises(se.UnsupportedVersionError, match=r"ck\.db: a newer release .* version 9"):
+        read(path)
+
+
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "UPDATE piece SET data = substr(data, 1, length(data) - 3)",
+        "UPDATE meta SET value = '{' WHERE name = 'state.monitor'",
+        "UPDATE run SET data = x'00'",
+        "DELETE FROM meta WHERE name = 'accumulator'",
+    ],
+)
+def test_damaged_checkpoint_is_refused(path, damage):
+    writer = Writer(path)
+    writer.commit(rows_of(1), state={"monitor": {}}, runs={1: b"run"})
+    writer.checkpoint.close()
+    with sqlite3.connect(path) as base:
+        assert base.execute(damage).rowcount
+    held = Checkpoint(path)
+    with pytest.raises(se.CorruptStateError, match=r"ck\.db: .*state is corrupt"):
+        held.load()
+    held.close()
+
+
+def test_file_of_damaged_pages_is_refused(path):
+    Writer(path).checkpoint.close()
+    data = bytearray(path.read_bytes())
+    data[100:4000] = bytes(3900)
+    path.write_bytes(data)
+    with pytest.raises(se.CorruptStateError, match=r"ck\.db: state is corrupt"):
+        Checkpoint(path)
+    with pytest.raises(se.CorruptStateError):
+        Checkpoint(path)
+
+
+def test_table_that_is_missing_is_named(path):
+    Writer(path).checkpoint.close()
+    with sqlite3.connect(path) as base:
+        base.execute("DROP TABLE source")
+    with pytest.raises(se.BadDataError, match="no such table: source"):
+        read_checkpoint(path)
+
+
+def test_changed_option_is_named(path):
+    Writer(path).checkpoint.close()
+    again = Checkpoint(path)
+    with pytest.raises(se.IncompatibleStateError, match=r'`key` differs \("id" then, "uid" now\)'):
+        again.begin({"key": "uid"}, EMPTY)
+    again.close()
+
+
+def test_long_values_of_changed_options_are_cut_short(path):
+    Writer(path).checkpoint.close()
+    again = Checkpoint(path)
+    with pytest.raises(se.IncompatibleStateError, match=r"then, \"x{199}\.\.\. now"):
+        again.begin({"key": "x" * 500}, EMPTY)
+    again.close()
+
+
+def test_changed_accumulator_is_named(path):
+    Writer(path).checkpoint.close()
+    again = Checkpoint(path)
+    other = se.Windowed(se.ConfusionAccumulator(), pane=20)
+    with pytest.raises(se.IncompatibleStateError, match="cannot go on: `pane` differs"):
+        again.begin({"key": "id"}, other)
+    again.close()
+
+
+def test_failed_commit_leaves_no_trace(writer, path):
+    writer.commit(rows_of(1))
+    with pytest.raises(TypeError):
+        writer.commit(rows_of(2), state={"monitor": object()})
+    saved = writer.checkpoint.load()
+    assert (saved.number, saved.windowed) == (1, rows_of(1))

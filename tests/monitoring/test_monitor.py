@@ -1,0 +1,454 @@
+"""The monitor without a join: counting, commits, closing of panes, bad rows."""
+
+from datetime import date
+from decimal import Decimal
+
+import pytest
+from monitoring.memory import Clock, Rows
+
+import streameval as se
+from streameval.monitoring.monitor import _plain
+from streameval.runs.counting import Share
+
+START = 1_699_999_980
+
+
+def row(second, truth=1, pred=1, **more):
+    return {"ts": START + second, "y_true": truth, "y_pred": pred, **more}
+
+
+def windowed(**options):
+    return se.Windowed(
+        se.ConfusionAccumulator(), **{"pane": "1m", "unit": "s", "keep": "1h"} | options
+    )
+
+
+@pytest.fixture
+def start(tmp_path):
+    """Start a monitor on the checkpoint of the test."""
+
+    def start(source, accumulator=None, **options):
+        given = {"time": "ts", "clock": Clock()} | options
+        return se.Monitor(
+            tmp_path / "ck.db", accumulator or windowed(), predictions=source, **given
+        )
+
+    return start
+
+
+def counted(rows, accumulator=None):
+    columns = {name: [row[name] for row in rows] for name in ("ts", "y_true", "y_pred")}
+    columns["time"] = columns.pop("ts")
+    return (accumulator or windowed()).update(columns)
+
+
+def test_step_counts_what_is_there(start):
+    rows = [row(at, at % 2) for at in range(0, 300, 7)]
+    with start(Rows(a=rows)) as monitor:
+        step = monitor.step()
+        assert (step.n_rows, step.is_idle) == (len(rows), True)
+        assert monitor.windowed.to_bytes() == counted(rows).to_bytes()
+
+
+def test_monitor_goes_on_with_the_last_commit(start):
+    rows = [row(at, at % 2) for at in range(0, 300, 7)]
+    source = Rows(a=rows[:20])
+    with start(source) as monitor:
+        monitor.step()
+    source.add("a", *rows[20:])
+    with start(source) as monitor:
+        assert monitor.status().n_rows == 20
+        monitor.step()
+        assert monitor.windowed.to_bytes() == counted(rows).to_bytes()
+
+
+def test_status_tells_the_last_commit(start):
+    source = Rows(a=[row(0), row(59), row(60, None), row(130)])
+    with start(source, out_of_order="5s") as monitor:
+        assert (monitor.status().number, monitor.status().watermark) == (0, None)
+        monitor.step()
+        status = monitor.status()
+    assert (status.number, status.n_rows, status.n_counted, status.n_labelled) == (1, 4, 4, 3)
+    assert str(status.watermark) == "2023-11-14T22:15:05.000000"
+    assert str(status.mature_until) == "2023-11-14T22:15:00.000000"
+    assert str(status.last_event_time) == "2023-11-14T22:15:10.000000"
+    assert status.positions == {"predictions": {"a": 4}}
+    assert (status.coverage, status.n_bad, status.counters) == (0.75, 0, {})
+    assert status.committed_at == Clock().now
+
+
+def test_snapshot_holds_a_copy_of_what_was_committed(start):
+    with start(Rows(a=[row(0)])) as monitor:
+        monitor.step()
+        snapshot = monitor.snapshot()
+        assert snapshot.windowed == monitor.windowed
+        snapshot.windowed.reset()
+        assert monitor.windowed.n == 1
+        assert (snapshot.status, snapshot.alerts) == (monitor.status(), ())
+
+
+def test_coverage_is_unknown_before_the_first_row(start):
+    with start(Rows()) as monitor:
+        assert monitor.status().coverage is None
+
+
+def test_panes_are_closed_once_the_watermark_has_passed_them(start):
+    source = Rows(a=[row(0), row(61, 0), row(125)])
+    with start(source, allowed_lateness="10s") as monitor:
+        assert [str(pane.start) for pane in monitor.step().closed] == ["2023-11-14T22:13:00.000000"]
+        source.add("a", row(130), row(131))
+        (pane,) = monitor.step().closed
+        assert str(pane.end) == "2023-11-14T22:15:00.000000"
+        assert (pane.n_rows, pane.n_labelled, pane.coverage, pane.is_revised) == (1, 1, 1.0, False)
+        assert pane.accumulator.compute().accuracy == 0.0
+        assert monitor.step().closed == ()
+
+
+def test_pane_of_unlabelled_rows_is_closed_too(start):
+    with start(Rows(a=[row(0, None), row(3, None), row(61)])) as monitor:
+        (pane,) = monitor.step().closed
+    assert (pane.n_rows, pane.n_labelled, pane.coverage) == (2, 0, 0.0)
+
+
+def test_late_rows_count_and_revise_their_pane(start):
+    source = Rows(a=[row(0), row(125)])
+    with start(source) as monitor:
+        monitor.step()
+        source.add("a", row(1, 0), row(2), row(190))
+        revised, closed = monitor.step().closed
+        assert (revised.is_revised, revised.n_rows) == (True, 3)
+        assert revised.accumulator.n == 3
+        assert not closed.is_revised
+        assert monitor.status().counters == {"late": 2}
+
+
+@pytest.mark.parametrize("read_bytes", [1, 100, 10**6])
+def test_late_rows_are_those_behind_their_own_partition(start, read_bytes):
+    rows = [row(second) for second in (0, 70, 10, 119, 185, 119, 60, 300)]
+    source = Rows(a=rows, b=[row(second) for second in (5, 6, 7)])
+    with start(source, read_bytes=read_bytes, out_of_order="10s") as monitor:
+        monitor.step()
+        assert monitor.status().counters == {"late": 3}
+
+
+def test_slowest_partition_holds_panes_open(start):
+    source = Rows(a=[row(0), row(300)], b=[row(1), row(70)])
+    with start(source) as monitor:
+        assert len(monitor.step().closed) == 1
+
+
+def test_silent_partition_is_let_go(start):
+    clock = Clock()
+    source = Rows(a=[row(0), row(300)], b=[row(1), row(70)])
+    with start(source, clock=clock, idle_after="1m") as monitor:
+        monitor.step()
+        clock.now += 61
+        assert [str(pane.end) for pane in monitor.step().closed] == ["2023-11-14T22:15:00.000000"]
+        source.add("b", row(71))
+        step = monitor.step()
+        assert [pane.is_revised for pane in step.closed] == [True]
+
+
+def test_partition_that_is_let_go_stays_so_over_a_restart(start):
+    clock = Clock()
+    source = Rows(a=[row(0), row(300)], b=[row(1), row(70)])
+    with start(source, clock=clock, idle_after="1m") as monitor:
+        monitor.step()
+        clock.now += 61
+        monitor.step()
+        mature = monitor.status().mature_until
+    with start(source, clock=clock, idle_after="1m") as monitor:
+        monitor.step()
+        assert monitor.status().mature_until == mature
+
+
+def test_no_partition_is_let_go_without_a_limit(start):
+    clock = Clock()
+    source = Rows(a=[row(0), row(300)], b=[row(1), row(70)])
+    with start(source, clock=clock, idle_after=None) as monitor:
+        monitor.step()
+        clock.now += 10**6
+        assert monitor.step().closed == ()
+
+
+def test_declared_partition_holds_panes_open(start):
+    source = Rows(a=[row(0), row(300)])
+    source.partitions = ["a", "b"]
+    with start(source) as monitor:
+        assert monitor.step().closed == ()
+
+
+def test_commits_are_bounded(start):
+    source = Rows(a=[row(at) for at in range(50)])
+    with start(source, read_bytes=1, commit_bytes=100) as monitor:
+        step = monitor.step()
+        assert (step.n_rows, step.is_idle) == (3, False)
+        while not monitor.step().is_idle:
+            pass
+        assert monitor.status().number == 17
+
+
+def test_nothing_is_committed_while_nothing_happens(start):
+    with start(Rows(a=[row(0)])) as monitor:
+        for _ in range(3):
+            monitor.step()
+        assert monitor.status().number == 1
+
+
+def test_monitor_waits_for_first_rows(start):
+    source = Rows()
+    with start(source) as monitor:
+        assert monitor.step().is_idle
+        assert monitor.windowed == windowed()
+        source.add("a", row(0))
+        assert monitor.step().n_rows == 1
+
+
+@pytest.mark.parametrize(
+    ("bad", "reason", "said"),
+    [
+        ("{", "unreadable", "rows/a, line 2: not JSON"),
+        (row(1, pred="x"), "unreadable", "rows/a, line 2: `y_pred` must be"),
+        (row(1, truth=7), "refused", "rows/a, line 2: `y_true` must"),
+        (row(3700 + 20), "future", "rows/a, line 2: lies in the future: 2023-11-14T23:15:00"),
+    ],
+)
+def test_bad_rows_are_counted_by_reason_and_named(start, bad, reason, said):
+    source = Rows(a=[row(0), bad, row(2)])
+    with start(source, max_bad=1) as monitor:
+        step = monitor.step()
+        assert len(step.notes) == 1
+        assert step.notes[0].startswith(said)
+        assert monitor.status().counters == {reason: 1}
+        assert (monitor.status().n_bad, monitor.windowed.n) == (1, 2)
+
+
+def test_too_many_bad_rows_stop_the_monitor_over_restarts(start):
+    source = Rows(a=[row(0), "{"])
+    with start(source, max_bad=1) as monitor:
+        monitor.step()
+    source.add("a", row(1), row(2, truth=7))
+    for _ in range(2):
+        with start(source, max_bad=1) as monitor:
+            with pytest.raises(se.BadDataError, match=r"line 4: .* That is bad row 2; "):
+                monitor.step()
+            assert (monitor.status().n_rows, monitor.windowed.n) == (1, 1)
+    with start(source, max_bad=2) as monitor:
+        monitor.step()
+        assert monitor.windowed.n == 2
+
+
+def test_share_of_bad_rows_means_something_from_a_thousand_rows_on(start):
+    source = Rows(a=[row(0), "{"])
+    with start(source, max_bad=Share(Decimal(1))) as monitor:
+        monitor.step()
+        source.add("a", *[row(at // 20) for at in range(500)], *["{"] * 20)
+        monitor.step()
+        source.add("a", *[row(at // 20) for at in range(500)])
+        with pytest.raises(se.BadDataError, match="21 of 1,022 rows are bad"):
+            monitor.step()
+
+
+def test_only_the_first_bad_rows_are_named(start):
+    with start(Rows(a=[row(0), *["{"] * 9]), max_bad=10) as monitor:
+        assert len(monitor.step().notes) == 5
+
+
+def test_monitor_is_closed_after_an_error(start):
+    source = Rows(a=["{"])
+    monitor = start(source)
+    with pytest.raises(se.BadDataError):
+        monitor.step()
+    assert source.is_closed
+    with pytest.raises(se.InvalidInputError, match="`monitor` is closed"):
+        monitor.step()
+    monitor.close()
+
+
+def test_first_rows_of_which_none_can_be_read_are_named(start):
+    source = Rows(a=["{"] * 70)
+    refused = pytest.raises(se.BadDataError, match="rows: none of the first rows can be counted")
+    with start(source, max_bad=100, read_bytes=1) as monitor, refused:
+        monitor.step()
+
+
+def test_first_rows_may_come_after_bad_ones(start):
+    source = Rows(a=["{", "{"])
+    with start(source, max_bad=2, read_bytes=1) as monitor:
+        assert monitor.step().n_rows == 0
+        source.add("a", row(0))
+        assert monitor.step().n_rows == 1
+        assert monitor.status().counters == {"unreadable": 2}
+
+
+def test_warnings_of_sources_are_passed_on(start):
+    source = Rows(a=[row(0)])
+    source.said = ["app.log: was truncated."]
+    with start(source) as monitor:
+        assert monitor.step().notes == ("app.log: was truncated.",)
+        assert monitor.step().notes == ()
+
+
+def test_run_yields_steps_until_it_is_stopped(start):
+    with start(Rows(a=[row(0)])) as monitor:
+        for number, _ in enumerate(monitor.run(poll=0.001)):
+            if number == 2:
+                monitor.stop()
+        assert number == 2
+
+
+def test_run_ends_with_its_sources(start):
+    source = Rows(a=[row(0), row(1)])
+    source.is_at_end = True
+    with start(source, commit_bytes=1) as monitor:
+        assert [step.n_rows for step in monitor.run()] == [2, 0]
+
+
+def test_second_monitor_is_refused(start):
+    with start(Rows()), pytest.raises(se.BadDataError, match="another monitor holds"):
+        start(Rows())
+
+
+@pytest.mark.parametrize(
+    ("options", "named"),
+    [
+        ({"out_of_order": "1s"}, "`out_of_order` differs"),
+        ({"allowed_lateness": "1s"}, "`allowed_lateness` differs"),
+        ({"columns": {"y_pred": "y_true"}}, "`columns` differs"),
+        ({"source": Rows("others")}, '`predictions` differs .*"rows" then, "others" now'),
+        ({"accumulator": windowed(pane="2m")}, "cannot go on: `pane` differs"),
+    ],
+)
+def test_changed_options_are_refused(start, options, named):
+    with start(Rows(a=[row(0)])) as monitor:
+        monitor.step()
+    source = options.pop("source", Rows())
+    with pytest.raises(se.IncompatibleStateError, match=named):
+        start(source, **options)
+    start(Rows()).close()
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"accumulator": se.ConfusionAccumulator()}, "`accumulator` must be a Windowed"),
+        ({"accumulator": counted([row(0)])}, "`accumulator` must have counted nothing"),
+        (
+            {"accumulator": se.Windowed(se.RankingAccumulator(), pane="1m")},
+            "`accumulator` cannot count rankings",
+        ),
+        ({"columns": {"x": "y"}}, "`columns` must be for y_true, y_pred, .*got 'x'"),
+        ({"out_of_order": "-1s"}, "`out_of_order` must be at least 0s"),
+        ({"max_ahead": "soon"}, "`max_ahead` must be a duration"),
+        ({"key": "id"}, "`key` has no meaning without labels"),
+        ({"wait": "1h"}, "`wait` has no meaning without labels"),
+        ({"settle": "1h"}, "`settle` has no meaning without labels"),
+        ({"unlabelled": 0}, "`unlabelled` has no meaning without labels"),
+        ({"label_time": "t"}, "`label_time` has no meaning without labels"),
+        ({"labels": Rows(), "wait": "1h"}, "`key` is needed to join labels"),
+        ({"labels": Rows(), "key": "id"}, "`wait` is needed to join labels"),
+        ({"labels": Rows(), "key": "id", "wait": "0s"}, "`wait` must be longer than nothing"),
+    ],
+)
+def test_wrong_options_are_refused(start, options, message):
+    accumulator = options.pop("accumulator", None)
+    with pytest.raises(se.InvalidInputError, match=message):
+        start(Rows(), accumulator, **options)
+
+
+def test_missing_column_is_named(start):
+    refused = pytest.raises(se.InvalidInputError, match="`y_pred` is missing: the first rows have")
+    with start(Rows(a=[{"ts": START, "y_true": 1}])) as monitor, refused:
+        monitor.step()
+
+
+def test_columns_may_have_other_names(start):
+    source = Rows(a=[{"ts": START, "truth": 1, "guess": 1}])
+    with start(source, columns={"y_true": "truth", "y_pred": "guess"}) as monitor:
+        monitor.step()
+        assert monitor.windowed.n == 1
+
+
+def test_panes_may_be_steps(start):
+    accumulator = se.Windowed(se.ConfusionAccumulator(), pane=10, time="step")
+    rows = [{"ts": at, "y_true": 1, "y_pred": 1} for at in (0, 9, 25, 10**12)]
+    with start(Rows(a=rows), accumulator, out_of_order=5, allowed_lateness=3) as monitor:
+        step = monitor.step()
+        assert [(pane.start, pane.end) for pane in step.closed] == [(0, 10), (20, 30)]
+        assert monitor.status().watermark == 10**12 - 5
+
+
+@pytest.mark.parametrize("value", ["1s", True, -1])
+def test_spans_of_steps_are_integers(start, value):
+    accumulator = se.Windowed(se.ConfusionAccumulator(), pane=10)
+    with pytest.raises(se.InvalidInputError, match="`out_of_order` must be an integer, as the"):
+        start(Rows(), accumulator, out_of_order=value)
+
+
+def test_alerts_are_part_of_the_commit(start):
+    source = Rows(a=[row(0, 0), row(61)])
+    options = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    with start(source, **options) as monitor:
+        (event,) = monitor.step().events
+        assert (event.state, event.value) == ("firing", 0.0)
+        assert [alert.state for alert in monitor.snapshot().alerts] == ["firing"]
+    with start(source, **options) as monitor:
+        assert [alert.state for alert in monitor.snapshot().alerts] == ["firing"]
+        assert monitor.step().events == ()
+        source.add("a", row(122))
+        assert [event.state for event in monitor.step().events] == ["resolved"]
+
+
+def test_alerts_may_change_between_runs(start):
+    source = Rows(a=[row(0, 0), row(61)])
+    with start(source, alerts=["accuracy < 0.5, n >= 1"]) as monitor:
+        monitor.step()
+    with start(source) as monitor:
+        assert [event.state for event in monitor.step().events] == ["resolved"]
+        assert monitor.step().events == ()
+
+
+def test_silence_is_noticed_without_rows(start):
+    clock = Clock()
+    with start(Rows(a=[row(0)]), clock=clock, alerts=["no data for 10m"]) as monitor:
+        assert monitor.step().events == ()
+        clock.now += 601
+        assert [event.state for event in monitor.step().events] == ["firing"]
+        assert monitor.status().number == 2
+
+
+def test_events_are_delivered_after_their_commit(start):
+    got = []
+    options = {"alerts": ["accuracy < 0.5, n >= 1"], "on_alert": got.append}
+    with start(Rows(a=[row(0, 0), row(61)]), **options) as monitor:
+        (event,) = monitor.step().events
+    assert got == [event.to_json()]
+    with start(Rows(), **options) as monitor:
+        monitor.step()
+    assert got == [event.to_json()]
+
+
+def test_events_that_were_not_delivered_come_again(start, tmp_path):
+    def refuse(event):
+        raise OSError("down")
+
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    monitor = start(Rows(a=[row(0, 0), row(61)]), on_alert=refuse, **rules)
+    (event,) = monitor.step().events
+    monitor.close()
+    got = []
+    start(Rows(), on_alert=got.append, **rules).close()
+    assert [one["id"] for one in got] == [event.id]
+
+
+def test_rows_of_any_type_are_kept_as_json(start):
+    rows = [row(0, when={"a": [1, None]}), row(61)]
+    with start(Rows(a=rows)) as monitor:
+        monitor.step()
+    with start(Rows(a=rows)) as monitor:
+        assert monitor.windowed.n == 2
+
+
+def test_plain_rows_keep_their_types():
+    value = {"a": [Decimal("1.5"), date(2026, 1, 2), None, "x"]}
+    assert _plain(value) == {"a": [1.5, "2026-01-02", None, "x"]}

@@ -1,0 +1,478 @@
+"""Delivery of events: to hostile programs, over a web that fails, and never in the way."""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+import shlex
+import socket
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from streameval.errors import InvalidInputError
+from streameval.monitoring import outbox as module
+from streameval.monitoring.outbox import Command, Outbox, Refused, Webhook, receiver_of
+
+EVENT = {"id": "e1", "alert": "a1", "rule": "recall < 0.8", "value": 0.75}
+
+
+def event(number: int, alert: str = "") -> tuple[str, dict[str, Any]]:
+    return f"e{number}", {"id": f"e{number}", "alert": alert or f"a{number}", "number": number}
+
+
+def python(code: str) -> Command:
+    return Command.of(shlex.join([sys.executable, "-c", code]))
+
+
+def test_command_gets_the_event_on_standard_input_and_no_shell() -> None:
+    command = python("import sys; print(sys.stdin.read(), sys.argv[1:])")
+    command = Command((*command.argv, "$HOME; echo", "*"))
+    said = command.send(EVENT, 10.0)
+    assert said == f"{json.dumps(EVENT)}\n ['$HOME; echo', '*']"
+
+
+def test_command_may_leave_standard_input_unread() -> None:
+    large = EVENT | {"slice": {"country": "x" * 10**6}}
+    assert python("import sys; sys.stdin.close()").send(large, 10.0) == ""
+
+
+@pytest.mark.parametrize(
+    ("code", "why"),
+    [
+        ("raise SystemExit(3)", "ended with the exit status 3"),
+        ("import os; os.kill(os.getpid(), 9)", "ended with the exit status -9"),
+    ],
+)
+def test_command_that_fails_has_refused(code: str, why: str) -> None:
+    with pytest.raises(Refused, match=why):
+        python(code).send(EVENT, 10.0)
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "import time; time.sleep(60)",
+        "import os, time; os.close(1); os.close(2); time.sleep(60)",
+        "while True: print('y' * 65536)",
+    ],
+    ids=["sleeps", "sleeps silently", "writes for ever"],
+)
+def test_command_is_killed_at_the_time_out(code: str) -> None:
+    start = time.monotonic()
+    with pytest.raises(Refused, match=r"has not ended within 0\.3 s"):
+        python(code).send(EVENT, 0.3)
+    assert time.monotonic() - start < 5
+
+
+def test_command_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
+    mark = tmp_path / "alive"
+    code = f"sleep 0.6; touch {shlex.quote(str(mark))}"
+    with pytest.raises(Refused):
+        Command(("sh", "-c", f"({code}) & wait")).send(EVENT, 0.2)
+    time.sleep(0.8)
+    assert not mark.exists()
+
+
+def test_command_that_has_ended_is_not_waited_for_by_its_children() -> None:
+    start = time.monotonic()
+    assert Command(("sh", "-c", "echo early; sleep 3 &")).send(EVENT, 10.0) == "early"
+    assert time.monotonic() - start < 2
+
+
+def test_command_may_close_its_output_before_it_ends() -> None:
+    code = "import os, time; os.close(1); os.close(2); time.sleep(0.1)"
+    assert python(code).send(EVENT, 10.0) == ""
+
+
+def test_output_of_a_command_is_bounded_and_made_printable() -> None:
+    code = r"""
+import os
+os.write(1, b'\x1b[2J\xff\x00\r\n')
+for _ in range(8):
+    os.write(1, b'z' * 2**20)
+"""
+    said = python(code).send(EVENT, 20.0)
+    assert said.startswith("\\x1b[2J\ufffd\\x00\\r\nzzz")
+    left = 8 + 8 * 2**20 - module.MAX_OUTPUT
+    assert said.endswith(f"zzz\n... and {left:,} bytes")
+    assert len(said) < module.MAX_OUTPUT + 100
+
+
+def test_output_of_a_command_that_failed_is_shown() -> None:
+    with pytest.raises(Refused) as refused:
+        python("print('why'); raise SystemExit(1)").send(EVENT, 10.0)
+    assert refused.value.output == "why"
+
+
+def test_command_that_is_gone_has_refused(tmp_path: Path) -> None:
+    program = tmp_path / "gone"
+    program.write_text("#!/bin/sh\n")
+    program.chmod(0o755)
+    command = Command.of(str(program))
+    program.unlink()
+    with pytest.raises(Refused, match="cannot be started: No such file"):
+        command.send(EVENT, 10.0)
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        ("no-such-program --token s3cret", "got 'no-such-program'"),
+        ("", "got nothing"),
+        ("sh 'open", "No closing quotation"),
+        ("https://", "must be a command, or a URL"),
+        ("http://host:notaport/s3cret", "must be a command, or a URL"),
+        ("https://host/with space", "must be a command, or a URL"),
+        (7, "must be a URL, a command or a function, got int"),
+    ],
+)
+def test_receiver_that_cannot_work_is_refused_at_once(text: Any, why: str) -> None:
+    with pytest.raises(InvalidInputError, match=why) as refused:
+        receiver_of(text)
+    assert "s3cret" not in str(refused.value)
+
+
+def test_receiver_is_chosen_by_what_is_given() -> None:
+    assert isinstance(receiver_of("HTTPS://host/path"), Webhook)
+    assert receiver_of("sh -c 'exit 0'") == Command(("sh", "-c", "exit 0"))
+    assert receiver_of(print).name == "print"
+    assert receiver_of(_Callable()).name == "_Callable"
+
+
+class _Callable:
+    def __call__(self, event: object) -> None: ...
+
+
+class Handler(BaseHTTPRequestHandler):
+    """Answers as its server says, and remembers what was posted."""
+
+    server: Any
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        self.server.posts.append((self.path, dict(self.headers), json.loads(body)))
+        self.server.answer(self)
+
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - as it is called there
+        pass
+
+
+Answer = Callable[[BaseHTTPRequestHandler], None]
+
+
+def status(code: int, location: str = "") -> Answer:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        handler.send_response(code)
+        if location:
+            handler.send_header("Location", location)
+        handler.end_headers()
+
+    return answer
+
+
+class Server(ThreadingHTTPServer):
+    daemon_threads = True
+    posts: list[Any]
+    answer: Answer
+
+    @property
+    def url(self) -> str:
+        return f"http://127.0.0.1:{self.server_address[1]}"
+
+
+@pytest.fixture
+def server() -> Iterator[Server]:
+    with Server(("127.0.0.1", 0), Handler) as made:
+        made.posts, made.answer = [], status(204)
+        thread = threading.Thread(target=made.serve_forever, kwargs={"poll_interval": 0.01})
+        thread.start()
+        yield made
+        made.shutdown()
+        thread.join()
+
+
+def test_webhook_posts_the_event(server: Server) -> None:
+    hook = Webhook.of(f"{server.url}/hook?key=1")
+    assert hook.send(EVENT, 5.0) == ""
+    [(path, headers, body)] = server.posts
+    assert (path, body) == ("/hook?key=1", EVENT)
+    assert headers["Content-Type"] == "application/json"
+    assert headers["Idempotency-Key"] == "e1"
+    assert "Authorization" not in headers
+
+
+def test_webhook_sends_a_user_as_basic_authentication(server: Server) -> None:
+    url = server.url.replace("//", "//me:p%40ss@")
+    Webhook.of(url).send(EVENT, 5.0)
+    [(path, headers, _)] = server.posts
+    assert path == "/"
+    assert headers["Authorization"] == "Basic " + base64.b64encode(b"me:p@ss").decode()
+
+
+@pytest.mark.parametrize("code", [301, 302, 303, 404, 500])
+def test_webhook_with_another_status_has_refused(server: Server, code: int) -> None:
+    server.answer = status(code, "/elsewhere")
+    with pytest.raises(Refused, match=f"answered with the status {code}"):
+        Webhook.of(server.url).send(EVENT, 5.0)
+    assert len(server.posts) == 1
+
+
+def test_webhook_follows_a_redirect_to_the_same_host(server: Server) -> None:
+    def answer(handler: BaseHTTPRequestHandler) -> None:
+        status(204 if handler.path == "/new" else 308, "/new")(handler)
+
+    server.answer = answer
+    Webhook.of(f"{server.url}/old").send(EVENT, 5.0)
+    assert [(path, body) for path, _, body in server.posts] == [("/old", EVENT), ("/new", EVENT)]
+
+
+@pytest.mark.parametrize(
+    "to", ["http://localhost:{port}/", "https://127.0.0.1:{port}/", "ftp://x/"]
+)
+def test_webhook_does_not_follow_a_redirect_to_another_host(server: Server, to: str) -> None:
+    server.answer = status(307, to.format(port=server.server_address[1]))
+    with pytest.raises(Refused, match="redirects to another host, which is not followed"):
+        Webhook.of(server.url).send(EVENT, 5.0)
+    assert len(server.posts) == 1
+
+
+def test_webhook_ends_a_circle_of_redirects(server: Server) -> None:
+    server.answer = status(307, "/again")
+    with pytest.raises(Refused, match="redirects more than 3 times"):
+        Webhook.of(server.url).send(EVENT, 5.0)
+    assert len(server.posts) == 4
+
+
+@pytest.mark.parametrize("location", ["http://[", "/with space"])
+def test_webhook_refuses_a_redirect_to_nowhere(server: Server, location: str) -> None:
+    server.answer = status(308, location)
+    with pytest.raises(Refused, match="cannot be reached"):
+        Webhook.of(server.url).send(EVENT, 5.0)
+
+
+def hang(_: BaseHTTPRequestHandler) -> None:
+    time.sleep(2)
+
+
+def drip(handler: BaseHTTPRequestHandler) -> None:
+    for _ in range(100):
+        handler.wfile.write(b"H")
+        handler.wfile.flush()
+        time.sleep(0.02)
+
+
+def redirect_late(handler: BaseHTTPRequestHandler) -> None:
+    time.sleep(0.19)
+    status(307, "/again")(handler)
+
+
+@pytest.mark.parametrize("answer", [hang, drip, redirect_late])
+def test_webhook_that_does_not_answer_in_time_has_refused(server: Server, answer: Answer) -> None:
+    server.answer = answer
+    start = time.monotonic()
+    with pytest.raises(Refused, match=r"has not answered within 0\.3 s"):
+        Webhook.of(server.url).send(EVENT, 0.3)
+    assert time.monotonic() - start < 1.8
+
+
+def test_webhook_has_no_time_left_after_a_redirect(server: Server) -> None:
+    with pytest.raises(Refused, match="has not answered within 0 s"):
+        Webhook.of(server.url).send(EVENT, 0.0)
+    assert server.posts == []
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_messages_of_a_webhook_hold_no_credentials(scheme: str) -> None:
+    with socket.socket() as unused:
+        unused.bind(("127.0.0.1", 0))
+        port = unused.getsockname()[1]
+        hook = Webhook.of(f"{scheme}://user:s3cret@127.0.0.1:{port}/s3cret?token=s3cret")
+        with pytest.raises(Refused, match="cannot be reached: Connection refused") as refused:
+            hook.send(EVENT, 5.0)
+    assert hook.name == f"{scheme}://127.0.0.1:{port}"
+    assert "s3cret" not in f"{refused.value} {hook.name} {hook!r}"
+    assert Webhook.of("https://hooks.example/s3cret").name == "https://hooks.example"
+
+
+@pytest.fixture
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "FIRST_PAUSE", 0.01)
+
+
+def until(claim: Callable[[], object], seconds: float = 10.0) -> None:
+    end = time.monotonic() + seconds
+    while not claim():
+        assert time.monotonic() < end
+        time.sleep(0.005)
+
+
+def test_events_come_once_and_in_order_while_the_checkpoint_still_holds_them() -> None:
+    got: list[Any] = []
+    box = Outbox(got.append)
+    pending = [event(number) for number in range(5)]
+    assert box.deliver(pending) == []
+    assert box.flush(10.0) == [name for name, _ in pending]
+    assert sorted(box.deliver(pending)) == [name for name, _ in pending]
+    assert box.deliver([]) == []
+    assert [one["number"] for one in got] == [0, 1, 2, 3, 4]
+    assert (box.n_delivered, box.n_refused) == (5, 0)
+    box.close(10.0)
+
+
+def test_events_that_the_checkpoint_has_forgotten_are_forgotten() -> None:
+    got: list[Any] = []
+    box = Outbox(got.append)
+    for _ in range(2):
+        box.deliver([event(1)])
+        assert box.flush(10.0) == ["e1"]
+        box.deliver([])
+    assert len(got) == 2
+    box.close(10.0)
+
+
+@pytest.mark.usefixtures("quick")
+def test_refused_event_is_tried_until_it_is_taken() -> None:
+    tries: list[Any] = []
+    said: list[str] = []
+
+    def receive(event: Any) -> None:
+        tries.append(event)
+        if len(tries) < 4:
+            raise ValueError("not \x1b[2J yet")
+
+    box = Outbox(receive, report=said.append)
+    box.deliver([event(1)])
+    until(lambda: box.n_delivered)
+    assert (len(tries), box.n_refused) == (4, 3)
+    assert said[1] == (
+        "on-alert: receive raised ValueError: not \\x1b[2J yet; event e1 has been tried 2 times, "
+        "and is tried again"
+    )
+    assert box.deliver([]) == ["e1"]
+    box.close(10.0)
+
+
+def test_pauses_double_up_to_five_minutes() -> None:
+    box = Outbox(print)
+    held = module._Held(EVENT, 0.0)
+    pauses = []
+    for _ in range(1100):
+        before = time.monotonic()
+        box._note("e1", held, "refused")
+        pauses.append(held.due - before)
+    assert pauses[:4] == pytest.approx([1, 2, 4, 8], abs=0.1)
+    assert max(pauses) == pytest.approx(300, abs=0.1)
+
+
+@pytest.mark.usefixtures("quick")
+def test_end_of_an_alert_waits_for_its_beginning_and_others_do_not() -> None:
+    got: list[int] = []
+    is_open = threading.Event()
+
+    def receive(event: Any) -> None:
+        if event["alert"] == "stuck" and not is_open.is_set():
+            raise OSError
+        got.append(event["number"])
+
+    box = Outbox(receive, report=lambda _: None)
+    box.deliver([event(1, "stuck"), event(2, "stuck"), event(3)])
+    until(lambda: box.n_refused > 3)
+    assert got == [3]
+    is_open.set()
+    until(lambda: len(got) == 3)
+    assert got == [3, 1, 2]
+    box.close(10.0)
+
+
+def test_slow_receiver_holds_nobody_up() -> None:
+    goes = threading.Event()
+    box = Outbox(lambda _: goes.wait(10.0))
+    start = time.monotonic()
+    for _ in range(100):
+        assert box.deliver([event(number) for number in range(20)]) == []
+    assert box.flush(0.05) == []
+    assert time.monotonic() - start < 2
+    goes.set()
+    assert len(box.flush(10.0)) == 20
+    box.close(10.0)
+
+
+def test_memory_holds_a_bounded_number_of_events() -> None:
+    goes = threading.Event()
+    box = Outbox(lambda _: goes.wait(10.0))
+    pending = [event(number) for number in range(module.MAX_EVENTS + 10)]
+    box.deliver(pending)
+    assert len(box._held) == module.MAX_EVENTS
+    goes.set()
+    assert len(box.flush(10.0)) == module.MAX_EVENTS
+    box.deliver(pending)
+    assert len(box.flush(10.0)) == 10
+    box.close(10.0)
+
+
+def test_closed_outbox_begins_no_more() -> None:
+    goes, got = threading.Event(), []
+
+    def receive(event: Any) -> None:
+        got.append(event)
+        goes.wait(10.0)
+
+    box = Outbox(receive)
+    box.close()
+    box = Outbox(receive)
+    box.deliver([event(1), event(2)])
+    until(lambda: got)
+    box.close(0.01)
+    goes.set()
+    box.close(10.0)
+    assert len(got) == 1
+    assert box.deliver([event(2)]) == ["e1"]
+
+
+def test_output_of_a_command_goes_to_standard_error(capfd: pytest.CaptureFixture[str]) -> None:
+    box = Outbox(shlex.join([sys.executable, "-c", "print('told')"]))
+    box.deliver([event(1)])
+    until(lambda: box.n_delivered)
+    box.close(10.0)
+    assert capfd.readouterr() == ("", "told\n")
+
+
+def test_refusal_of_a_command_is_shown_after_its_output() -> None:
+    said: list[str] = []
+    box = Outbox("sh -c 'echo why; exit 3'", report=said.append)
+    box.deliver([event(1)])
+    until(lambda: len(said) == 2)
+    box.close(10.0)
+    again = "event e1 has been tried 1 time, and is tried again"
+    assert said == ["why", f"on-alert: sh ended with the exit status 3; {again}"]
+
+
+def test_report_that_fails_stops_nothing() -> None:
+    def report(_: str) -> None:
+        raise OSError
+
+    box = Outbox("sh -c 'echo said'", report=report)
+    box.deliver([event(1), event(2)])
+    assert len(box.flush(10.0)) == 2
+    box.close(10.0)
+
+
+def test_time_out_must_be_a_number() -> None:
+    with pytest.raises(InvalidInputError, match="`timeout`"):
+        Outbox(print, timeout=float("nan"))
+
+
+def test_no_program_is_left_behind() -> None:
+    """A killed program is waited for: none is left as a zombie."""
+    with pytest.raises(Refused):
+        python("import time; time.sleep(60)").send(EVENT, 0.1)
+    with pytest.raises(ChildProcessError):
+        os.waitpid(-1, os.WNOHANG)

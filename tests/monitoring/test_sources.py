@@ -1,0 +1,97 @@
+from pathlib import Path
+
+import pytest
+
+from streameval.errors import InvalidInputError
+from streameval.monitoring.files import Tail
+from streameval.monitoring.folders import Folder
+from streameval.monitoring.rotation import log_name
+from streameval.monitoring.sources import Source, as_source
+from streameval.monitoring.standard_input import StandardInput
+
+
+def test_a_source_is_a_source(tmp_path):
+    tail = Tail("app.log")
+    assert as_source(tail) is tail
+    assert all(isinstance(source, Source) for source in (tail, Folder("in")))
+
+
+def test_paths_and_globs_are_followed(tmp_path):
+    for value in ("app.log", Path("app.log"), ["app.log"], ("a*.log", Path("b.log"))):
+        assert isinstance(as_source(value), Tail)
+    assert as_source(["a*.log", Path("b.log")]).name == "a*.log, b.log"
+
+
+def test_a_folder_is_read_as_one(tmp_path):
+    assert isinstance(as_source(tmp_path), Folder)
+    assert isinstance(as_source([str(tmp_path)]), Folder)
+
+
+def test_a_dash_is_standard_input():
+    assert isinstance(as_source("-"), StandardInput)
+
+
+def test_standard_input_is_not_mixed_with_files():
+    with pytest.raises(
+        InvalidInputError, match=r"^`labels` must not mix standard input with files"
+    ):
+        as_source(["-", "app.log"], argument="labels")
+
+
+def test_options_reach_the_source(tmp_path):
+    for value in (tmp_path, "app.log", "-"):
+        with pytest.raises(InvalidInputError, match=r"^`delimiter` must be one character"):
+            as_source(value, delimiter="::")
+
+
+def test_options_of_a_source_that_is_there_are_refused():
+    with pytest.raises(InvalidInputError, match=r"^`header` is an option of the source itself"):
+        as_source(Tail("app.log"), header=["i"])
+
+
+def test_what_is_no_source_is_refused():
+    with pytest.raises(
+        InvalidInputError, match=r"^`labels` must be a source, a path, or a list of paths, got int"
+    ):
+        as_source(3, argument="labels")
+
+
+@pytest.mark.parametrize(
+    ("log", "oldest_first"),
+    [
+        ("app.log", ["app.log.11", "app.log.10.gz", "app.log.2.zst", "app.log.1", "app.log"]),
+        ("app.log", ["app.log-20251231.gz", "app.log-20260101", "app.log-20260102.xz", "app.log"]),
+        ("app.log", ["app.log.2026-11-22", "app.log.2026-11-23", "app.log"]),
+        ("app.log", ["app.log.2026-11-22_09", "app.log.2026-11-22_10", "app.log"]),
+        ("app.log", ["app.log-2026112209", "app.log-2026112210", "app.log"]),
+        ("app.log", ["app.log-1795305600", "app.log-1795309200.gz", "app.log"]),
+        ("app.log", ["app-20261122.log.gz", "app-20261123.log", "app.log"]),
+        ("app.log", ["app-2026-11-22T23-59-59Z.log", "app-2026-11-23T00-00-00Z.log"]),
+        ("app.log", ["app-2026-11-22-1.log", "app-2026-11-22-2.log", "app-2026-11-22-12.log"]),
+        ("app.log", ["app.2026-11-22.0.log", "app.2026-11-22.1.log", "app.log"]),
+        ("*.jsonl", ["2026-11-22.jsonl", "2026-11-23.jsonl"]),
+        ("*", ["20261122", "20261123"]),
+    ],
+)
+def test_rotated_names_belong_to_their_log_in_order_of_age(log, oldest_first):
+    assert {log_name(name).log for name in oldest_first} == {log}
+    ages = [log_name(name).age for name in oldest_first]
+    assert ages == sorted({*ages})
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "app.log",
+        "part-0001.jsonl",
+        "shard.7.csv",
+        "app-1.log",
+        "app.log.bak",
+        "app.log.12345",
+        "v20261399.log",
+        "build-99991122.log",
+        ".1",
+    ],
+)
+def test_other_names_are_logs_of_their_own(name):
+    assert log_name(name).log == name
