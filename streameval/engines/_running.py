@@ -67,6 +67,10 @@ class Engine(ABC):
         """Yield handles as their results are there."""
 
     @abstractmethod
+    def ready(self, handles: Sequence[Handle]) -> list[Handle]:
+        """List the handles whose results are there, without those of tasks that failed."""
+
+    @abstractmethod
     def result(self, handle: Handle) -> Any:
         """Fetch a result, or raise what the task raised."""
 
@@ -189,19 +193,27 @@ class _Evaluation:
                 self._note(self._finished.done(again))
             for handle in engine.finished(heads):
                 shares, task = jobs.pop(handle)
-                done = engine.result(handle)
-                if task is not None and not done.left_out:
-                    self._finished.add(task, done, partial(map, engine.result, shares))
+                done = self._kept(handle, shares, task)
                 self._note(done)
                 for tree, share in zip(trees, shares, strict=True):
                     tree.add(share)
             totals = [engine.result(root) for tree in trees for root in tree.roots()]
         except BaseException:
+            if self._finished.is_kept:
+                for handle in engine.ready(list(jobs)):
+                    self._kept(handle, *jobs[handle])
             engine.cancel([*jobs, *(share for shares, _ in jobs.values() for share in shares)])
             raise
         finally:
             self._finished.save()
         return self._result(totals)
+
+    def _kept(self, handle: Handle, shares: Sequence[Handle], task: FileTask | None) -> Done:
+        """Fetch what a task says, and keep its states for another run."""
+        done: Done = self._engine.result(handle)
+        if task is not None and not done.left_out:
+            self._finished.add(task, done, partial(map, self._engine.result, shares))
+        return done
 
     def _note(self, done: Done) -> None:
         """Keep account of a task, and tell unless it is the last: merging is still to come."""
@@ -284,6 +296,11 @@ class _Finished:
         self._by = counter.by
         self._changed = False
         self._saved_at = self._saved_in = 0.0
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether there is a file."""
+        return self._path is not None
 
     def known(self) -> dict[tuple[str, int], set[str]]:
         """List the tasks for those who plan."""

@@ -162,6 +162,10 @@ class _Cluster(Engine):
         """Yield futures as they finish."""
         yield from as_completed(handles)
 
+    def ready(self, handles: Sequence[Any]) -> list[Any]:
+        """List the futures that have finished."""
+        return [future for future in handles if future.status == "finished"]
+
     def result(self, handle: Any) -> Any:
         """Fetch a result."""
         return handle.result()

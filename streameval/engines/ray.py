@@ -153,6 +153,13 @@ class _Cluster(Engine):
             (found,), pending = ray.wait(pending, num_returns=1, fetch_local=False)
             yield found
 
+    def ready(self, handles: Sequence[Any]) -> list[Any]:
+        """List the references whose objects are there."""
+        if not handles:
+            return []
+        found, _ = ray.wait(handles, num_returns=len(handles), timeout=0, fetch_local=False)
+        return [handle for handle in found if not _has_failed(handle)]
+
     def result(self, handle: Any) -> Any:
         """Fetch an object, or raise what its task raised."""
         try:
@@ -164,6 +171,14 @@ class _Cluster(Engine):
         """Stop tasks."""
         for handle in handles:
             ray.cancel(handle)
+
+
+def _has_failed(handle: Any) -> bool:
+    try:
+        ray.get(handle)
+    except ray.exceptions.RayError:
+        return True
+    return False
 
 
 def _stream(data: Any, counter: SourceCounter, fan_in: int) -> Any:

@@ -14,6 +14,7 @@ from streameval.engines._counting import Make, SourceCounter
 
 try:
     import pyarrow as pa
+    from pyspark.sql import functions as sf
     from pyspark.sql.types import (
         BinaryType,
         ByteType,
@@ -79,14 +80,17 @@ def evaluate(
     0.5
     """
     counting = SourceCounter.of(make, columns, by, options)
-    chosen = df.select([_quoted(name) for name in counting.names(df.columns)])
+    names = counting.names(df.columns)
+    # mapInArrow takes dots in names for paths, so the columns travel under their numbers
+    numbered = [sf.col(_quoted(name)).alias(str(number)) for number, name in enumerate(names)]
+    chosen = df.select(numbered)
     # a name that is no column is a path, which Spark follows
     column = by if by is None or by not in df.columns else _quoted(by)
     column_type = ByteType() if column is None else df.select(column).schema[0].dataType
     if isinstance(column_type, FractionalType):
         column_type = StringType()  # fractions are told by their text
     schema = StructType([StructField("slice", column_type), StructField("state", BinaryType())])
-    states = chosen.mapInArrow(partial(_count, counting), schema)
+    states = chosen.mapInArrow(partial(_count, counting, names), schema)
     totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
     return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
 
@@ -96,13 +100,16 @@ def _quoted(name: str) -> str:
     return f"`{name.replace('`', '``')}`"
 
 
-def _count(counting: SourceCounter, batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+def _count(
+    counting: SourceCounter, names: list[str], batches: Iterator[pa.RecordBatch]
+) -> Iterator[pa.RecordBatch]:
     """Count one partition."""
     column_type = pa.int8()
 
     def seen() -> Iterator[pa.RecordBatch]:
         nonlocal column_type
-        for batch in batches:
+        for numbered in batches:
+            batch = numbered.rename_columns(names)
             if counting.by is not None:
                 column_type = counting.type_of_slices(batch)
                 if pa.types.is_floating(column_type) or pa.types.is_decimal(column_type):

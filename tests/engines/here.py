@@ -43,6 +43,7 @@ class Here(Engine):
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
         self.cancelled: list[Handle] = []
+        self.early: list[Handle] = []
 
     def start(self, function: Any, calls: Any) -> list[Handle]:
         made = [Handle(function, call) for call in calls]
@@ -64,6 +65,9 @@ class Here(Engine):
         if self.seed is not None:
             random.Random(self.seed).shuffle(order)
         return iter(order)
+
+    def ready(self, handles: Any) -> list[Handle]:
+        return [handle for handle in handles if handle in self.early]
 
     def result(self, handle: Handle) -> Any:
         return handle.result()

@@ -17,7 +17,7 @@ import streameval as se
 ray = pytest.importorskip("ray", reason="ray is not installed")
 
 from streameval.engines._counting import SourceCounter  # noqa: E402
-from streameval.engines.ray import _count_block, evaluate  # noqa: E402
+from streameval.engines.ray import _Cluster, _count_block, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="ray")
 
@@ -154,3 +154,28 @@ def test_file_with_a_bad_row_is_named(progress, tmp_path):
 def test_batch_that_is_refused_raises():
     with pytest.raises(se.InvalidInputError, match="`y_true` is missing: the batch has"):
         evaluate([{"y_score": [0.5]}], partial(se.PRCurveSketch, 64))
+
+
+def test_a_second_run_counts_only_the_rest(tmp_path):
+    case, folder = CASES["coarsened curve"], tmp_path / "log"
+    folder.mkdir()
+    sources = write_parts(folder, "jsonl")
+    whole = Path(sources[-2]).read_text()
+    Path(sources[-2]).write_text("no row\n")
+    options = {"target_bytes": 1, "resume": tmp_path / "parts.se"}
+    with pytest.raises(se.BadDataError):
+        evaluate(folder, case.make, **options)
+    Path(sources[-2]).write_text(whole)
+    assert evaluate(folder, case.make, **options).to_bytes() == case.serial().to_bytes()
+    assert len(se.load(tmp_path / "parts.se")) == len(sources)
+
+
+def test_objects_that_are_there_are_told_from_failures():
+    @ray.remote
+    def divide(number):
+        return 1 / number
+
+    handles = [divide.remote(number) for number in (1, 0)]
+    ray.wait(handles, num_returns=2)
+    assert _Cluster().ready(handles) == handles[:1]
+    assert _Cluster().ready([]) == []

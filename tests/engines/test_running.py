@@ -279,6 +279,23 @@ def test_resume_leaves_parts_of_others_alone(tmp_path):
     assert "theirs" in se.load(kept)
 
 
+def test_resume_keeps_tasks_that_finished_beside_the_one_that_failed(tmp_path):
+    class Late(Here):
+        """The last task has finished before the first is asked for."""
+
+        def finished(self, handles):
+            self.early = handles[-1:]
+            return iter(handles)
+
+    paths = [write(tmp_path / f"{n}.csv", ROWS) for n in range(3)]
+    paths[0].write_text("y_true,y_pred\n1,5\n")
+    options = {"resume": tmp_path / "parts.se", "target_bytes": 1, "engine": Late()}
+    with pytest.raises(se.io.BadDataError, match=r"0\.csv"):
+        evaluate(paths, se.ConfusionAccumulator, **options)
+    ((name, *_),) = se.load(tmp_path / "parts.se")
+    assert name == str(paths[2])
+
+
 def test_resume_is_saved_at_times(tmp_path, monkeypatch):
     saved = []
     monkeypatch.setattr("streameval.engines._running._SAVING", 1e-9)

@@ -109,7 +109,7 @@ def test_batch_that_is_refused_is_quoted(df):
 def test_stages_are_functions_of_record_batches(by, n_slices):
     counting = SourceCounter.of(se.PRCurveSketch, by=by)
     table = TABLE.append_column("half", pa.array(np.arange(TABLE.num_rows) % 2 / 2))
-    (states,) = _count(counting, iter(table.to_batches(max_chunksize=1000)))
+    (states,) = _count(counting, table.column_names, iter(table.to_batches(max_chunksize=1000)))
     assert states.schema.names == ["slice", "state"]
     assert states.num_rows == n_slices
     for place in range(states.num_rows):
