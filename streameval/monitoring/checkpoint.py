@@ -38,6 +38,7 @@ _APPLICATION_ID = 0x5345636B  # "SEck"
 _ID_BYTES = slice(68, 72)  # of the header of an SQLite file
 _VERSION = 1
 _BUSY_SECONDS = 60
+_PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps the size it has
 _FAN_IN = 16
 _MAX_PARTS = 2
 _SHOWN = 200
@@ -156,6 +157,7 @@ class Checkpoint:
         try:
             with _told(self.name):
                 self._base = sqlite3.connect(target, timeout=_BUSY_SECONDS, isolation_level=None)
+                self._base.execute(f"PRAGMA page_size={_PAGE_BYTES}")
                 _prepare(self._base)
                 self._base.execute("PRAGMA journal_mode=WAL")
                 self._base.execute("PRAGMA synchronous=FULL")
