@@ -31,8 +31,9 @@ NO_NEWLINE = "the last line has no newline"
         ("a.csv", b"y_true,y_pred\n", "a.csv: holds no rows."),
         ("a.jsonl", b"\n\n \n", "a.jsonl: holds no rows."),
         ("a.jsonl.gz", gzip.compress(b"", mtime=0), "a.jsonl.gz: holds no rows."),
-        ("a.jsonl", bytes(range(256)) * 9, "a.jsonl, line 1: not JSON (expecting value, at"),
-        ("a.csv", bytes(range(256)) * 9, "a.csv, line 2: not CSV"),
+        ("a.jsonl", bytes(range(1, 256)) * 9, "a.jsonl, line 1: not JSON (expecting value, at"),
+        ("a.csv", bytes(range(1, 256)) * 9, "a.csv, line 2: not"),
+        ("a.csv", bytes(range(256)) * 9, "a.csv: begins with a NUL byte; it is not text."),
         ("a.bin", bytes(range(128, 256)) * 9, "a.bin, line 1: not UTF-8."),
         ("a.parquet", b"junk" * 99, "a.parquet: not a sound Parquet file ("),
         (
