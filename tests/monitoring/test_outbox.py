@@ -7,6 +7,7 @@ import json
 import os
 import shlex
 import socket
+import subprocess
 import sys
 import threading
 import time
@@ -470,9 +471,18 @@ def test_time_out_must_be_a_number() -> None:
         Outbox(print, timeout=float("nan"))
 
 
-def test_no_program_is_left_behind() -> None:
+def test_no_program_is_left_behind(monkeypatch: pytest.MonkeyPatch) -> None:
     """A killed program is waited for: none is left as a zombie."""
+    started = []
+
+    class Started(subprocess.Popen[bytes]):
+        def __init__(self, *args: Any, **options: Any) -> None:
+            super().__init__(*args, **options)
+            started.append(self)
+
+    monkeypatch.setattr(subprocess, "Popen", Started)
     with pytest.raises(Refused):
         python("import time; time.sleep(60)").send(EVENT, 0.1)
+    (process,) = started
     with pytest.raises(ChildProcessError):
-        os.waitpid(-1, os.WNOHANG)
+        os.waitpid(process.pid, os.WNOHANG)

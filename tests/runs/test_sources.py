@@ -111,7 +111,7 @@ def test_files_that_do_not_fit_together_are_refused(tmp_path):
     with pytest.raises(se.BadDataError) as caught:
         counted(folder, se.ConfusionAccumulator("auto").copy)
     assert str(caught.value).startswith(
-        f"{path}: cannot merge: the observed labels are numbers on one"
+        f"{path}: `y_true` and `y_pred` must hold labels of the type before"
     )
 
 
