@@ -317,8 +317,10 @@ class Checkpoint:
 
 
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
-    """Tell a checkpoint by its first bytes; what cannot be read is none."""
+    """Tell a checkpoint by its first bytes; what cannot be read, or only once, is none."""
     try:
+        if not Path(path).is_file():
+            return False
         with Path(path).open("rb") as file:
             head = file.read(_ID_BYTES.stop)
     except OSError:
