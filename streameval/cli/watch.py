@@ -24,7 +24,7 @@ from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
-from streameval.cli.window_text import window_entry, window_of
+from streameval.cli.window_text import results_of, window_entry, window_of
 from streameval.errors import BadDataError
 from streameval.io import RowFilter
 from streameval.monitoring.monitor import Monitor
@@ -101,8 +101,9 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     def plan(rows: Sequence[Row]) -> Plan:
         check_columns([condition.column for condition in options.where], rows)
         made = windowed(TASKS[task].plan(options, rows), options, rows)
+        result, _ = results_of(made.make().total())
         for metric in options.reporting.metrics:
-            made.make().total().compute().check(metric)
+            result.check(metric)
         return made
 
     return Monitor(

@@ -232,6 +232,14 @@ def test_slices_have_a_column_each(watch, log):
     assert "DE" in done.out.splitlines()[1]
 
 
+def test_metrics_of_slices_are_those_of_all_rows(watch, log):
+    by = ("--once", "--by", "country=DE,FR")
+    done = watch(log, *by, "--metrics", "roc_auc")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[:2] == ["roc_auc", "  window                   (all)      DE      FR"]
+    assert watch(log, *by, "--metrics", "country=DE/roc_auc").code == 2
+
+
 def test_where_picks_rows(watch, log):
     done = watch(log, "--once", "--where", "country=DE")
     assert "100 rows" in done.out
