@@ -34,7 +34,9 @@ def board(
     """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
     held, status = snapshot.windowed, snapshot.status
     if held is None or status.last_event_time is None:
-        return ["no rows yet"]
+        n_left_out = status.counters.get("left_out", 0)
+        left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
+        return [f"no rows yet{left_out}"]
     if held.newest is None:
         return [_footer(held, status, now)]
     total = held.total()

@@ -2,6 +2,7 @@
 
 import io
 import json
+import os
 import signal
 import sys
 import threading
@@ -182,6 +183,14 @@ def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatc
     assert "w.jsonl: is a directory" in watch(log, "--once", "--out", "w.jsonl").err
 
 
+def test_stream_out_that_cannot_be_cut_is_named(watch, log):
+    read_end, write_end = os.pipe()
+    done = watch(log, "--once", "--out", f"/dev/fd/{write_end}")
+    os.close(read_end)
+    os.close(write_end)
+    assert (done.code, done.err.endswith("not seekable.\n")) == (3, True)
+
+
 @pytest.mark.parametrize(
     ("rule", "code"), [("roc_auc < 0.9, n >= 1", 1), ("roc_auc < 0, n >= 1", 0)]
 )
@@ -236,7 +245,10 @@ def test_metrics_of_slices_are_those_of_all_rows(watch, log):
     by = ("--once", "--by", "country=DE,FR")
     done = watch(log, *by, "--metrics", "roc_auc")
     assert (done.code, done.err) == (0, "")
-    assert done.out.splitlines()[:2] == ["roc_auc", "  window                   (all)      DE      FR"]
+    assert done.out.splitlines()[:2] == [
+        "roc_auc",
+        "  window                   (all)      DE      FR",
+    ]
     assert watch(log, *by, "--metrics", "country=DE/roc_auc").code == 2
 
 
@@ -244,6 +256,20 @@ def test_where_picks_rows(watch, log):
     done = watch(log, "--once", "--where", "country=DE")
     assert "100 rows" in done.out
     assert watch(log, "--once", "--where", "country=FR").code == 4
+
+
+def test_where_that_leaves_out_all_rows_is_told(watch, log):
+    done = watch(log, "--once", "--where", "country=IT")
+    assert (done.code, done.out) == (0, "no rows yet: --where has left out 150 rows\n")
+
+
+def test_where_reads_columns_of_predictions_alone(watch, folder):
+    write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
+    write(folder / "l.jsonl", [{"id": 1, "ts": START, "y_true": 1}])
+    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    done = watch("p.jsonl", *join, "--where", "y_true=1")
+    assert (done.code, "no column 'y_true'" in done.err) == (2, True)
+    assert watch("p.jsonl", *join, "--where", "id=1").out.splitlines()[-1].startswith("1 row, ")
 
 
 def test_panes_of_steps_have_no_lag(call, folder):
@@ -405,6 +431,11 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
+        (
+            ("--alert", "no data for 5m", "--alert", "labels stalled for 10m"),
+            "--alert 'labels stalled for 10m' needs --labels.",
+        ),
+        (("--window", "2m", "--window", "90s"), "--window must be a multiple of the pane, '1m'"),
         (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
         (("--labels", "l", "--join", "id"), "--labels needs --wait."),
         (("--allowed-lateness", "soon"), "must be a duration such as"),
