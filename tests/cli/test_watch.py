@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import re
 import signal
 import sys
 import threading
@@ -14,6 +15,7 @@ from streameval.cli import watch as watch_command
 from streameval.monitoring.monitor import Monitor
 
 START = 1_699_999_980
+MIDNIGHT = 1_700_006_400 - START
 LINES = Path("w.jsonl")
 PANES = ("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "1h")
 
@@ -107,6 +109,38 @@ def test_pending_and_unlabelled_rows_are_shown(watch, folder):
     )
     done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
     assert "9 rows, 2 pending, 14.3% labelled" in done.out
+
+
+def test_labels_that_meet_no_prediction_are_shown(watch, folder):
+    ids = [0, 0, *range(1, 9)]
+    write(folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in ids])
+    labels = [
+        *[{"id": at, "ts": START + 40, "y_true": 1} for at in (0, 1, 1, "x", "y")],
+        {"id": 1, "ts": START + 40, "y_true": 0},
+        {"id": "z", "ts": START + 400, "y_true": 1},
+    ]
+    write(folder / "l.jsonl", labels)
+    done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    assert " ".join(done.out.split()).endswith(
+        ", 1 duplicate prediction, 1 duplicate label, 1 conflicting label, "
+        "2 labels without a prediction"
+    )
+
+
+def test_long_lag_is_told_in_days(watch, log):
+    assert re.search(r", [0-9,]+ d behind\n", watch(log, "--once").out)
+
+
+def test_midnight_is_written_as_other_starts_are(watch, folder, monkeypatch):
+    write(folder / "log.jsonl", [row(MIDNIGHT + at) for at in (-60, 0, 60)])
+    ended_after(monkeypatch, 2, Monitor.stop)
+    starts = [line.split()[0] for line in watch("log.jsonl").out.splitlines()]
+    assert starts == ["2023-11-14T23:59", "2023-11-15T00:00"]
+
+
+def test_midnight_is_written_as_other_ends_are(watch, folder):
+    write(folder / "log.jsonl", [row(MIDNIGHT - 60)])
+    assert "1m to 2023-11-15T00:00" in watch("log.jsonl", "--once").out
 
 
 def test_other_commands_take_checkpoints(watch, call, log, folder):
