@@ -275,6 +275,13 @@ def test_slices_have_a_column_each(watch, log):
     assert "DE" in done.out.splitlines()[1]
 
 
+def test_slices_are_up_to_100_values_when_none_is_named(watch, call, folder):
+    write(folder / "log.jsonl", [row(at / 3, at % 2, user=f"u{at}") for at in range(150)])
+    watch("log.jsonl", "--once", "--by", "user")
+    shown = call("show", "ck.db", "--json").json
+    assert (len(shown["slices"]), shown["other"] is not None) == (100, True)
+
+
 def test_metrics_of_slices_are_those_of_all_rows(watch, log):
     by = ("--once", "--by", "country=DE,FR")
     done = watch(log, *by, "--metrics", "roc_auc")
@@ -462,6 +469,7 @@ def test_output_that_cannot_be_written_ends_the_watch(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
