@@ -156,7 +156,9 @@ class Checkpoint:
         self._lock = _locked(target, self.name)
         try:
             with _told(self.name):
-                self._base = sqlite3.connect(target, timeout=_BUSY_SECONDS, isolation_level=None)
+                self._base = sqlite3.connect(
+                    *(target, _BUSY_SECONDS), isolation_level=None, check_same_thread=False
+                )
                 self._base.execute(f"PRAGMA page_size={_PAGE_BYTES}")
                 _prepare(self._base)
                 self._base.execute("PRAGMA journal_mode=WAL")
@@ -186,7 +188,7 @@ class Checkpoint:
         if self.config is None:
             rows = {"config": _json(config), "accumulator": empty.to_bytes(), "number": 0}
             with self._transaction():
-                self._many("INSERT INTO meta VALUES (?, ?)", rows.items())
+                self._many("INSERT OR REPLACE INTO meta VALUES (?, ?)", rows.items())
         saved = self.load()
         with _told(self.name):
             _check_alike(saved.config, config)
@@ -195,10 +197,14 @@ class Checkpoint:
 
     @property
     def config(self) -> Any:
-        """The stored options; None before `begin`."""
+        """The options of the first commit; None before it, so that they may still be mended."""
+        query = "SELECT value FROM meta WHERE name = 'number'"
         with _told(self.name):
-            held = self._execute("SELECT value FROM meta WHERE name = 'config'").fetchone()
-        return None if held is None else json.loads(held[0])
+            number = self._execute(query).fetchone()
+            if number is None or not number[0]:
+                return None
+            (held,) = self._execute("SELECT value FROM meta WHERE name = 'config'").fetchone()
+        return json.loads(held)
 
     def load(self) -> Saved:
         """Read the last commit."""
@@ -239,8 +245,10 @@ class Checkpoint:
 
     def close(self) -> None:
         """Close the file, and let another monitor have it."""
-        self._base.close()
-        self._lock.close()
+        try:
+            self._base.close()
+        finally:
+            self._lock.close()
 
     def _append(self, pieces: list[tuple[int, int, int]], changes: Changes) -> None:
         """Store the rows of a commit, and merge pieces where that is due."""

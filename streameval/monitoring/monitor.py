@@ -16,6 +16,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.windowed import Windowed
+from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
 from streameval.inputs.durations import read_offset
 from streameval.inputs.paths import Fields
@@ -38,6 +39,7 @@ from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
 from streameval.monitoring.watermarks import Partitions
 from streameval.runs.counting import Plan, bad_rows, update_good
 from streameval.runs.totals import BadRows
+from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
     from streameval.io import Block, Column, RowFilter
@@ -264,14 +266,18 @@ class Monitor:
             "predictions": _seconds(idle_after, "idle_after"),
             "labels": _seconds(label_idle_after, "label_idle_after"),
         }
-        self._max_pending = max_pending
+        self._max_pending = positive_integer(max_pending, name="max_pending")
         self._max_bad = max_bad
-        self._limit, self._commit_bytes = read_bytes, commit_bytes
+        self._limit = positive_integer(read_bytes, name="read_bytes")
+        self._commit_bytes = positive_integer(commit_bytes, name="commit_bytes")
         self._clock = clock
+        if isinstance(alerts, str):
+            raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
         self._rules, self._false_alarms = tuple(alerts), false_alarms
         self._outbox = None if on_alert is None else Outbox(on_alert)
         self._undelivered: dict[str, Any] = {}
         self._stopping = threading.Event()
+        self._busy = threading.RLock()  # what is shown is what was committed
         self._output = output
         self._name = checkpoint
         self._is_open = True
@@ -314,13 +320,14 @@ class Monitor:
             If there are more bad rows than are tolerated, or a source cannot be read. Nothing of
             the step is committed then, and the monitor is closed.
         """
-        if not self._is_open:
-            raise InvalidInputError("is closed", argument="monitor")
-        try:
-            return self._stepped()
-        except BaseException:
-            self._release()
-            raise
+        with self._busy:
+            if not self._is_open:
+                raise InvalidInputError("is closed", argument="monitor")
+            try:
+                return self._stepped()
+            except BaseException:
+                self._release()
+                raise
 
     def run(self, *, poll: float = 1.0) -> Iterator[Step]:
         """Yield step after step until `stop` is called, or no source can have more.
@@ -345,13 +352,15 @@ class Monitor:
     @property
     def windowed(self) -> Windowed:
         """What has been committed: a copy."""
-        if self._counting is None:
-            empty: Any = self._planner.empty
-            return empty  # type: ignore[no-any-return] # None on the command line
-        if self._total is None:
-            return read_checkpoint(self._name).windowed
-        copy: Windowed = self._total.copy()
-        return copy
+        with self._busy:
+            if self._counting is None:
+                empty: Any = self._planner.empty  # None on the command line
+                shown: Any = None if empty is None else empty.copy()
+                return shown  # type: ignore[no-any-return]
+            if self._total is None:
+                return read_checkpoint(self._name).windowed
+            copy: Windowed = self._total.copy()
+            return copy
 
     def status(self) -> Status:
         """Return the numbers of the last commit."""
@@ -359,7 +368,8 @@ class Monitor:
 
     def snapshot(self) -> Snapshot:
         """Return the last commit."""
-        return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
+        with self._busy:
+            return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
 
     def close(self) -> None:
         """Close the sources and the checkpoint; what has been committed stays.
@@ -383,6 +393,8 @@ class Monitor:
         self._n_counted: int | float = 0
         self._n_labelled: int | float = 0
         self._reported: int | None = None
+        self._oldest: int | None = None
+        self._unreported: list[int] = []
         self._committed_at: float | None = None
         self._counters: Counter[str] = Counter()
         self._bad = BadRows(self._max_bad)
@@ -432,8 +444,9 @@ class Monitor:
             "where": None if where is None else str(where.conditions),
         }
         empty = plan.make()
-        saved = self._checkpoint.begin(config, empty)
         self._windows = empty._config
+        self._check_keep()
+        saved = self._checkpoint.begin(config, empty)
         self._counting = plan
         self._notes += plan.notes
         self._readers["predictions"].plan = attrs.evolve(plan, where=where)
@@ -448,6 +461,21 @@ class Monitor:
         if self._has_labels:
             self._begin_join(split(plan, self._key, self._label_time, predictions, labels), saved)
         return saved
+
+    def _check_keep(self) -> None:
+        """Refuse to keep panes for less time than they need to mature."""
+        longest = self._windows.tiers[-1].keep
+        if longest is not None and longest < self._delay + self._windows.width:
+            raise InvalidInputError(
+                "must be longer, or no pane is reported: panes are mature once `wait`, "
+                "`allowed_lateness`, `out_of_order` and a pane have passed",
+                argument="keep",
+            )
+
+    @property
+    def _delay(self) -> int:
+        """How long after its end a pane is mature."""
+        return self._wait + self._lateness + self._out_of_order
 
     def _begin_join(self, parts: Split, saved: Saved) -> None:
         """Make the join, or go back to its last commit."""
@@ -486,6 +514,8 @@ class Monitor:
             self._take(reader, chunk, now)
             reader.position = chunk.position
             n_bytes += max(chunk.block.taken, 1)
+            if reader.role == "predictions" and self._is_far_ahead():
+                break
         self._check_share()
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -509,6 +539,16 @@ class Monitor:
             is_idle=is_idle,
             notes=self._new_notes(),
         )
+
+    def _is_far_ahead(self) -> bool:
+        """Tell whether panes should be reported before more rows move them out of `keep`."""
+        keep = self._windows.tiers[0].keep
+        newest = self._readers["predictions"].partitions.newest
+        since = self._oldest if self._reported is None else self._reported
+        if keep is None or newest is None or since is None:
+            return False
+        ahead: bool = newest - since - self._delay > (keep - self._delay) // 2
+        return ahead
 
     def _look(self) -> bool:
         """Begin once there are rows of every source."""
@@ -573,6 +613,8 @@ class Monitor:
         marks = reader.partitions.observe(chunk.partition, times, now)
         if reader.role == "predictions":
             self._n_rows += len(times)
+            if self._oldest is None:
+                self._oldest = int(times.min())
             self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
         if self._join is None:
             self._note_counted(times)
@@ -674,10 +716,14 @@ class Monitor:
             self._bad.check(n_rows)
 
     def _note_counted(self, times: npt.NDArray[np.int64]) -> None:
-        """Note panes that have been reported and have more rows now."""
-        if self._reported is not None and int(times.min()) < self._reported:
-            late = self._ends(times[times < self._reported])
-            self._revised.update(np.unique(late).tolist())
+        """Note panes that have been reported and have more rows now, and the oldest others."""
+        new = times
+        if self._reported is not None:
+            is_late = times < self._reported
+            self._revised.update(np.unique(self._ends(times[is_late])).tolist())
+            new = times[~is_late]
+        if len(new):
+            self._unreported += [int(new.min()), int(new.max())]
 
     def _mature_until(self) -> int | None:
         """Return the end of the newest pane for which nothing more is expected."""
@@ -699,6 +745,7 @@ class Monitor:
 
     def _closed(self) -> tuple[Closed, ...]:
         """Return the panes that have matured, after those that have more rows now."""
+        self._note_dropped()
         until = self._mature_until()
         reported = self._reported
         moves = until is not None and (reported is None or until > reported)
@@ -718,6 +765,19 @@ class Monitor:
             *(self._closed_pane(span, is_revised=True) for span in again),
             *(self._closed_pane(span, is_revised=False) for span in new),
         )
+
+    def _note_dropped(self) -> None:
+        """Say so where panes left `keep` before they could be reported."""
+        times, self._unreported = self._unreported, []
+        if not times:
+            return
+        edge = self._windows.tiers[0].edge(newest_end(max(times), self._windows))
+        if edge is not None and min(times) < edge + self._windows.offset_size:
+            shown = self._windows.shown(edge + self._windows.offset_size)
+            self._notes.append(
+                f"panes before {shown} left `keep` within one step and were not reported; "
+                "their rows are counted"
+            )
 
     def _closed_pane(self, span: Any, *, is_revised: bool) -> Closed:
         shown, part = self._windows.shown, span.pane.part

@@ -230,8 +230,23 @@ def test_table_that_is_missing_is_named(path):
         read_checkpoint(path)
 
 
-def test_changed_option_is_named(path):
+def committed(path):
+    writer = Writer(path)
+    writer.commit()
+    writer.checkpoint.close()
+
+
+def test_options_may_change_until_something_is_committed(path):
     Writer(path).checkpoint.close()
+    again = Checkpoint(path)
+    assert again.config is None
+    other = se.Windowed(se.ConfusionAccumulator(), pane=20)
+    assert again.begin({"key": "uid"}, other).config == {"key": "uid"}
+    again.close()
+
+
+def test_changed_option_is_named(path):
+    committed(path)
     again = Checkpoint(path)
     with pytest.raises(se.IncompatibleStateError, match=r'`key` differs \("id" then, "uid" now\)'):
         again.begin({"key": "uid"}, EMPTY)
@@ -239,7 +254,7 @@ def test_changed_option_is_named(path):
 
 
 def test_long_values_of_changed_options_are_cut_short(path):
-    Writer(path).checkpoint.close()
+    committed(path)
     again = Checkpoint(path)
     with pytest.raises(se.IncompatibleStateError, match=r"then, \"x{199}\.\.\. now"):
         again.begin({"key": "x" * 500}, EMPTY)
@@ -247,7 +262,7 @@ def test_long_values_of_changed_options_are_cut_short(path):
 
 
 def test_changed_accumulator_is_named(path):
-    Writer(path).checkpoint.close()
+    committed(path)
     again = Checkpoint(path)
     other = se.Windowed(se.ConfusionAccumulator(), pane=20)
     with pytest.raises(se.IncompatibleStateError, match="cannot go on: `pane` differs"):

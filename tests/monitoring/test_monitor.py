@@ -1,8 +1,10 @@
 """The monitor without a join: counting, commits, closing of panes, bad rows."""
 
+import threading
 from datetime import date
 from decimal import Decimal
 
+import numpy as np
 import pytest
 from monitoring.memory import Clock, Rows
 
@@ -452,3 +454,71 @@ def test_rows_of_any_type_are_kept_as_json(start):
 def test_plain_rows_keep_their_types():
     value = {"a": [Decimal("1.5"), date(2026, 1, 2), None, "x"]}
     assert _plain(value) == {"a": [1.5, "2026-01-02", None, "x"]}
+
+
+def test_panes_are_reported_although_one_commit_could_move_them_out_of_what_is_kept(start):
+    source = Rows(a=[row(60 * minute) for minute in range(-400, 0)])
+    closed = []
+    with start(source, windowed(keep="30m"), read_bytes=1) as monitor:
+        for step in monitor.run():
+            closed += step.closed
+            assert not step.notes
+            if step.is_idle:
+                break
+    assert [str(pane.start) for pane in closed] == [
+        str(np.datetime64(START + 60 * minute, "s").astype("M8[us]")) for minute in range(-400, -1)
+    ]
+
+
+def test_panes_that_one_read_moves_out_of_what_is_kept_are_noted(start):
+    rows = [row(60 * minute) for minute in range(-400, 0)]
+    with start(Rows(a=rows), windowed(keep="30m"), read_bytes=10_000) as monitor:
+        step = monitor.step()
+        (note,) = step.notes
+        assert note.startswith("panes before 2023-11-14T18:")
+        assert note.endswith(
+            "left `keep` within one step and were not reported; their rows are counted"
+        )
+        assert monitor.windowed.total().n == step.n_rows > 100
+
+
+@pytest.mark.parametrize(
+    ("options", "rollups"), [({"allowed_lateness": "5m"}, ()), ({"out_of_order": "5m"}, ())]
+)
+def test_panes_must_be_kept_until_they_are_mature(start, options, rollups):
+    short = windowed(keep="5m", rollups=rollups)
+    with (
+        start(Rows(a=[row(0)]), short, **options) as monitor,
+        pytest.raises(se.InvalidInputError, match="`keep` must be longer"),
+    ):
+        monitor.step()
+    rolled = windowed(keep="5m", rollups=[("10m", None)])
+    with start(Rows(a=[row(0)]), rolled, **options) as monitor:
+        assert monitor.step().n_rows == 1
+
+
+def test_options_are_checked(start):
+    for name in ("read_bytes", "commit_bytes", "max_pending"):
+        with pytest.raises(se.InvalidInputError, match=f"`{name}` must be"):
+            start(Rows(), **{name: 0})
+    with pytest.raises(se.InvalidInputError, match="`alerts` must be a list of rules"):
+        start(Rows(), alerts="accuracy < 0.9")
+
+
+def test_what_is_shown_before_the_first_row_is_a_copy(start):
+    with start(Rows()) as monitor:
+        monitor.windowed.update({"y_true": [1], "y_pred": [1], "time": [START]})
+        assert monitor.windowed.newest is None
+
+
+def test_monitor_may_be_used_by_another_thread(start):
+    source = Rows(a=[row(0), row(70)])
+    monitor = start(source)
+    thread = threading.Thread(target=monitor.step)
+    thread.start()
+    thread.join()
+    assert monitor.snapshot().status.n_rows == 2
+    closing = threading.Thread(target=monitor.close)
+    closing.start()
+    closing.join()
+    start(source).close()
