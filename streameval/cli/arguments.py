@@ -307,7 +307,9 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     )
     parser.set_defaults(jobs=1)
     _add_choice(parser, files, tuple(TASKS))
-    _add_columns(parser.add_argument_group("columns"))
+    columns = parser.add_argument_group("columns")
+    _add_columns(columns, "its most frequent values (with --time, up to 100 that a hash chooses)")
+    _add(columns, ("--top", values.positive, "N", "how many values of --by, default 20"))
     _add_windows(parser.add_argument_group("windows of time"))
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
@@ -406,7 +408,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
             "while more predictions are waiting, none are read, default 10000000",
         ),
     )
-    _add_columns(parser.add_argument_group("columns"))
+    _add_columns(parser.add_argument_group("columns"), "up to 100 values that a hash chooses")
     windows = parser.add_argument_group("windows of time")
     _add_windows(windows)
     windows.add_argument(
@@ -459,7 +461,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     _add_quiet(output)
 
 
-def _add_columns(group: argparse._ArgumentGroup) -> None:
+def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
     _add(group, ("--label", values.columns, "COLUMN", "the truth, default y_true"))
     _add(
         group.add_mutually_exclusive_group(),
@@ -476,10 +478,9 @@ def _add_columns(group: argparse._ArgumentGroup) -> None:
         type=values.by,
         default=[],
         metavar="COLUMN[=A,B]",
-        help="one result for each of its most frequent values, or for those named, and the rest; "
+        help=f"one result for each of {unnamed}, or for those named, and the rest; "
         "repeatable, for the combinations of several columns",
     )
-    _add(group, ("--top", values.positive, "N", "how many values of --by, default 20"))
 
 
 def _add_windows(group: argparse._ArgumentGroup) -> None:

@@ -64,7 +64,7 @@ class By:
     column : str or tuple of str
         Its name, or their names.
     values : tuple of str or of tuple of str, optional
-        The values, tuples of several columns; None for the most frequent ones.
+        The values, tuples of several columns; None where the rows decide which.
     """
 
     column: str | tuple[str, ...]

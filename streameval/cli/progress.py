@@ -13,6 +13,8 @@ __all__ = ["Progress"]
 
 _INTERVAL = 0.1
 _BAR_WIDTH = 20
+_DAY = 86_400
+_LONG = 2 * _DAY
 
 
 class Progress:
@@ -91,11 +93,13 @@ def size(n_bytes: int) -> str:
 
 
 def duration(seconds: float) -> str:
-    """Write seconds as minutes and seconds, with hours if need be.
+    """Write seconds as minutes and seconds, with hours if need be; from two days on, as days.
 
-    >>> duration(75.2), duration(3600)
-    ('1:15', '1:00:00')
+    >>> duration(75.2), duration(3600), duration(90_000_000)
+    ('1:15', '1:00:00', '1,041 d')
     """
+    if seconds >= _LONG:
+        return f"{seconds // _DAY:,.0f} d"
     minutes, rest = divmod(round(seconds), 60)
     hours, minutes = divmod(minutes, 60)
     return f"{hours}:{minutes:02}:{rest:02}" if hours else f"{minutes}:{rest:02}"

@@ -14,6 +14,8 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
+from streameval.accumulators.confusion import ConfusionAccumulator
+from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import GATE_FAILED, OK, Terminated, UsageError
 from streameval.cli.json_text import json_line
 from streameval.cli.options import By, Options, Reporting, Watching
@@ -24,11 +26,12 @@ from streameval.cli.tasks.columns import check_columns
 from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
-from streameval.cli.window_text import window_entry, window_of
+from streameval.cli.window_text import results_of, window_entry, window_of
 from streameval.errors import BadDataError
 from streameval.io import RowFilter
 from streameval.monitoring.monitor import Monitor
-from streameval.monitoring.planning import Planner
+from streameval.monitoring.planning import Planner, predictions_of
+from streameval.monitoring.rules import SilenceRule, parse_rule
 from streameval.monitoring.sources import as_source
 from streameval.render.text import printable_lines
 
@@ -90,6 +93,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     task = task_asked_for(options)
     check_windows(options)
     _check_labels(watching)
+    _check_widths(options, watching.window)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
     chosen = {name: value for name, value in given.items() if value is not None}
     if watching.commit_bytes is not None:
@@ -99,10 +103,12 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     where = RowFilter(options.where) if options.where else None
 
     def plan(rows: Sequence[Row]) -> Plan:
-        check_columns([condition.column for condition in options.where], rows)
+        filtered = predictions_of(rows)
+        check_columns([condition.column for condition in options.where], filtered)
         made = windowed(TASKS[task].plan(options, rows), options, rows)
+        result, _ = results_of(made.make().total())
         for metric in options.reporting.metrics:
-            made.make().total().compute().check(metric)
+            result.check(metric)
         return made
 
     return Monitor(
@@ -136,9 +142,21 @@ def _check_labels(watching: Watching) -> None:
             if getattr(watching, name) is None:
                 raise UsageError(f"--labels needs --{name}.")
         return
+    for text in watching.alert:
+        rule = parse_rule(text)
+        if isinstance(rule, SilenceRule) and rule.of_labels:
+            raise UsageError(f"--alert {text!r} needs --labels.")
     for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
         if getattr(watching, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
+
+
+def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
+    """Raise InvalidInputError for a window that is no whole number of panes."""
+    if widths:
+        config = Windowed(ConfusionAccumulator(), pane=options.pane)._config
+        for width in widths:
+            config.length(width, name="window")
 
 
 @contextmanager
@@ -261,7 +279,7 @@ class JsonLines:
                     )
                 file.truncate(self._length)
         except OSError as error:
-            raise BadDataError(f"{self._path}: {str(error.strerror or error).lower()}.") from None
+            raise self._failed(error) from None
         return self._state()
 
     def write(self, closed: Sequence[Closed]) -> Any:
@@ -274,11 +292,13 @@ class JsonLines:
                     file.flush()
                     os.fsync(file.fileno())
             except OSError as error:
-                raise BadDataError(
-                    f"{self._path}: {str(error.strerror or error).lower()}."
-                ) from None
+                raise self._failed(error) from None
             self._length += len(data)
         return self._state()
+
+    def _failed(self, error: OSError) -> BadDataError:
+        reason = str(error.strerror or error).lower().removesuffix(".")
+        return BadDataError(f"{self._path}: {reason}.")
 
     def _state(self) -> Any:
         return {"path": os.path.realpath(self._path), "length": self._length}

@@ -26,6 +26,14 @@ if TYPE_CHECKING:
 __all__ = ["board", "event_text", "pane_line"]
 
 _DECIMALS = 4
+_JOIN_COUNTERS = {
+    "duplicate_prediction": ("duplicate prediction",),
+    "duplicate_label": ("duplicate label",),
+    "conflicting": ("conflicting label",),
+    "late_correction": ("late correction",),
+    "late_label": ("late label",),
+    "orphan_expired": ("label without a prediction", "labels without a prediction"),
+}
 
 
 def board(
@@ -34,7 +42,9 @@ def board(
     """Lay out the newest mature pane and windows that end with it, alerts, and a footer."""
     held, status = snapshot.windowed, snapshot.status
     if held is None or status.last_event_time is None:
-        return ["no rows yet"]
+        n_left_out = status.counters.get("left_out", 0)
+        left_out = f": --where has left out {plural(n_left_out, 'row')}" if n_left_out else ""
+        return [f"no rows yet{left_out}"]
     if held.newest is None:
         return [_footer(held, status, now)]
     total = held.total()
@@ -47,7 +57,7 @@ def board(
         except InvalidInputError:
             notes.append(f"a window of {width} reaches back before the panes that are kept")
             continue
-        names.append(f"{width} to {time_texts([end])[0]}")
+        names.append(f"{width} to {time_texts([start, end])[1]}")
         found.append(window_of(start, end, rows, part, total))
     windows = Windows(tuple(found), 0, held.n_rows(), status.n_labelled)
     result, slices = results_of(total)
@@ -71,7 +81,7 @@ def pane_line(pane: Closed, reporting: Reporting) -> str:
     size = f"{pane.n_rows:,} rows"
     if pane.n_rows != pane.n_labelled:
         size += f", {pane.coverage:.1%} labelled"
-    return "  ".join([*time_texts([pane.start]), size, *metrics, *revised]) + "\n"
+    return "  ".join([time_texts([pane.start, pane.end])[0], size, *metrics, *revised]) + "\n"
 
 
 def event_text(event: Event) -> str:
@@ -122,6 +132,9 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
         parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:
         parts.append(plural(status.n_bad, "bad row"))
+    for name, words in _JOIN_COUNTERS.items():
+        if count := status.counters.get(name):
+            parts.append(plural(count, *words))
     if status.is_full:
         parts.append("waiting for labels")
     return ", ".join(parts)

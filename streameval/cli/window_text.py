@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Window",
     "Windows",
+    "results_of",
     "split_up",
     "time_texts",
     "window_entries",

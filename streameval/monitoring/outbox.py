@@ -450,8 +450,8 @@ class Outbox:
             lines = [said] if said else []
             if refusal is not None:
                 lines.append(
-                    f"on-alert: {self._receiver.name} {refusal}; event {name} has been tried "
-                    f"{plural(held.tries, 'time')}, and is tried again"
+                    f"streameval: warning: on-alert: {self._receiver.name} {refusal}; "
+                    f"event {name} has been tried {plural(held.tries, 'time')}, and is tried again"
                 )
             for line in lines:
                 with contextlib.suppress(Exception):  # events go on, even if nothing is shown

@@ -26,7 +26,16 @@ if TYPE_CHECKING:
     from streameval.runs.counting import Share
     from streameval.runs.sources import Row
 
-__all__ = ["ID", "Planner", "Split", "planner_of", "read_one", "rows_together", "split"]
+__all__ = [
+    "ID",
+    "Planner",
+    "Split",
+    "planner_of",
+    "predictions_of",
+    "read_one",
+    "rows_together",
+    "split",
+]
 
 Array = npt.NDArray[Any]
 
@@ -127,14 +136,32 @@ def planner_of(
     return Planner(plan=plan, is_step=config.is_step, empty=accumulator.copy())
 
 
+@attrs.frozen(eq=False)
+class _Joined(Fields):
+    """A first prediction with the fields of a label.
+
+    Parameters
+    ----------
+    prediction : Fields
+        The prediction alone.
+    """
+
+    prediction: Fields
+
+
 def rows_together(predictions: Sequence[Fields], labels: Sequence[Fields]) -> list[Fields]:
     """Put first predictions and first labels side by side, as joined rows would be."""
     if not labels:
         return list(predictions)
     return [
-        Fields({**labels[at % len(labels)].row, **prediction.row})
+        _Joined({**labels[at % len(labels)].row, **prediction.row}, prediction)
         for at, prediction in enumerate(predictions)
     ]
+
+
+def predictions_of(rows: Iterable[Row]) -> list[Row]:
+    """Return the predictions alone of rows that `rows_together` has put side by side."""
+    return [row.prediction if isinstance(row, _Joined) else row for row in rows]
 
 
 def split(

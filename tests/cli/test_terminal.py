@@ -135,7 +135,16 @@ def test_size_is_written_for_people(number, text):
 
 
 @pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "0:00"), (59.6, "1:00"), (75, "1:15"), (3600, "1:00:00")]
+    ("seconds", "text"),
+    [
+        (0, "0:00"),
+        (59.6, "1:00"),
+        (75, "1:15"),
+        (3600, "1:00:00"),
+        (172_799, "47:59:59"),
+        (172_800, "2 d"),
+        (95_380_900, "1,103 d"),
+    ],
 )
 def test_duration_is_written_for_people(seconds, text):
     assert duration(seconds) == text

@@ -2,6 +2,8 @@
 
 import io
 import json
+import os
+import re
 import signal
 import sys
 import threading
@@ -13,6 +15,7 @@ from streameval.cli import watch as watch_command
 from streameval.monitoring.monitor import Monitor
 
 START = 1_699_999_980
+MIDNIGHT = 1_700_006_400 - START
 LINES = Path("w.jsonl")
 PANES = ("--time", "ts", "--time-unit", "s", "--pane", "1m", "--keep", "1h")
 
@@ -108,6 +111,38 @@ def test_pending_and_unlabelled_rows_are_shown(watch, folder):
     assert "9 rows, 2 pending, 14.3% labelled" in done.out
 
 
+def test_labels_that_meet_no_prediction_are_shown(watch, folder):
+    ids = [0, 0, *range(1, 9)]
+    write(folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in ids])
+    labels = [
+        *[{"id": at, "ts": START + 40, "y_true": 1} for at in (0, 1, 1, "x", "y")],
+        {"id": 1, "ts": START + 40, "y_true": 0},
+        {"id": "z", "ts": START + 400, "y_true": 1},
+    ]
+    write(folder / "l.jsonl", labels)
+    done = watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    assert " ".join(done.out.split()).endswith(
+        ", 1 duplicate prediction, 1 duplicate label, 1 conflicting label, "
+        "2 labels without a prediction"
+    )
+
+
+def test_long_lag_is_told_in_days(watch, log):
+    assert re.search(r", [0-9,]+ d behind\n", watch(log, "--once").out)
+
+
+def test_midnight_is_written_as_other_starts_are(watch, folder, monkeypatch):
+    write(folder / "log.jsonl", [row(MIDNIGHT + at) for at in (-60, 0, 60)])
+    ended_after(monkeypatch, 2, Monitor.stop)
+    starts = [line.split()[0] for line in watch("log.jsonl").out.splitlines()]
+    assert starts == ["2023-11-14T23:59", "2023-11-15T00:00"]
+
+
+def test_midnight_is_written_as_other_ends_are(watch, folder):
+    write(folder / "log.jsonl", [row(MIDNIGHT - 60)])
+    assert "1m to 2023-11-15T00:00" in watch("log.jsonl", "--once").out
+
+
 def test_other_commands_take_checkpoints(watch, call, log, folder):
     watch(log, "--once")
     assert call("show", "ck.db", "--json").json["n_rows"] == 150
@@ -182,6 +217,14 @@ def test_file_out_that_cannot_be_written_is_named(watch, log, folder, monkeypatc
     assert "w.jsonl: is a directory" in watch(log, "--once", "--out", "w.jsonl").err
 
 
+def test_stream_out_that_cannot_be_cut_is_named(watch, log):
+    read_end, write_end = os.pipe()
+    done = watch(log, "--once", "--out", f"/dev/fd/{write_end}")
+    os.close(read_end)
+    os.close(write_end)
+    assert (done.code, done.err.endswith("not seekable.\n")) == (3, True)
+
+
 @pytest.mark.parametrize(
     ("rule", "code"), [("roc_auc < 0.9, n >= 1", 1), ("roc_auc < 0, n >= 1", 0)]
 )
@@ -232,10 +275,42 @@ def test_slices_have_a_column_each(watch, log):
     assert "DE" in done.out.splitlines()[1]
 
 
+def test_slices_are_up_to_100_values_when_none_is_named(watch, call, folder):
+    write(folder / "log.jsonl", [row(at / 3, at % 2, user=f"u{at}") for at in range(150)])
+    watch("log.jsonl", "--once", "--by", "user")
+    shown = call("show", "ck.db", "--json").json
+    assert (len(shown["slices"]), shown["other"] is not None) == (100, True)
+
+
+def test_metrics_of_slices_are_those_of_all_rows(watch, log):
+    by = ("--once", "--by", "country=DE,FR")
+    done = watch(log, *by, "--metrics", "roc_auc")
+    assert (done.code, done.err) == (0, "")
+    assert done.out.splitlines()[:2] == [
+        "roc_auc",
+        "  window                   (all)      DE      FR",
+    ]
+    assert watch(log, *by, "--metrics", "country=DE/roc_auc").code == 2
+
+
 def test_where_picks_rows(watch, log):
     done = watch(log, "--once", "--where", "country=DE")
     assert "100 rows" in done.out
     assert watch(log, "--once", "--where", "country=FR").code == 4
+
+
+def test_where_that_leaves_out_all_rows_is_told(watch, log):
+    done = watch(log, "--once", "--where", "country=IT")
+    assert (done.code, done.out) == (0, "no rows yet: --where has left out 150 rows\n")
+
+
+def test_where_reads_columns_of_predictions_alone(watch, folder):
+    write(folder / "p.jsonl", [{"id": at, "ts": START + at, "y_score": 0.5} for at in range(9)])
+    write(folder / "l.jsonl", [{"id": 1, "ts": START, "y_true": 1}])
+    join = ("--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    done = watch("p.jsonl", *join, "--where", "y_true=1")
+    assert (done.code, "no column 'y_true'" in done.err) == (2, True)
+    assert watch("p.jsonl", *join, "--where", "id=1").out.splitlines()[-1].startswith("1 row, ")
 
 
 def test_panes_of_steps_have_no_lag(call, folder):
@@ -394,9 +469,15 @@ def test_output_that_cannot_be_written_ends_the_watch(
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
+        (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
+        (
+            ("--alert", "no data for 5m", "--alert", "labels stalled for 10m"),
+            "--alert 'labels stalled for 10m' needs --labels.",
+        ),
+        (("--window", "2m", "--window", "90s"), "--window must be a multiple of the pane, '1m'"),
         (("--labels", "l", "--wait", "1h"), "--labels needs --join."),
         (("--labels", "l", "--join", "id"), "--labels needs --wait."),
         (("--allowed-lateness", "soon"), "must be a duration such as"),

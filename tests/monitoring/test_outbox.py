@@ -354,8 +354,8 @@ def test_refused_event_is_tried_until_it_is_taken() -> None:
     until(lambda: box.n_delivered)
     assert (len(tries), box.n_refused) == (4, 3)
     assert said[1] == (
-        "on-alert: receive raised ValueError: not \\x1b[2J yet; event e1 has been tried 2 times, "
-        "and is tried again"
+        "streameval: warning: on-alert: receive raised ValueError: not \\x1b[2J yet; "
+        "event e1 has been tried 2 times, and is tried again"
     )
     assert box.deliver([]) == ["e1"]
     box.close(10.0)
@@ -453,7 +453,10 @@ def test_refusal_of_a_command_is_shown_after_its_output() -> None:
     until(lambda: len(said) == 2)
     box.close(10.0)
     again = "event e1 has been tried 1 time, and is tried again"
-    assert said == ["why", f"on-alert: sh ended with the exit status 3; {again}"]
+    assert said == [
+        "why",
+        f"streameval: warning: on-alert: sh ended with the exit status 3; {again}",
+    ]
 
 
 def test_report_that_fails_stops_nothing() -> None:
