@@ -217,7 +217,7 @@ class RunningCount:
 
     def __init__(self, counter: SourceCounter) -> None:
         self._counter = counter
-        self._held = counter.make()
+        self._held: Any = counter.make()
         if counter.by is not None:
             self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
         self.layout: Layout = {}
@@ -262,7 +262,8 @@ class RunningCount:
         unknown = [column for column in wanted if column not in known]
         plan = self._plan(known, rows)
         for block in blocks:
-            if groups is None or getattr(block, "group", None) in groups:
+            group: Any = getattr(block, "group", None)
+            if groups is None or group in groups:
                 check_unread(block, unknown)
                 BadRows(plan.max_bad).add(count(block, plan, self._held).bad)
 

@@ -234,7 +234,8 @@ def _zstandard(file: Readable) -> Unpacked:
 
 def _zstd_module() -> Any:
     try:
-        from compression import zstd  # noqa: PLC0415 (new in Python 3.14)
+        # new in Python 3.14
+        from compression import zstd  # noqa: PLC0415 # pyright: ignore[reportMissingImports]
     except ImportError:
         try:
             from backports import zstd  # noqa: PLC0415 (optional)

@@ -150,11 +150,9 @@ class _Path:
 
     def within(self, table: Any) -> tuple[Any, str]:
         """Return the column, and the path inside of its values."""
-        import pyarrow.compute as pc  # noqa: PLC0415
-
         column, *inner = self.structs
         found = table.column(column)
-        return (pc.struct_field(found, list(inner)) if inner else found), self.rest
+        return (_field_within(found, list(inner)) if inner else found), self.rest
 
 
 def _found(name: str, schema: Any, source: str) -> _Path:
@@ -249,12 +247,18 @@ def items_of(column: Any) -> list[Any]:
     return items
 
 
+def _field_within(column: Any, path: list[Any]) -> Any:
+    """Return the field of structures at a path of names or positions."""
+    import pyarrow.compute  # noqa: PLC0415
+
+    compute: Any = pyarrow.compute
+    return compute.struct_field(column, path)
+
+
 def _structs(column: Any) -> list[Any]:
     """List structures as dicts, what is in them read as columns are."""
-    import pyarrow.compute as pc  # noqa: PLC0415
-
     names = [field.name for field in column.type]
-    parts = [items_of(pc.struct_field(column, [at])) for at in range(len(names))]
+    parts = [items_of(_field_within(column, [at])) for at in range(len(names))]
     rows = zip(column.is_valid().to_pylist(), *parts, strict=True)
     return [dict(zip(names, row, strict=True)) if is_valid else None for is_valid, *row in rows]
 

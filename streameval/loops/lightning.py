@@ -136,7 +136,8 @@ def _warn_of_padding(loaders: Any) -> None:
     for loader in CombinedLoader(loaders).flattened:
         sampler: Any = getattr(loader, "sampler", None)
         if isinstance(sampler, DistributedSampler):
-            n_rows, n_counted = len(sampler.dataset), sampler.total_size
+            dataset: Any = sampler.dataset
+            n_rows, n_counted = len(dataset), sampler.total_size
             if n_counted != n_rows:
                 warnings.warn(
                     f"{sampler.num_replicas} ranks count {n_counted:,} rows of a data set of "
