@@ -418,8 +418,6 @@ class Monitor:
 
     def _restore(self, saved: Saved) -> None:
         """Go back to the numbers of the last commit."""
-        if not saved.number:
-            return
         state = saved.state["monitor"]
         self._number = saved.number
         self._undelivered = dict(saved.outbox)

@@ -746,3 +746,16 @@ def test_by_several_columns_notes_that_the_choice_is_unsure(call, write, monkeyp
     rows = [*PAIRS, {"y_true": 1, "y_pred": 1, "at": {"country": "US"}, "device": "ios"}]
     done = call("eval", write("log.jsonl", rows), *BY_PAIRS, "--top", "4")
     assert "note: `at.country, device` has so many values that the most frequent" in done.err
+
+
+def test_parts_of_workers_are_merged_by_value():
+    whole, one, other = (PartsByValue(se.ConfusionAccumulator, "c") for _ in range(3))
+
+    def add(parts, values):
+        parts.update(values, lambda rows: [1] * len(rows), lambda part, y: part.update(y, y))
+
+    add(one, ["a", "b"])
+    add(other, ["b", "c", "b"])
+    add(whole, ["a", "b", "b", "c", "b"])
+    one.merge(other)
+    assert one.slices().by_value == whole.slices().by_value

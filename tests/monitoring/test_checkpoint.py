@@ -1,6 +1,7 @@
 """The file of a checkpoint: what it refuses, how it grows, who may read it."""
 
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -276,3 +277,25 @@ def test_failed_commit_leaves_no_trace(writer, path):
         writer.commit(rows_of(2), state={"monitor": object()})
     saved = writer.checkpoint.load()
     assert (saved.number, saved.windowed) == (1, rows_of(1))
+
+
+def test_transaction_that_was_rolled_back_keeps_its_error(writer):
+    def fail():
+        with writer.checkpoint._transaction():
+            writer.checkpoint._execute("ROLLBACK")
+            raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        fail()
+
+
+def test_file_that_cannot_be_opened_is_no_checkpoint(path, monkeypatch):
+    committed(path)
+    assert is_checkpoint(path)
+    assert not is_checkpoint(path.parent)
+
+    def refuse(*args):
+        raise PermissionError
+
+    monkeypatch.setattr(Path, "open", refuse)
+    assert not is_checkpoint(path)

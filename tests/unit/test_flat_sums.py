@@ -19,6 +19,7 @@ import streameval as se
 from streameval.accumulators.sealed import gathered, merged_all, sealed_all, total_of
 from streameval.configs.inner import Inner
 from streameval.exact.fixed_point import FixedPoint
+from streameval.states import flat
 from streameval.states.cells import Cells
 from streameval.states.flat import FlatStates
 from streameval.states.tables import joined_tables
@@ -34,8 +35,8 @@ def added(states: Sequence[Any], like: Any) -> Any:
 def check_sums(members: Sequence[Any], groups: Sequence[int]) -> None:
     """Compare the columns of the sums with those of the merged accumulators, byte for byte."""
     n_groups = max(groups) + 1
-    flat = flat_of(members)
-    sums = flat.summed(np.array(groups), n_groups, lambda states: added(states, members[0]))
+    columns = flat_of(members)
+    sums = columns.summed(np.array(groups), n_groups, lambda states: added(states, members[0]))
     expected = [
         se.merge([one for one, group in zip(members, groups, strict=True) if group == number])
         for number in range(n_groups)
@@ -63,6 +64,11 @@ def test_sums_of_some_groups_leave_the_others_as_they_are(name: str) -> None:
     check_sums([made, empty, made], [2, 0, 1])
     if name != "open_queries":
         check_sums([made, empty, made, made, empty], [2, 0, 1, 2, 3])
+
+
+def test_long_runs_of_states_are_added_a_few_at_a_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(flat, "_SUMMED", 0)
+    check_sums(sketches(14, 9, budget=4), [2, 0, 0, 0, 0, 0, 0, 0, 1, 1, 1, 0, 3, 2])
 
 
 def sketches(n: int, rows: int, **options: Any) -> list[se.PRCurveSketch]:

@@ -13,6 +13,7 @@ import pytest
 
 import streameval as se
 from streameval.engines._counting import SourceCounter
+from streameval.inputs.batches import Table
 
 ROWS: dict[str, list[Any]] = {
     "id": [1, 2, 3, 4],
@@ -117,3 +118,11 @@ def test_field_of_a_structure_that_is_null_is_missing(make: Frame) -> None:
 def test_type_of_slices_is_that_of_the_column_or_of_the_field(by: str, type_name: str) -> None:
     counting = SourceCounter.of(se.PRCurveSketch, COLUMNS, by=by)
     assert str(counting.type_of_slices(pa.RecordBatch.from_pydict(ROWS))) == type_name
+
+
+def test_path_is_followed_once_however_often_it_is_asked_for():
+    table = Table.of({"ctx": [{"score": 0.5}, {"score": 0.25}]})
+    assert table is not None
+    assert table.holds("ctx.score")
+    assert table.holds("ctx.score")
+    assert list(table.column("ctx.score")) == [0.5, 0.25]

@@ -294,3 +294,8 @@ def public_members() -> dict[str, Any]:
         for member, value in inspect.getmembers(kind)
         if not member.startswith("_") and (callable(value) or isinstance(value, property))
     }
+
+
+@pytest.mark.parametrize("name", ["io", "reports"])
+def test_modules_are_attributes_of_the_package(name: str) -> None:
+    assert se._home(name) is sys.modules[f"streameval.{name}"]
