@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import pairwise
 from types import NoneType
 from typing import Any, Self, final
 
@@ -29,6 +28,7 @@ from streameval.accumulators.grouping import (
     read_inner,
 )
 from streameval.accumulators.merging import merge
+from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
 from streameval.accumulators.sealed import (
     FlatLeaves,
     FlatSlices,
@@ -39,6 +39,7 @@ from streameval.accumulators.sealed import (
     sealed_all,
 )
 from streameval.accumulators.sliced import Sliced, count_in_flat, count_in_slices
+from streameval.accumulators.two_stacks import TwoStacks
 from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
@@ -48,10 +49,9 @@ from streameval.inputs.times import as_steps, as_times, read_step, read_time
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.panes import Pane, Panes, Span, newest_end
-from streameval.states.sealed import Sealed, detached, live
-from streameval.states.state import check_numbers
+from streameval.states.sealed import Sealed, live
 
-__all__ = ["TwoStacks", "Windowed"]
+__all__ = ["Windowed"]
 
 Array = npt.NDArray[Any]
 PaneKey = tuple[int, int] | None
@@ -376,14 +376,14 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             "rows": FixedPoint.concatenate([zeros, *(pane.rows.reshape(1) for pane in panes)]),
             "labelled": Column(np.array([p.part is not None for p in panes], dtype=np.uint64)),
         } | gathered(inner, parts).fields()
-        return codec.encode(self.type_id, self.type_name, _written(config), fields)
+        return codec.encode(self.type_id, self.type_name, written_options(config), fields)
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
         state = self._everything(self._held)
         spans = [(span.tier, span.start, span.pane) for span in state.spans(self._config)]
         spans += [] if state.before is None else [(-1, 0, state.before)]
         panes = [pane for _, _, pane in spans]
-        return _written(self._config), {
+        return written_options(self._config), {
             "accumulator": (self._inner.empty(),),
             "newest": state.newest,
             "panes": tuple((tier, start, p.part is not None) for tier, start, p in spans),
@@ -397,18 +397,18 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     def _decode_parts(cls, parts: codec.Parts) -> tuple[WindowedConfig, Panes]:
         require(parts.version > 1, "version 1 has no groups")
         described = parts.header["config"]
-        require(described.keys() == set(_OPTIONS), "the options of panes")
+        require(described.keys() == set(OPTIONS), "the options of panes")
         options = {name: codec.from_json(item) for name, item in described.items()}
         is_sliced = "values" in parts.header["state"]
         flat_type: Any = FlatSlices if is_sliced else FlatLeaves
-        names = [*_FIELDS, *flat_type.names(Inner(cls, None))]
+        names = [*FIELDS, *flat_type.names(Inner(cls, None))]
         fields = codec.decode_named(names, parts)
         outer = {Sliced.type_id: Sliced} if is_sliced else {Collection.type_id: Collection}
         inner = decode_inner(fields["accumulator"], parts.version, outer)
         require((inner.cls is Sliced) is is_sliced, "the fields are not those of its panes")
         config = WindowedConfig.of(accumulator=inner, **options)
-        parts.check_header(_written(config), fields)
-        return config, _read_panes(config, fields)
+        parts.check_header(written_options(config), fields)
+        return config, read_panes(config, fields)
 
     @classmethod
     def _difference(cls, config: WindowedConfig, other: WindowedConfig) -> tuple[str, str]:
@@ -780,149 +780,3 @@ def _weights(weights: Array | None, pane_of: Array, size: int) -> FixedPoint:
     numbers = FixedPoint.of_numbers(weights)
     numbers.total()
     return numbers.scatter(pane_of, size)
-
-
-_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
-_OPTIONS = ("pane", "time", "keep", "rollups", "offset", "unit")
-
-
-def _written(config: WindowedConfig) -> dict[str, Any]:
-    """Return the options that the header holds; the accumulator is stored with the state."""
-    return {name: getattr(config, name) for name in _OPTIONS}
-
-
-def _flat_type(inner: Inner) -> Any:
-    return FlatSlices if inner.cls is Sliced else FlatLeaves
-
-
-def _read_panes(config: WindowedConfig, fields: Mapping[str, Any]) -> Panes:
-    """Make and check the panes that bytes hold."""
-    for name, letter in {"newest": "i", "tiers": "u", "panes": "i", "labelled": "u"}.items():
-        column = fields[name]
-        require(isinstance(column, Column) and column.values.dtype.kind == letter, name)
-    newest, tiers, numbers, labelled = (
-        fields[name].values.tolist() for name in ("newest", "tiers", "panes", "labelled")
-    )
-    require(isinstance(fields["rows"], FixedPoint) and len(fields["rows"].shape) == 1, "rows")
-    rows: FixedPoint = fields["rows"]
-    check_numbers(rows, rows.shape, "rows")
-    require(bool(rows.is_positive().all()), "a pane without rows")
-    require(rows.is_whole or bool(np.any(rows.fraction)), "fractions that no row has")
-    rows.total()
-    size = rows.shape[0]
-    require(len(newest) == min(size, 1), "newest")
-    require(len(tiers) == len(config.tiers) and sum(tiers) == len(numbers), "tiers")
-    require(0 <= size - len(numbers) <= 1 and len(labelled) == size, "panes")
-    require(set(labelled) <= {0, 1}, "labelled")
-
-    inner = config.accumulator
-    flat = _flat_type(inner).read(inner, sum(labelled), fields)
-    require(bool(inner.truths) or 0 not in labelled, "rows without labels that need none")
-    total = flat.checked_total()
-    owners = np.flatnonzero(labelled)
-    for weights in flat.weights(owners, size):
-        is_within = (rows - weights).whole >= 0
-        require(bool(is_within.all()), "a pane with less weight than its rows with a label")
-    made, index = [], 0
-    for position, has_part in enumerate(labelled):
-        made.append(Pane.of(rows[position], None))
-        if has_part:
-            made[-1] = Pane(made[-1].rows, Sealed(flat, index))
-            index += 1
-    held: list[dict[int, Pane]] = []
-    start = 0
-    for length in tiers:
-        own = numbers[start : start + length]
-        require(all(a < b for a, b in pairwise(own)), "panes are out of order")
-        held.append(dict(zip(own, made[start : start + length], strict=True)))
-        start += length
-    before = made[-1] if size > len(numbers) else None
-    state = Panes(newest[0] if newest else None, tuple(held), before, total)
-    _check_tiers(state, config)
-    return state
-
-
-def _check_tiers(state: Panes, config: WindowedConfig) -> None:
-    """Check that each pane lies in the tier that its time and the newest time give."""
-    if state.newest is None:
-        return
-    require(state.newest - config.offset_size > -_LIMIT, "newest")
-    end = newest_end(state.newest, config)
-    require(end + config.offset_size < _LIMIT, "newest")
-    newest = end // config.width - 1
-    require(newest in state.tiers[0] and max(state.tiers[0]) == newest, "newest has no pane")
-    upper: int | None = None
-    for tier, panes in zip(config.tiers, state.tiers, strict=True):
-        edge = tier.edge(end)
-        for number in panes:
-            is_old = upper is None or (number + 1) * tier.width <= upper
-            is_new = edge is None or number * tier.width >= edge
-            fits = number * tier.width + config.offset_size > -_LIMIT
-            require(is_old and is_new and fits, "a pane that is not where its time puts it")
-        upper = edge
-    require(state.before is None or upper is not None, "rows before panes that are kept")
-
-
-class TwoStacks:
-    """The merge of a queue of panes: new ones enter at one end, old ones leave at the other.
-
-    Parameters
-    ----------
-    inner : Inner
-        The class and options of the accumulators.
-    """
-
-    __slots__ = ("_back", "_coming", "_front", "_inner")
-
-    def __init__(self, inner: Inner) -> None:
-        self._inner = inner
-        self._front: list[Any] = []  # the next to leave is the last: each merged with those below
-        self._coming: list[Any] = []
-        self._back: Any = None  # the merge of what is coming
-
-    def push(self, part: Any) -> None:
-        """Add the accumulator of the next pane; None if it has none."""
-        # columns pay where an accumulator has many states; a few are merged as objects
-        part = part if self._inner.cls is Sliced else live(part)
-        self._coming.append(part)
-        if part is None:
-            return
-        if self._back is None:
-            self._back = detached(part)
-        elif isinstance(part, Sealed):
-            self._back = self._joined(self._back, part)
-        else:
-            _absorb(self._back, part)
-
-    def pop(self) -> None:
-        """Remove the oldest pane."""
-        if not self._front:
-            below = None
-            for part in reversed(self._coming):
-                below = self._joined(below, part)
-                self._front.append(below)
-            self._coming, self._back = [], None
-        self._front.pop()
-
-    def merged(self) -> Any:
-        """Merge all panes into a new accumulator."""
-        front = self._front[-1] if self._front else None
-        found = self._joined(front, self._back)
-        if found is None:
-            return self._inner.empty()
-        is_held = front is None or self._back is None
-        return found.copy() if is_held else live(found)
-
-    def _joined(self, a: Any, b: Any) -> Any:
-        if a is None or b is None:
-            return b if a is None else a
-        return merged_all(self._inner, [[a, b]])[0]
-
-
-def _absorb(target: Any, part: Any) -> None:
-    """Merge in place into an accumulator that nothing else holds, without copying it."""
-    if not isinstance(target, Collection):
-        target.merge(part)
-        return
-    for mine, theirs in zip(target._held.accumulators, part._held.accumulators, strict=True):
-        mine.merge(theirs)

@@ -19,7 +19,8 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.merging import merge
 from streameval.accumulators.sealed import sealed_all
 from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.windowed import TwoStacks, Windowed
+from streameval.accumulators.two_stacks import TwoStacks
+from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError, require
 from streameval.inputs.durations import read_duration

@@ -6,8 +6,6 @@ import functools
 import math
 import textwrap
 from collections.abc import Callable, Iterator
-from fractions import Fraction
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -23,11 +21,10 @@ from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import LabelCounts
-from streameval.metrics.delong import auc_interval, auc_variance
-from streameval.metrics.evidence import Area, Share, Statistic, refuse_fractions
-from streameval.metrics.intervals import normal_quantile, wilson
-from streameval.metrics.points import CellTable, Points
-from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
+from streameval.metrics.evidence import Statistic
+from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.points import CellTable
+from streameval.metrics.table import Metric, Reading
 from streameval.metrics.thresholds import outcome_at
 from streameval.render import notebook, plots
 from streameval.render.blocks import (
@@ -35,19 +32,16 @@ from streameval.render.blocks import (
     Curves,
     Description,
     Findings,
-    Line,
     Lines,
-    Reliability,
     ReliabilityDiagram,
     Row,
-    ScoreShares,
-    thinned,
 )
 from streameval.render.text import plural
+from streameval.results import curve_lines
 from streameval.results.confusion import Confusion
+from streameval.results.curve_metrics import CURVE_METRICS, threshold_value
 from streameval.results.names import MetricName
 from streameval.results.result import Result, refuse_brackets
-from streameval.states.calibration import bin_indices
 from streameval.states.confusion import MatrixCounts
 
 if TYPE_CHECKING:
@@ -58,12 +52,8 @@ __all__ = ["Curve"]
 Floats = npt.NDArray[np.float64]
 Number = int | float
 
-_BINS = 15
-_MAX_POINTS = 2_000
-_HISTOGRAM_BINS = 50
 _TIES_WORTH_SAYING = 0.001
 _SATURATION_WORTH_SAYING = 0.01
-_NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
 
 PR = Curves(
     "Precision over recall",
@@ -91,6 +81,7 @@ class Curve(Result):
     one point, and the value is scikit-learn's. Undefined metrics are nan.
     """
 
+    TABLE = CURVE_METRICS
     TASK = "binary"
     MADE_BY = "PRCurveSketch"
     PICTURES = ("pr", "roc", "det", "reliability", "score")
@@ -217,14 +208,14 @@ class Curve(Result):
 
     def precision_at(self, threshold: float) -> Bounded:
         """Compute the share of positives among scores of at least a threshold, 0 of none."""
-        return thresholds.precision_at(self._table, _threshold_value(threshold))
+        return thresholds.precision_at(self._table, threshold_value(threshold))
 
     def recall_at(self, threshold: float) -> Bounded:
         """Compute the share of the positives that score at least a threshold.
 
         nan without a positive.
         """
-        return thresholds.recall_at(self._table, _threshold_value(threshold))
+        return thresholds.recall_at(self._table, threshold_value(threshold))
 
     def f_at(self, threshold: float, beta: float = 1.0) -> Bounded:
         """Compute F at a threshold, 0 where nothing is positive or predicted so.
@@ -236,7 +227,7 @@ class Curve(Result):
         beta : float
             At least 0; 1 weighs precision and recall alike.
         """
-        threshold = _threshold_value(threshold)
+        threshold = threshold_value(threshold)
         return thresholds.f_at(self._table, threshold, _beta_value(beta))
 
     def recall_at_precision(self, p: float) -> Bounded:
@@ -301,7 +292,7 @@ class Curve(Result):
             When the threshold divides a cell and `bound` is left out; the message names the
             nearest thresholds whose counts are exact.
         """
-        threshold = _threshold_value(threshold)
+        threshold = threshold_value(threshold)
         if bound is not None:
             one_of(bound, ("low", "high"), name="bound")
         table = self._table
@@ -457,7 +448,7 @@ class Curve(Result):
         """
         one_of(kind, self.PICTURES, name="kind")
         if kind == "score":
-            return plots.scores(_score_shares(self._table), ax, label=label)
+            return plots.scores(curve_lines.score_shares(self._table), ax, label=label)
         if kind == "reliability":
             if self._table.scale != "probability":
                 raise InvalidInputError(
@@ -466,7 +457,7 @@ class Curve(Result):
                     argument="kind",
                 )
             return plots.reliability(
-                _reliability(self._table),
+                curve_lines.reliability(self._table),
                 ax,
                 across="mean score",
                 up="share of positives",
@@ -504,26 +495,28 @@ class Curve(Result):
                 Lines(ROC, {"": (self.roc_line() if has_both else None, self.roc_auc)}),
             ],
             beside=[
-                ReliabilityDiagram(_reliability(self._table), "Mean score", "Share of positives")
-                if is_probability
-                else None,
-                _score_shares(self._table),
+                self._reliability_diagram() if is_probability else None,
+                curve_lines.score_shares(self._table),
             ],
             below=[Findings(tuple(self.findings()))],
             form=self._table.scale,
         )
 
+    def _reliability_diagram(self) -> ReliabilityDiagram:
+        shown = curve_lines.reliability(self._table)
+        return ReliabilityDiagram(shown, "Mean score", "Share of positives")
+
     def pr_line(self) -> BandedLine:
         """Trace precision over recall; both classes must occur."""
-        return _banded(self._table, _pr_line, upper=_pr_steps)
+        return curve_lines.banded(self._table, curve_lines.pr_line, upper=curve_lines.pr_steps)
 
     def roc_line(self) -> BandedLine:
         """Trace the true over the false positive rate; both classes must occur."""
-        return _banded(self._table, _roc_line)
+        return curve_lines.banded(self._table, curve_lines.roc_line)
 
     def det_line(self) -> BandedLine:
         """Trace the false negative over the false positive rate, both on normal scales."""
-        return _banded(self._table, _det_line)
+        return curve_lines.banded(self._table, curve_lines.det_line)
 
     def __repr__(self) -> str:
         """Show size and headline on one line."""
@@ -659,87 +652,6 @@ def _pairs(table: CellTable) -> float:
     return float(table.n_pos) * float(table.n_neg)
 
 
-def _banded(
-    table: CellTable,
-    line: Callable[[Points], Line],
-    upper: Callable[[Points], Line] | None = None,
-) -> BandedLine:
-    """Trace the estimate, and the band between the extreme data sets."""
-    estimate = thinned(*line(table.estimate), _MAX_POINTS)
-    if table.is_exact:
-        return BandedLine(estimate, None)
-    low, high = (
-        thinned(*trace(points), _MAX_POINTS)
-        for trace, points in ((line, table.low), (upper or line, table.high))
-    )
-    x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
-    return BandedLine(estimate, (x, y))
-
-
-def _roc_line(points: Points) -> Line:
-    fpr, tpr, _ = curves.roc_curve(points)
-    return fpr, tpr
-
-
-def _pr_line(points: Points) -> Line:
-    """List recall and precision, from a recall of 0 on."""
-    recall, precision = points.recall, points.precision
-    return np.append(0.0, recall), np.append(precision[0], precision)
-
-
-def _pr_steps(points: Points) -> Line:
-    """Trace precision in steps: each recall has the precision of the next point.
-
-    Between points precision rises along a concave line: above the straight one, but not above
-    its own end.
-    """
-    recall, precision = _pr_line(points)
-    return np.repeat(recall, 2)[:-1], np.repeat(precision, 2)[1:]
-
-
-def _det_line(points: Points) -> Line:
-    """List the error rates that are neither 0 nor 1, on normal scales."""
-    fpr, tpr, _ = curves.roc_curve(points)
-    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
-    quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
-    x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MAX_POINTS)
-    return quantile(x), quantile(y)
-
-
-def _score_shares(table: CellTable) -> ScoreShares:
-    """Distribute the scores of each class over bins, assuming evenly filled cells."""
-    ends = np.concatenate([table.lo, table.hi])
-    finite = ends[np.isfinite(ends)]
-    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
-    halves = np.linspace(low / 2, high / 2 if high > low else low / 2 + 0.5, _HISTOGRAM_BINS + 1)
-    edges = 2 * halves  # the whole span might be infinite
-    from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
-    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each], dtype=np.float64)
-    totals = table.estimate.n_pos, table.estimate.n_neg
-    positives, negatives = (
-        -np.diff(part) / (total or 1.0) for part, total in zip(outcomes.T, totals, strict=True)
-    )
-    return ScoreShares(edges, positives, negatives)
-
-
-def _reliability(table: CellTable) -> Reliability:
-    """Compare probabilities, the middles of their cells, with observed rates."""
-    middle = (table.lo + table.hi) / 2
-    pos = table.pos.near_floats()
-    weight = pos + table.neg.near_floats()
-    bins = bin_indices(middle, _BINS)
-    total, positive, score = (
-        np.bincount(bins, weights=part, minlength=_BINS) for part in (weight, pos, weight * middle)
-    )
-    occupied = total > 0
-    return Reliability(
-        predicted=score[occupied] / total[occupied],
-        observed=positive[occupied] / total[occupied],
-        weight=total[occupied],
-        share=total / (total.sum() or 1.0),
-    )
-
-
 def _plot_pr(curve: Curve) -> tuple[BandedLine, dict[str, Any]]:
     axes = {"across": "recall", "up": "precision"}
     return curve.pr_line(), axes | {"title": f"average precision {curve.average_precision:.4f}"}
@@ -779,85 +691,6 @@ def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoin
     return Confusion(LabelCounts.of(config, MatrixCounts(n, matrix, credit)))
 
 
-def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
-    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
-    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
-    return _hull([auc_interval(*pair, z) for pair in zip(extremes, areas, strict=True)])
-
-
-def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
-    outcome = outcome_at(table, _threshold_value(threshold))
-    return _hull(
-        [
-            wilson(float(tp / (tp + fp)), float(tp + fp), z) if tp + fp else (math.nan, math.nan)
-            for tp, fp in (outcome.low, outcome.high)
-        ]
-    )
-
-
-def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
-    outcome, n_pos = outcome_at(table, _threshold_value(threshold)), table.estimate.n_pos
-    if not n_pos:
-        return math.nan, math.nan
-    return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
-
-
-def _area(curve: Curve) -> Area:
-    table = _whole_table(curve)
-    extremes = (table.low, table.high)
-    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
-    variances = map(auc_variance, extremes)
-    low, high = zip(areas, variances, strict=True)
-    return Area(low, high, float(table.n_pos), float(table.n_neg))
-
-
-def _draws_of_precision(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, fp, _: (tp, fp))
-
-
-def _draws_of_recall(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, _, n_pos: (tp, n_pos - tp))
-
-
-def _draws_of_f1(curve: Curve, threshold: Any) -> Share:
-    return _draws(curve, threshold, lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2)
-
-
-def _draws(
-    curve: Curve,
-    threshold: Any,
-    counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]],
-    *,
-    worth: int = 1,
-) -> Share:
-    """Take hits and misses at a threshold, which may divide a cell."""
-    table = _whole_table(curve)
-    n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, _threshold_value(threshold))
-    low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
-    return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
-
-
-def _whole_table(curve: Curve) -> CellTable:
-    refuse_fractions(curve._table.is_whole)
-    return curve._table
-
-
-def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
-    """Cover all intervals; nan if there is none on one of the data sets."""
-    lows, highs = zip(*intervals, strict=True)
-    if any(map(math.isnan, lows)):
-        return math.nan, math.nan
-    return min(lows), max(highs)
-
-
-def _threshold_value(value: Any) -> float:
-    """Check a threshold: any number but nan."""
-    number = real_number(value, name="threshold")
-    if math.isnan(number):
-        raise InvalidInputError("must be a number, got nan", argument="threshold")
-    return number
-
-
 def _rate(value: Any, *, name: str) -> float:
     """Check a share in [0, 1]."""
     number = finite_number(value, name=name)
@@ -880,199 +713,3 @@ def _beta_value(value: Any) -> float:
     if not number >= 0:
         raise InvalidInputError(f"must be at least 0, got {number!r}", argument="beta")
     return min(number, 2.0**100)
-
-
-def _metric(name: str, **row: Any) -> Metric:
-    defaults: dict[str, Any] = {
-        "certified": True,
-        "better": "higher",
-        "why_no_evidence": "it is no proportion of examples, and no variance is known of it",
-    }
-    return Metric(name=name, **defaults | row)
-
-
-def _has_probabilities(curve: Curve) -> bool:
-    return curve._table.scale == "probability"
-
-
-Curve.TABLE = Table(
-    EXAMPLES,
-    count_row("n_pos", "Positives", "The weight of the positives."),
-    count_row("n_neg", "", "The weight of the negatives."),
-    count_row(
-        "n_skipped",
-        "Skipped, without a score",
-        "The weight of the examples left out for a score that is NaN.",
-        is_rare=True,
-    ),
-    count_row("cells", "Cells", "The number of cells."),
-    _metric(
-        "roc_auc",
-        aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),
-        heading="ROC AUC",
-        help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
-        notes="The probability that a positive scores above a negative, ties counting half.",
-        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
-        sampling=_auc_confidence,
-        evidence=_area,
-        why_none=_NO_INTERVAL,
-        oracle="scikit-learn, roc_auc_score",
-        headline=1,
-    ),
-    _metric(
-        "average_precision",
-        aliases=("ap", "auprc", "aupr", "average_precision_score"),
-        heading="Average precision",
-        help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
-        formula=r"\sum_i (R_i - R_{i-1}) P_i",
-        oracle="scikit-learn, average_precision_score",
-        headline=2,
-    ),
-    _metric(
-        "average_precision_interpolated",
-        heading="Average precision, interpolated",
-        help="As average_precision, of the highest precision at that recall or above.",
-        formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "average_precision_11pt",
-        heading="Average precision, 11 points",
-        help="The mean, over recalls of 0, 0.1, ..., 1, of the highest precision from there on.",
-        formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "pr_auc",
-        aliases=("auc_pr", "prauc"),
-        heading="PR AUC, trapezoids",
-        help="The area of the trapezoids under the precision-recall points; nan without a "
-        "positive.",
-        notes="It interpolates linearly where average_precision steps.",
-        formula=r"\sum_i (R_i - R_{i-1}) \tfrac{P_i + P_{i-1}}2",
-        oracle="scikit-learn, auc of precision_recall_curve",
-    ),
-    _metric(
-        "ks",
-        aliases=("ks_statistic", "kolmogorov_smirnov"),
-        heading="KS statistic",
-        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the max of |tpr - fpr|.",
-        formula=r"\max_i |TPR_i - FPR_i|",
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "best_f",
-        aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1"),
-        heading="Best F1",
-        help="The highest F and its threshold.",
-        formula=r"\max_i F_\beta(P_i, R_i)",
-        value=lambda curve, beta=1.0: curve.best_f(beta)[0],
-        arguments=("beta=1.0",),
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "best_f_threshold",
-        aliases=("threshold", "best_threshold"),
-        heading="Threshold of the best F1",
-        help="The highest F and its threshold.",
-        formula=r"\arg\max_t F_1(t)",
-        value=lambda curve: curve.best_f()[1],
-        better="",
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "log_loss",
-        aliases=("logloss", "cross_entropy", "nll"),
-        heading="Log loss",
-        help="The mean of minus the log of the probability of the truth; for probabilities.",
-        notes="Probabilities are clipped at float64's eps, so it is at most 36.05.",
-        formula=r"-\frac1n \sum_i \log P(y_i)",
-        better="lower",
-        oracle="scikit-learn, log_loss",
-        listed=_has_probabilities,
-    ),
-    _metric(
-        "brier",
-        aliases=("brier_score", "brier_score_loss"),
-        heading="Brier score",
-        help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
-        formula=r"\frac1n \sum_i (s_i - y_i)^2",
-        better="lower",
-        oracle="scikit-learn, brier_score_loss",
-        listed=_has_probabilities,
-    ),
-    _metric(
-        "ece",
-        aliases=("calibration_error", "expected_calibration_error"),
-        heading="Calibration error (ECE)",
-        help="The expected calibration error, in [0, 1]; for probabilities.",
-        notes="|mean label - mean score| in each of bins bins [i/bins, (i+1)/bins), the last "
-        "closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).",
-        formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
-        better="lower",
-        arguments=("bins=15",),
-        oracle="the definition, bin by bin",
-        listed=_has_probabilities,
-    ),
-    _metric(
-        "partial_roc_auc",
-        aliases=("pauc", "partial_auc"),
-        help="The area up to a false positive rate, standardised (McClish, 1989).",
-        formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
-        arguments=("max_fpr",),
-        oracle="scikit-learn, roc_auc_score with max_fpr",
-    ),
-    _metric(
-        "precision_at",
-        aliases=("precision", "ppv"),
-        help="The share of positives among scores of at least a threshold, 0 of none.",
-        formula=r"\frac{TP_t}{TP_t + FP_t}",
-        arguments=("threshold",),
-        sampling=_precision_confidence,
-        evidence=_draws_of_precision,
-        why_none=_NO_INTERVAL,
-        oracle="the definition, at the threshold",
-    ),
-    _metric(
-        "recall_at",
-        aliases=("recall", "tpr", "sensitivity"),
-        help="The share of the positives that score at least a threshold.",
-        formula=r"\frac{TP_t}{P}",
-        arguments=("threshold",),
-        sampling=_recall_confidence,
-        evidence=_draws_of_recall,
-        why_none=_NO_INTERVAL,
-        oracle="the definition, at the threshold",
-    ),
-    _metric(
-        "f_at",
-        aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
-        help="F at a threshold, 0 where nothing is positive or predicted so.",
-        formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
-        arguments=("threshold", "beta=1.0"),
-        evidence=_draws_of_f1,
-        oracle="the definition, at the threshold",
-    ),
-    _metric(
-        "recall_at_precision",
-        help="The highest recall with a precision of at least p.",
-        formula=r"\max \{R_i : P_i \ge p\}",
-        arguments=("p",),
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "precision_at_recall",
-        help="The highest precision with a recall of at least r; nan without a positive.",
-        formula=r"\max \{P_i : R_i \ge r\}",
-        arguments=("r",),
-        oracle="the definition, over all thresholds",
-    ),
-    _metric(
-        "threshold_at_precision",
-        help="The threshold of recall_at_precision.",
-        formula=r"\arg\max \{R_t : P_t \ge p\}",
-        arguments=("p",),
-        better="",
-        oracle="the definition, over all thresholds",
-    ),
-)

@@ -9,7 +9,7 @@ import pytest
 from pyarrow import parquet
 
 import streameval as se
-from streameval.accumulators.windowed import TwoStacks
+from streameval.accumulators.two_stacks import TwoStacks
 from streameval.cli import window_text
 from streameval.cli.window_text import window_of
 from streameval.states.panes import Panes

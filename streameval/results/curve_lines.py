@@ -1,0 +1,111 @@
+"""The lines that a curve is drawn by, with the bands in which the exact ones lie."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from statistics import NormalDist
+
+import numpy as np
+
+from streameval.metrics import curves
+from streameval.metrics.points import CellTable, Points
+from streameval.metrics.thresholds import outcome_at
+from streameval.render.blocks import BandedLine, Line, Reliability, ScoreShares, thinned
+from streameval.states.calibration import bin_indices
+
+__all__ = [
+    "BINS",
+    "banded",
+    "det_line",
+    "pr_line",
+    "pr_steps",
+    "reliability",
+    "roc_line",
+    "score_shares",
+]
+
+BINS = 15
+_MAX_POINTS = 2_000
+_HISTOGRAM_BINS = 50
+
+
+def banded(
+    table: CellTable,
+    line: Callable[[Points], Line],
+    upper: Callable[[Points], Line] | None = None,
+) -> BandedLine:
+    """Trace the estimate, and the band between the extreme data sets."""
+    estimate = thinned(*line(table.estimate), _MAX_POINTS)
+    if table.is_exact:
+        return BandedLine(estimate, None)
+    low, high = (
+        thinned(*trace(points), _MAX_POINTS)
+        for trace, points in ((line, table.low), (upper or line, table.high))
+    )
+    x, y = (np.concatenate([a, b[::-1]]) for a, b in zip(low, high, strict=True))
+    return BandedLine(estimate, (x, y))
+
+
+def roc_line(points: Points) -> Line:
+    """List the false and the true positive rates."""
+    fpr, tpr, _ = curves.roc_curve(points)
+    return fpr, tpr
+
+
+def pr_line(points: Points) -> Line:
+    """List recall and precision, from a recall of 0 on."""
+    recall, precision = points.recall, points.precision
+    return np.append(0.0, recall), np.append(precision[0], precision)
+
+
+def pr_steps(points: Points) -> Line:
+    """Trace precision in steps: each recall has the precision of the next point.
+
+    Between points precision rises along a concave line: above the straight one, but not above
+    its own end.
+    """
+    recall, precision = pr_line(points)
+    return np.repeat(recall, 2)[:-1], np.repeat(precision, 2)[1:]
+
+
+def det_line(points: Points) -> Line:
+    """List the error rates that are neither 0 nor 1, on normal scales."""
+    fpr, tpr, _ = curves.roc_curve(points)
+    inside = (fpr > 0) & (fpr < 1) & (tpr > 0) & (tpr < 1)
+    quantile = np.vectorize(NormalDist().inv_cdf, otypes=[float])
+    x, y = thinned(fpr[inside], 1.0 - tpr[inside], _MAX_POINTS)
+    return quantile(x), quantile(y)
+
+
+def score_shares(table: CellTable) -> ScoreShares:
+    """Distribute the scores of each class over bins, assuming evenly filled cells."""
+    ends = np.concatenate([table.lo, table.hi])
+    finite = ends[np.isfinite(ends)]
+    low, high = (finite.min(), finite.max()) if len(finite) else (0.0, 1.0)
+    halves = np.linspace(low / 2, high / 2 if high > low else low / 2 + 0.5, _HISTOGRAM_BINS + 1)
+    edges = 2 * halves  # the whole span might be infinite
+    from_each = [*edges[:-1], np.nextafter(edges[-1], np.inf)]  # the last bin is closed
+    outcomes = np.array([outcome_at(table, edge).estimate for edge in from_each], dtype=np.float64)
+    totals = table.estimate.n_pos, table.estimate.n_neg
+    positives, negatives = (
+        -np.diff(part) / (total or 1.0) for part, total in zip(outcomes.T, totals, strict=True)
+    )
+    return ScoreShares(edges, positives, negatives)
+
+
+def reliability(table: CellTable) -> Reliability:
+    """Compare probabilities, the middles of their cells, with observed rates."""
+    middle = (table.lo + table.hi) / 2
+    pos = table.pos.near_floats()
+    weight = pos + table.neg.near_floats()
+    bins = bin_indices(middle, BINS)
+    total, positive, score = (
+        np.bincount(bins, weights=part, minlength=BINS) for part in (weight, pos, weight * middle)
+    )
+    occupied = total > 0
+    return Reliability(
+        predicted=score[occupied] / total[occupied],
+        observed=positive[occupied] / total[occupied],
+        weight=total[occupied],
+        share=total / (total.sum() or 1.0),
+    )

@@ -1,0 +1,300 @@
+"""The metrics of a curve: one row each, and the intervals and draws that they are read by."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any
+
+from streameval.configs.options import real_number
+from streameval.errors import InvalidInputError
+from streameval.metrics import curves
+from streameval.metrics.delong import auc_interval, auc_variance
+from streameval.metrics.evidence import Area, Share, refuse_fractions
+from streameval.metrics.intervals import wilson
+from streameval.metrics.points import CellTable
+from streameval.metrics.table import EXAMPLES, Metric, Table, count_row
+from streameval.metrics.thresholds import outcome_at
+
+if TYPE_CHECKING:
+    from streameval.results.curve import Curve
+
+__all__ = ["CURVE_METRICS", "threshold_value"]
+
+_NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
+
+
+def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
+    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
+    return _hull([auc_interval(*pair, z) for pair in zip(extremes, areas, strict=True)])
+
+
+def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome = outcome_at(table, threshold_value(threshold))
+    return _hull(
+        [
+            wilson(float(tp / (tp + fp)), float(tp + fp), z) if tp + fp else (math.nan, math.nan)
+            for tp, fp in (outcome.low, outcome.high)
+        ]
+    )
+
+
+def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
+    outcome, n_pos = outcome_at(table, threshold_value(threshold)), table.estimate.n_pos
+    if not n_pos:
+        return math.nan, math.nan
+    return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
+
+
+def _area(curve: Curve) -> Area:
+    table = _whole_table(curve)
+    extremes = (table.low, table.high)
+    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
+    variances = map(auc_variance, extremes)
+    low, high = zip(areas, variances, strict=True)
+    return Area(low, high, float(table.n_pos), float(table.n_neg))
+
+
+def _draws_of_precision(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, fp, _: (tp, fp))
+
+
+def _draws_of_recall(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, _, n_pos: (tp, n_pos - tp))
+
+
+def _draws_of_f1(curve: Curve, threshold: Any) -> Share:
+    return _draws(curve, threshold, lambda tp, fp, n_pos: (tp, fp + n_pos - tp), worth=2)
+
+
+def _draws(
+    curve: Curve,
+    threshold: Any,
+    counts: Callable[[Fraction, Fraction, Fraction], tuple[Fraction, Fraction]],
+    *,
+    worth: int = 1,
+) -> Share:
+    """Take hits and misses at a threshold, which may divide a cell."""
+    table = _whole_table(curve)
+    n_pos, outcome = table.pos.sum().to_fraction(), outcome_at(table, threshold_value(threshold))
+    low, high = (counts(*ends, n_pos) for ends in (outcome.low, outcome.high))
+    return Share((float(low[0]), float(low[1])), (float(high[0]), float(high[1])), worth)
+
+
+def _whole_table(curve: Curve) -> CellTable:
+    refuse_fractions(curve._table.is_whole)
+    return curve._table
+
+
+def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
+    """Cover all intervals; nan if there is none on one of the data sets."""
+    lows, highs = zip(*intervals, strict=True)
+    if any(map(math.isnan, lows)):
+        return math.nan, math.nan
+    return min(lows), max(highs)
+
+
+def threshold_value(value: Any) -> float:
+    """Check a threshold: any number but nan."""
+    number = real_number(value, name="threshold")
+    if math.isnan(number):
+        raise InvalidInputError("must be a number, got nan", argument="threshold")
+    return number
+
+
+def _metric(name: str, **row: Any) -> Metric:
+    defaults: dict[str, Any] = {
+        "certified": True,
+        "better": "higher",
+        "why_no_evidence": "it is no proportion of examples, and no variance is known of it",
+    }
+    return Metric(name=name, **defaults | row)
+
+
+def _has_probabilities(curve: Curve) -> bool:
+    return curve._table.scale == "probability"
+
+
+CURVE_METRICS = Table(
+    EXAMPLES,
+    count_row("n_pos", "Positives", "The weight of the positives."),
+    count_row("n_neg", "", "The weight of the negatives."),
+    count_row(
+        "n_skipped",
+        "Skipped, without a score",
+        "The weight of the examples left out for a score that is NaN.",
+        is_rare=True,
+    ),
+    count_row("cells", "Cells", "The number of cells."),
+    _metric(
+        "roc_auc",
+        aliases=("auc", "auroc", "aucroc", "auc_roc", "rocauc", "roc", "roc_auc_score"),
+        heading="ROC AUC",
+        help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
+        notes="The probability that a positive scores above a negative, ties counting half.",
+        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
+        sampling=_auc_confidence,
+        evidence=_area,
+        why_none=_NO_INTERVAL,
+        oracle="scikit-learn, roc_auc_score",
+        headline=1,
+    ),
+    _metric(
+        "average_precision",
+        aliases=("ap", "auprc", "aupr", "average_precision_score"),
+        heading="Average precision",
+        help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
+        formula=r"\sum_i (R_i - R_{i-1}) P_i",
+        oracle="scikit-learn, average_precision_score",
+        headline=2,
+    ),
+    _metric(
+        "average_precision_interpolated",
+        heading="Average precision, interpolated",
+        help="As average_precision, of the highest precision at that recall or above.",
+        formula=r"\sum_i (R_i - R_{i-1}) \max_{j \ge i} P_j",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "average_precision_11pt",
+        heading="Average precision, 11 points",
+        help="The mean, over recalls of 0, 0.1, ..., 1, of the highest precision from there on.",
+        formula=r"\frac1{11} \sum_{r \in \{0, 0.1, \dots, 1\}} \max_{R_i \ge r} P_i",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "pr_auc",
+        aliases=("auc_pr", "prauc"),
+        heading="PR AUC, trapezoids",
+        help="The area of the trapezoids under the precision-recall points; nan without a "
+        "positive.",
+        notes="It interpolates linearly where average_precision steps.",
+        formula=r"\sum_i (R_i - R_{i-1}) \tfrac{P_i + P_{i-1}}2",
+        oracle="scikit-learn, auc of precision_recall_curve",
+    ),
+    _metric(
+        "ks",
+        aliases=("ks_statistic", "kolmogorov_smirnov"),
+        heading="KS statistic",
+        help="The Kolmogorov-Smirnov statistic, in [0, 1]: the max of |tpr - fpr|.",
+        formula=r"\max_i |TPR_i - FPR_i|",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "best_f",
+        aliases=("f1", "max_f", "max_f1", "f1_max", "best_f1"),
+        heading="Best F1",
+        help="The highest F and its threshold.",
+        formula=r"\max_i F_\beta(P_i, R_i)",
+        value=lambda curve, beta=1.0: curve.best_f(beta)[0],
+        arguments=("beta=1.0",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "best_f_threshold",
+        aliases=("threshold", "best_threshold"),
+        heading="Threshold of the best F1",
+        help="The highest F and its threshold.",
+        formula=r"\arg\max_t F_1(t)",
+        value=lambda curve: curve.best_f()[1],
+        better="",
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "log_loss",
+        aliases=("logloss", "cross_entropy", "nll"),
+        heading="Log loss",
+        help="The mean of minus the log of the probability of the truth; for probabilities.",
+        notes="Probabilities are clipped at float64's eps, so it is at most 36.05.",
+        formula=r"-\frac1n \sum_i \log P(y_i)",
+        better="lower",
+        oracle="scikit-learn, log_loss",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "brier",
+        aliases=("brier_score", "brier_score_loss"),
+        heading="Brier score",
+        help="The mean of (score - label)**2, in [0, 1]; for probabilities.",
+        formula=r"\frac1n \sum_i (s_i - y_i)^2",
+        better="lower",
+        oracle="scikit-learn, brier_score_loss",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "ece",
+        aliases=("calibration_error", "expected_calibration_error"),
+        heading="Calibration error (ECE)",
+        help="The expected calibration error, in [0, 1]; for probabilities.",
+        notes="|mean label - mean score| in each of bins bins [i/bins, (i+1)/bins), the last "
+        "closed, weighted by their examples (Naeini, Cooper and Hauskrecht, 2015).",
+        formula=r"\sum_b \frac{n_b}n |\bar y_b - \bar s_b|",
+        better="lower",
+        arguments=("bins=15",),
+        oracle="the definition, bin by bin",
+        listed=_has_probabilities,
+    ),
+    _metric(
+        "partial_roc_auc",
+        aliases=("pauc", "partial_auc"),
+        help="The area up to a false positive rate, standardised (McClish, 1989).",
+        formula=r"\tfrac12 \left(1 + \frac{A - f^2/2}{f - f^2/2}\right)",
+        arguments=("max_fpr",),
+        oracle="scikit-learn, roc_auc_score with max_fpr",
+    ),
+    _metric(
+        "precision_at",
+        aliases=("precision", "ppv"),
+        help="The share of positives among scores of at least a threshold, 0 of none.",
+        formula=r"\frac{TP_t}{TP_t + FP_t}",
+        arguments=("threshold",),
+        sampling=_precision_confidence,
+        evidence=_draws_of_precision,
+        why_none=_NO_INTERVAL,
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "recall_at",
+        aliases=("recall", "tpr", "sensitivity"),
+        help="The share of the positives that score at least a threshold.",
+        formula=r"\frac{TP_t}{P}",
+        arguments=("threshold",),
+        sampling=_recall_confidence,
+        evidence=_draws_of_recall,
+        why_none=_NO_INTERVAL,
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "f_at",
+        aliases=("f", "f1", "f1_score", "f_score", "fbeta"),
+        help="F at a threshold, 0 where nothing is positive or predicted so.",
+        formula=r"\frac{(1 + \beta^2) TP_t}{\beta^2 P + TP_t + FP_t}",
+        arguments=("threshold", "beta=1.0"),
+        evidence=_draws_of_f1,
+        oracle="the definition, at the threshold",
+    ),
+    _metric(
+        "recall_at_precision",
+        help="The highest recall with a precision of at least p.",
+        formula=r"\max \{R_i : P_i \ge p\}",
+        arguments=("p",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "precision_at_recall",
+        help="The highest precision with a recall of at least r; nan without a positive.",
+        formula=r"\max \{P_i : R_i \ge r\}",
+        arguments=("r",),
+        oracle="the definition, over all thresholds",
+    ),
+    _metric(
+        "threshold_at_precision",
+        help="The threshold of recall_at_precision.",
+        formula=r"\arg\max \{R_t : P_t \ge p\}",
+        arguments=("p",),
+        better="",
+        oracle="the definition, over all thresholds",
+    ),
+)
