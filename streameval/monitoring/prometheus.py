@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -52,7 +51,6 @@ __all__ = ["MonitorCollector"]
 
 _ALL, _OTHER = "all", "other"
 _MAX_CLASSES = 32
-_MAX_CHARACTERS = 200
 
 
 class Watched(Protocol):
@@ -221,7 +219,7 @@ class MonitorCollector:
         """Refuse windows and metrics that there cannot be."""
         for width in self._widths:
             held._config.length(width, name="windows")
-        result = held._all_rows(held._held).compute()
+        result = held._config.accumulator.leaf.empty().compute()  # classes may still come
         for metric in self._metrics:
             if not isinstance(result, Result):
                 got = type(result).__name__
@@ -310,7 +308,7 @@ class _Families:
 
     def add(self, name: str, labels: Iterable[Any], number: float) -> None:
         """Add a series; labels at the end may be missing."""
-        self._by_name[name].add_metric([*map(_label, labels)], number)
+        self._by_name[name].add_metric([*map(str, labels)], number)
 
     def add_time(self, name: str, time: Any, *labels: str) -> None:
         """Add a time, if it is known, in seconds or as a step."""
@@ -379,14 +377,14 @@ class _Families:
             self.leave_out("streameval_score", 2)
         for one in buckets:
             pairs = zip(map(floatToGoString, one.edges), one.below, strict=True)
-            labels = [*map(_label, (slice_name, one.label, *member))]
+            labels = [*map(str, (slice_name, one.label, *member))]
             self._by_name["streameval_score"].add_metric(
                 labels, [*pairs, ("+Inf", one.n)], one.total
             )
 
 
 def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
-    """Yield name and accumulator of each slice with rows that the total has, then of the others.
+    """Yield name and accumulator of each slice that the total has, then of all others.
 
     Where there are no slices, all rows are yielded, unless there is a total.
     """
@@ -398,12 +396,11 @@ def _slices(part: Any, total: Any = None) -> Iterator[tuple[str, Any]]:
     kept = set(part if total is None else total)
     left = [part.other]
     for value in part:
-        found = slice_of(part, value)
-        if value not in kept:
-            left.append(found)
-        elif found is not None:
+        if value in kept:
             items = value if len(columns) > 1 else (value,)
-            yield slice_text(columns, items), found
+            yield slice_text(columns, items), slice_of(part, value)
+        else:
+            left.append(slice_of(part, value))
     other = merge(left)
     if total is None or heaviest(other.n):
         yield _OTHER, other
@@ -416,12 +413,3 @@ def _members(part: Any) -> Iterator[tuple[list[str], Any]]:
         return
     for name in part._config.names:
         yield [name], part._member(part._held, name)
-
-
-def _label(value: Any) -> str:
-    """Write a label that any server takes; equal labels are of equal values, long ones too."""
-    text = str(value).encode("utf-8", "backslashreplace").decode()
-    if len(text) <= _MAX_CHARACTERS:
-        return text
-    digest = hashlib.blake2b(text.encode(), digest_size=8).hexdigest()
-    return f"{text[:_MAX_CHARACTERS]}...{digest}"
