@@ -37,12 +37,24 @@ def test_sum_of_scores_is_exact_without_a_budget():
     assert positives.total == pytest.approx(math.fsum(scores[truth == 1]), rel=1e-15)
 
 
-def test_sum_of_scores_is_within_its_promise():
-    scores, truth = near_the_ends(20_000)
-    wrong = np.minimum(scores, 1 - scores) / 64
-    for one in score_buckets(se.PRCurveSketch().update(truth, scores)):
-        chosen = truth == one.label
-        assert abs(one.total - math.fsum(scores[chosen])) <= math.fsum(wrong[chosen])
+def test_each_score_is_within_the_promise_in_the_sum():
+    scores, _ = near_the_ends(300)
+    for score in scores:
+        positives, negatives = score_buckets(se.PRCurveSketch().update([1], [score]))
+        assert abs(positives.total - score) <= min(score, 1 - score) / 64 + 1e-15
+        assert negatives.total == 0
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_sum_stays_the_same_while_rows_of_the_other_class_widen_the_cells(seed):
+    others, _ = near_the_ends(8000, seed)
+    rng = np.random.default_rng(seed)
+    scores, weights = 0.26 + 0.1 * rng.random(9), rng.random(9)
+    sketch = se.PRCurveSketch(4096).update([1] * 9, scores, sample_weight=weights)
+    before, _ = score_buckets(sketch)
+    sketch.update(np.zeros(8000, dtype=int), others)
+    assert not sketch.compute().exact
+    assert score_buckets(sketch)[0] == before
 
 
 @pytest.mark.parametrize("budget", [4096, 65_536])
