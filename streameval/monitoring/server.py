@@ -6,9 +6,7 @@ It only reads, answers only names that are allowed, and drops clients that are s
 from __future__ import annotations
 
 import errno
-import ipaddress
 import logging
-import re
 import socket
 import sys
 import threading
@@ -24,11 +22,9 @@ import attrs
 
 from streameval.configs.options import positive_integer
 from streameval.errors import InvalidInputError
+from streameval.monitoring.addresses import ADDRESS, Hosts, bracketed, is_specific, read_address
 
-__all__ = ["ADDRESS", "Headers", "Request", "Response", "Route", "Server"]
-
-ADDRESS = "127.0.0.1:8765"
-"""Where a page is served by default: only this machine can reach it."""
+__all__ = ["Headers", "Request", "Response", "Route", "Server"]
 
 _HEADERS = {
     "Cache-Control": "no-store",
@@ -47,10 +43,6 @@ _TEXT = "text/plain; charset=utf-8"
 _MAX_SKIPPED = 2**16
 _SPARE = 32
 _TICK = 0.1
-_ADDRESS = re.compile(
-    r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:/\[\]]*))(?::(?P<port>\d{1,5}))?"
-)
-_HOST = re.compile(r"(?:\[(?P<six>[0-9A-Fa-f:.]+)\]|(?P<name>[^\s:/\[\]@]+))(?::\d{1,5})?")
 _log = logging.getLogger("streameval")
 
 
@@ -154,9 +146,9 @@ class Server:
         if isinstance(allow_host, str):
             got = f"must be a list of hosts, got {allow_host!r}"
             raise InvalidInputError(got, argument="allow_host")
-        host, port = _read_address(address)
+        host, port = read_address(address)
         self.routes: dict[str, Route] = dict(routes)
-        self._hosts = _Hosts.of([*([host] if _is_specific(host) else []), *allow_host])
+        self._hosts = Hosts.of([*([host] if is_specific(host) else []), *allow_host])
         self._on_close = on_close
         self._sockets = _Sockets(
             self, host, port, positive_integer(max_clients, name="max_clients"), patience
@@ -170,12 +162,14 @@ class Server:
     def url(self) -> str:
         """Where the first page is."""
         host, port = map(str, self._sockets.server_address[:2])
-        if not _is_specific(host):
+        if not is_specific(host):
             host = socket.gethostname()
-        return f"http://{_bracketed(host)}:{port}/"
+        return f"http://{bracketed(host)}:{port}/"
 
     def close(self) -> None:
-        """Stop, and let go of all clients."""
+        """Stop, and let go of all clients; once more does nothing."""
+        if not self._thread.is_alive():
+            return
         if self._on_close is not None:
             self._on_close()
         self._sockets.shutdown()
@@ -228,7 +222,7 @@ class _Sockets(ThreadingHTTPServer):
         except OSError as error:
             reason = str(error.strerror or error).lower()
             remedy = "Choose another port." if error.errno == errno.EADDRINUSE else ""
-            message = f"cannot be {f'{_bracketed(host)}:{port}'!r}: {reason}"
+            message = f"cannot be {f'{bracketed(host)}:{port}'!r}: {reason}"
             raise InvalidInputError(message, argument="address", remedy=remedy) from None
 
     def server_bind(self) -> None:
@@ -358,66 +352,6 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if length.isascii() and length.isdigit():
             self.rfile.read(min(int(length), _MAX_SKIPPED))
-
-
-@attrs.frozen
-class _Hosts:
-    """Who the server may be called."""
-
-    names: frozenset[str]
-    networks: tuple[Any, ...]
-
-    @classmethod
-    def of(cls, allowed: Sequence[str]) -> Self:
-        """Tell names from networks."""
-        names, networks = set(), []
-        for item in allowed:
-            try:
-                networks.append(ipaddress.ip_network(item.strip("[]"), strict=False))
-            except ValueError:
-                if _HOST.fullmatch(item) is None or ":" in item:
-                    shown = "must be a name, an IP address or a network, without a port"
-                    got = f"{shown}, got {item!r}"
-                    raise InvalidInputError(got, argument="allow_host") from None
-                names.add(item.lower())
-        return cls(frozenset(names), tuple(networks))
-
-    def allow(self, host: str) -> bool:
-        """Tell whether a header names this server."""
-        match = _HOST.fullmatch(host.strip())
-        if match is None:
-            return False
-        name = (match["six"] or match["name"]).lower()
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return name == "localhost" or name in self.names
-        return address.is_loopback or any(address in network for network in self.networks)
-
-
-def _read_address(address: Any) -> tuple[str, int]:
-    """Split an address into a host and a port."""
-    match = _ADDRESS.fullmatch(address) if isinstance(address, str) and address else None
-    port = None if match is None else int(match["port"] or ADDRESS.rpartition(":")[2])
-    if match is None or port is None or port > 65_535:
-        message = f"must be HOST:PORT, such as {ADDRESS}, got {address!r}"
-        raise InvalidInputError(message, argument="address")
-    if match["name"] and match["name"].isdigit():
-        remedy = f"Write :{match['name']} for a port."
-        message = f"must be HOST:PORT, got {address!r}"
-        raise InvalidInputError(message, argument="address", remedy=remedy)
-    return match["six"] or match["name"] or ADDRESS.rpartition(":")[0], port
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host else host
-
-
-def _is_specific(host: str) -> bool:
-    """Tell a host from all addresses of a machine."""
-    with suppress(ValueError):
-        return not ipaddress.ip_address(host).is_unspecified
-    return True
 
 
 def _told(status: int, reason: str) -> Response:
