@@ -19,11 +19,10 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
-from streameval.monitoring.series import AlertState, is_defined
+from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
 from streameval.monitoring.server import Request, Response, Route
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.render.live import Alert, Card, Series, View, document, fragment, icon
@@ -44,7 +43,6 @@ N_PANES = 60
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
 _REST: Any = object()  # the rows of values without a slice
-_UNDEFINED = Reading(math.nan)
 
 
 @attrs.frozen
@@ -293,16 +291,8 @@ class _Readers:
 
     def _slice(self, accumulator: Any) -> _Slice:
         weight, result = heaviest(accumulator.n), accumulator.compute()
-        return _Slice(weight, tuple(self._reading(result, metric) for metric in self._metrics))
-
-    def _reading(self, result: Any, metric: MetricName) -> Reading:
-        """Read a metric; it is undefined where a class is absent, and a rate is of nothing."""
-        try:
-            reading: Reading = result.read(metric, level=self._level)
-        except UnknownMetricError:
-            return _UNDEFINED
-        is_doubtful = reading.value in (0.0, 1.0)
-        return _UNDEFINED if is_doubtful and not is_defined(result, metric) else reading
+        readings = (read_defined(result, metric, self._level) for metric in self._metrics)
+        return _Slice(weight, tuple(readings))
 
 
 def _values_of(part: Any) -> list[Any]:
@@ -326,7 +316,7 @@ def _cards(
             key = None if one.slice is None else tuple(one.slice.items())
             alerts.setdefault(key, []).append(one)
     coverage = [one.labelled / one.rows for one in panes]
-    nothing = _Slice(0, (_UNDEFINED,) * len(readers.metrics))
+    nothing = _Slice(0, (UNDEFINED,) * len(readers.metrics))
 
     def card(value: Any, name: str, of: Sequence[AlertState]) -> tuple[Any, Card]:
         slices = [one.slices.get(value, nothing) for one in panes]
@@ -343,7 +333,7 @@ def _cards(
             )
             for index, metric in enumerate(readers.metrics)
         ]
-        states = {one.state for one in of}
+        states: set[str] = {one.state for one in of}
         if value is not _REST and _is_silent(slices, opened):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")

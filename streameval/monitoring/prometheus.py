@@ -16,12 +16,14 @@ from streameval.accumulators.curve import PRCurveSketch
 from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.merging import merge
 from streameval.accumulators.sliced import Sliced
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
+from streameval.monitoring.exporter import check_exported
 from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.rules import slice_text
 from streameval.monitoring.score_buckets import score_buckets
+from streameval.monitoring.series import read_defined
 from streameval.monitoring.status import BAD
 from streameval.results.names import parse_metric
 from streameval.results.result import Result
@@ -119,6 +121,7 @@ class MonitorCollector:
     Parameters
     ----------
     monitor : Monitor
+        Or what has its `status` and `snapshot`.
     windows : sequence of duration or int
         The widths of the windows whose metrics are exported, beside those of a pane.
     metrics : sequence of str, optional
@@ -167,22 +170,20 @@ class MonitorCollector:
         monitor: Watched,
         *,
         windows: Sequence[Any] = (),
-        metrics: Sequence[str | MetricName] | None = None,
+        metrics: Sequence[str | MetricName] = (),
         level: float = 0.95,
     ) -> None:
         normal_quantile(level)  # refuses what is no level
         self._monitor = monitor
         self._widths = tuple(windows)
         self._metrics = tuple(
-            parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics or ()
+            parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics
         )
         self._level = level
         self._lock = threading.Lock()
         self._number: int | None = None
         self._families: list[Metric] = []
-        held = monitor.snapshot().windowed
-        if held is not None:  # on the command line, first rows decide what is counted
-            self._check(held)
+        check_exported(monitor.snapshot(), self._widths, self._metrics)
 
     def describe(self) -> Iterable[Metric]:
         """Return every metric that may be exported, without its series."""
@@ -214,19 +215,6 @@ class MonitorCollector:
         registry.register(self)
         encode, content_type = choose_encoder(accept)
         return content_type, encode(registry)
-
-    def _check(self, held: Windowed) -> None:
-        """Refuse windows and metrics that there cannot be."""
-        for width in self._widths:
-            held._config.length(width, name="windows")
-        result = held._config.accumulator.leaf.empty().compute()  # classes may still come
-        for metric in self._metrics:
-            if not isinstance(result, Result):
-                got = type(result).__name__
-                raise InvalidInputError(
-                    f"needs a result with a table of metrics, got a {got}", argument="metrics"
-                )
-            result.check(metric)
 
     def _exported(self, snapshot: Snapshot) -> _Families:
         families, held, status = _Families(), snapshot.windowed, snapshot.status
@@ -267,10 +255,7 @@ class MonitorCollector:
         if not isinstance(result, Result):  # of a class of one's own
             return
         for metric in self._metrics or tuple(map(parse_metric, result.headline())):
-            try:
-                reading = result.read(metric, level=self._level)
-            except UnknownMetricError:  # of a class that no row has
-                continue
+            reading = read_defined(result, metric, self._level)
             bounds = {"value": float(reading.value)}
             if isinstance(reading.value, Bounded):
                 bounds |= zip(("certified_low", "certified_high"), reading.certified, strict=True)
