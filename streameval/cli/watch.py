@@ -131,6 +131,7 @@ def _source(files: Sequence[str], options: Options) -> Any:
         format=options.format,
         delimiter=options.delimiter,
         header=options.header,
+        decimal=options.decimal,
     )
 
 

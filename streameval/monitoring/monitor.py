@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import datetime
 import threading
 import time as clocks
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 import attrs
@@ -18,39 +16,38 @@ from streameval.accumulators.collection import heaviest
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
-from streameval.inputs.durations import read_offset
 from streameval.inputs.paths import Fields
 from streameval.io import BadRow
 from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
 from streameval.monitoring.join import Join
+from streameval.monitoring.join_options import check_join, label_of
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
     Split,
     planner_of,
-    read_one,
     rows_together,
     split,
 )
+from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.rows import Dictionary, Records, Truths
-from streameval.monitoring.sources import Chunk, Source, as_source
+from streameval.monitoring.sources import Chunk, as_source
 from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
+from streameval.monitoring.timing import Timing
 from streameval.monitoring.watermarks import Partitions
 from streameval.runs.counting import Plan, bad_rows, update_good
 from streameval.runs.totals import BadRows
 from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
-    from streameval.io import Block, Column, RowFilter
+    from streameval.io import Block
     from streameval.runs.counting import Share
 
 __all__ = ["Monitor", "Output"]
 
 Array = npt.NDArray[Any]
 
-_FIRST_ROWS = 100
-_MAX_HELD = 64
 _SHARE_FROM = 1000
 _NOTES = 5
 _PATIENCE = 10.0
@@ -65,63 +62,6 @@ class Output(Protocol):
 
     def write(self, closed: Sequence[Closed]) -> Any:
         """Write panes durably, and return the state to commit, as JSON."""
-
-
-@attrs.frozen
-class _Lengths:
-    """Spans of time: microseconds, or steps."""
-
-    is_step: bool
-
-    def read(self, value: Any, *, name: str) -> int:
-        """Read a duration that may be zero."""
-        if self.is_step:
-            fits = isinstance(value, int) and not isinstance(value, bool)
-            size = value if fits else 0 if value == "0s" else -1
-        else:
-            size = read_offset(value, name=name)
-        if size < 0:
-            rule = "an integer, as the pane is, of at least 0" if self.is_step else "at least 0s"
-            raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
-        return size
-
-
-class _Reader:
-    """One of the two sources: what has been read of it, and how it is read."""
-
-    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
-        self.role = role
-        self.source = source
-        self.partitions = partitions
-        self.plan: Plan | None = None
-        self.position: Any = None
-        self.held: list[Chunk] = []
-        self.rows: list[Fields] = []
-        self._others: list[Fields] = []
-
-    def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
-        """Hold chunks until there are rows to look at; tell whether there are.
-
-        They are the first that the filter keeps, unless these are far behind others.
-        """
-        while not self.rows and len(self.held) < _MAX_HELD:
-            chunk = self.source.read(limit)
-            if chunk is None:
-                break
-            self.held.append(chunk)
-            rows = list(map(Fields, chunk.block.rows()))
-            self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
-            self._others = self._others or rows[:_FIRST_ROWS]
-            if not rows:
-                bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
-        self.rows = self.rows or self._others
-        if not self.rows and len(self.held) == _MAX_HELD:
-            raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
-        return bool(self.rows)
-
-    def next(self, limit: int) -> Chunk | None:
-        """Return the next chunk."""
-        return self.held.pop(0) if self.held else self.source.read(limit)
 
 
 @final
@@ -249,23 +189,22 @@ class Monitor:
         output: Output | None = None,
     ) -> None:
         self._planner = planner_of(accumulator, time, columns, max_bad)
-        lengths = _Lengths(self._planner.is_step)
         self._has_labels = labels is not None
-        _check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        self._timing = Timing.of(
+            self._planner.is_step,
+            wait=wait,
+            settle=settle,
+            out_of_order=out_of_order,
+            allowed_lateness=allowed_lateness,
+            max_ahead=max_ahead,
+            idle_after={"predictions": idle_after, "labels": label_idle_after},
+        )
+        if self._has_labels and not self._timing.wait:
+            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
         self._key = key or ""
         self._label_time = label_time or time
         self._unlabelled = unlabelled
-        self._wait = 0 if wait is None else lengths.read(wait, name="wait")
-        if self._has_labels and not self._wait:
-            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
-        self._settle = None if settle is None else lengths.read(settle, name="settle")
-        self._out_of_order = lengths.read(out_of_order, name="out_of_order")
-        self._lateness = lengths.read(allowed_lateness, name="allowed_lateness")
-        self._max_ahead = read_offset(max_ahead, name="max_ahead")
-        self._idle_after = {
-            "predictions": _seconds(idle_after, "idle_after"),
-            "labels": _seconds(label_idle_after, "label_idle_after"),
-        }
         self._max_pending = positive_integer(max_pending, name="max_pending")
         self._max_bad = max_bad
         self._limit = positive_integer(read_bytes, name="read_bytes")
@@ -290,11 +229,11 @@ class Monitor:
             "key": key,
             "time": time,
             "label_time": label_time,
-            "wait": self._wait,
+            "wait": self._timing.wait,
             "unlabelled": unlabelled,
-            "settle": self._settle,
-            "out_of_order": self._out_of_order,
-            "allowed_lateness": self._lateness,
+            "settle": self._timing.settle,
+            "out_of_order": self._timing.out_of_order,
+            "allowed_lateness": self._timing.allowed_lateness,
         }
         self._checkpoint = Checkpoint(checkpoint)
         try:
@@ -386,7 +325,7 @@ class Monitor:
         """Go back to the last commit, or wait for first rows."""
         config = self._checkpoint.config
         self._readers = {
-            role: _Reader(role, source, self._partitions(role, {}))
+            role: Reader(role, source, self._partitions(role, {}))
             for role, source in self._sources.items()
         }
         self._number = self._n_rows = 0
@@ -414,7 +353,7 @@ class Monitor:
         self._note_commit()
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
-        return Partitions(self._out_of_order, self._idle_after[role], state)
+        return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)
 
     def _restore(self, saved: Saved) -> None:
         """Go back to the numbers of the last commit."""
@@ -438,7 +377,9 @@ class Monitor:
         where = self._planner.where
         config = self._config | {
             "columns": {column.argument: list(column.names) for column in plan.columns},
-            "rows": {role: [_plain(row.row) for row in rows] for role, rows in samples.items()},
+            "rows": {
+                role: [row_to_json(row.row) for row in rows] for role, rows in samples.items()
+            },
             "where": None if where is None else str(where.conditions),
         }
         empty = plan.make()
@@ -463,17 +404,12 @@ class Monitor:
     def _check_keep(self) -> None:
         """Refuse to keep panes for less time than they need to mature."""
         longest = self._windows.tiers[-1].keep
-        if longest is not None and longest < self._delay + self._windows.width:
+        if longest is not None and longest < self._timing.delay + self._windows.width:
             raise InvalidInputError(
                 "must be longer, or no pane is reported: panes are mature once `wait`, "
                 "`allowed_lateness`, `out_of_order` and a pane have passed",
                 argument="keep",
             )
-
-    @property
-    def _delay(self) -> int:
-        """How long after its end a pane is mature."""
-        return self._wait + self._lateness + self._out_of_order
 
     def _begin_join(self, parts: Split, saved: Saved) -> None:
         """Make the join, or go back to its last commit."""
@@ -483,11 +419,11 @@ class Monitor:
         self._records = Records(parts.records, saved.values)
         self._truths = Truths(parts.truths, saved.values)
         self._dictionaries = self._records.dictionaries | self._truths.dictionaries
-        self._label = _label_of(self._unlabelled, parts.truths)
+        self._label = label_of(self._unlabelled, parts.truths)
         options: dict[str, Any] = {
-            "wait": self._wait,
-            "out_of_order": self._out_of_order,
-            "settle": self._settle,
+            "wait": self._timing.wait,
+            "out_of_order": self._timing.out_of_order,
+            "settle": self._timing.settle,
             "max_pending": self._max_pending,
             "label_dtype": self._truths.dtype,
         }
@@ -545,7 +481,7 @@ class Monitor:
         since = self._oldest if self._reported is None else self._reported
         if keep is None or newest is None or since is None:
             return False
-        ahead: bool = newest - since - self._delay > (keep - self._delay) // 2
+        ahead: bool = newest - since - self._timing.delay > (keep - self._timing.delay) // 2
         return ahead
 
     def _look(self) -> bool:
@@ -561,7 +497,7 @@ class Monitor:
         self._begin({role: reader.rows for role, reader in self._readers.items()})
         return True
 
-    def _next(self, now: float) -> tuple[_Reader, Chunk] | None:
+    def _next(self, now: float) -> tuple[Reader, Chunk] | None:
         """Read from the source that is behind in event time, or from the other."""
         for reader in self._order(now):
             chunk = reader.next(self._limit)
@@ -569,7 +505,7 @@ class Monitor:
                 return reader, chunk
         return None
 
-    def _order(self, now: float) -> list[_Reader]:
+    def _order(self, now: float) -> list[Reader]:
         if self._join is None:
             return [*self._readers.values()]
         predictions, labels = self._readers.values()
@@ -590,7 +526,7 @@ class Monitor:
             return [labels, predictions]
         return [predictions, labels]
 
-    def _take(self, reader: _Reader, chunk: Chunk, now: float) -> None:
+    def _take(self, reader: Reader, chunk: Chunk, now: float) -> None:
         """Check the rows of a chunk, and count them or let them wait."""
         block: Block = chunk.block
         plan: Any = reader.plan
@@ -613,7 +549,9 @@ class Monitor:
             self._n_rows += len(times)
             if self._oldest is None:
                 self._oldest = int(times.min())
-            self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
+            self._counters["late"] += int(
+                (self._ends(times) + self._timing.allowed_lateness <= marks).sum()
+            )
         if self._join is None:
             self._note_counted(times)
             return
@@ -674,7 +612,7 @@ class Monitor:
         """Refuse rows whose event time lies in the future."""
         if self._windows.is_step:
             return batch, row_ids, []
-        limit = int(now * _MICROSECONDS) + self._max_ahead
+        limit = int(now * _MICROSECONDS) + self._timing.max_ahead
         ahead = self._times(batch) > limit
         if not ahead.any():
             return batch, row_ids, []
@@ -729,7 +667,7 @@ class Monitor:
         known = [mark for mark in marks if mark is not None]
         if len(known) < len(self._readers):
             return None
-        edge = min(known) - self._lateness - self._wait
+        edge = min(known) - self._timing.allowed_lateness - self._timing.wait
         width, shift = self._windows.width, self._windows.offset_size
         until: int = (edge - shift) // width * width + shift
         return until
@@ -908,49 +846,3 @@ class Monitor:
         for source in self._sources.values():
             source.close()
         self._checkpoint.close()
-
-
-def _check_join(
-    has_labels: bool, key: Any, wait: Any, settle: Any, unlabelled: Any, label_time: Any
-) -> None:
-    """Refuse options of a join without labels, and labels without what joins them."""
-    needed = {"key": key, "wait": wait}
-    if has_labels:
-        for name, value in needed.items():
-            if value is None:
-                raise InvalidInputError("is needed to join labels", argument=name)
-        return
-    chosen = None if unlabelled == "drop" else unlabelled
-    others = needed | {"settle": settle, "unlabelled": chosen, "label_time": label_time}
-    for name, value in others.items():
-        if value is not None:
-            raise InvalidInputError("has no meaning without labels", argument=name)
-
-
-def _label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, Array] | None:
-    """Read the label of predictions that get none; None leaves them without."""
-    if unlabelled == "drop":
-        return None
-    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
-    if len(truths) > 1 or len(truths[0].names) > 1:
-        raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
-    ((name, label),) = found.items()
-    if label is None:
-        wanted = truths[0].field_type.fault(unlabelled)
-        raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
-    return {name: label}
-
-
-def _seconds(value: Any, name: str) -> float | None:
-    return None if value is None else read_offset(value, name=name) / _MICROSECONDS
-
-
-def _plain(row: Any) -> Any:
-    """Write a row as JSON that reads as the same types."""
-    if isinstance(row, Mapping):
-        return {str(name): _plain(value) for name, value in row.items()}
-    if isinstance(row, list):
-        return list(map(_plain, row))
-    if isinstance(row, Decimal):
-        return float(row)
-    return row.isoformat() if isinstance(row, datetime.date | datetime.time) else row

@@ -9,7 +9,7 @@ import pytest
 from monitoring.memory import Clock, Rows
 
 import streameval as se
-from streameval.monitoring.monitor import _plain
+from streameval.monitoring.reader import row_to_json
 from streameval.runs.counting import Share
 
 START = 1_699_999_980
@@ -451,9 +451,9 @@ def test_rows_of_any_type_are_kept_as_json(start):
         assert monitor.windowed.n == 2
 
 
-def test_plain_rows_keep_their_types():
+def test_first_rows_keep_their_types_as_json():
     value = {"a": [Decimal("1.5"), date(2026, 1, 2), None, "x"]}
-    assert _plain(value) == {"a": [1.5, "2026-01-02", None, "x"]}
+    assert row_to_json(value) == {"a": [1.5, "2026-01-02", None, "x"]}
 
 
 def test_panes_are_reported_although_one_commit_could_move_them_out_of_what_is_kept(start):
