@@ -101,6 +101,10 @@ class FileSource(abc.ABC):
             raise InvalidInputError("is closed", argument="source")
         return self._next_chunk(limit)
 
+    def would_read(self, path: str) -> bool:  # noqa: ARG002 - those with files in folders do
+        """Tell whether a file would be read if it were there."""
+        return False
+
     def warnings(self) -> list[str]:
         """Return what may have been lost, and what was passed over, since the last call."""
         said, self._warnings = self._warnings, []

@@ -12,7 +12,7 @@ from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
 from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
-from streameval.monitoring.listing import listing
+from streameval.monitoring.listing import listing, would_list
 from streameval.monitoring.sources import Chunk, patterns_of
 
 if TYPE_CHECKING:
@@ -127,6 +127,10 @@ class Tail(FileSource):
                 break
             self._round.extend(self._logs)
         return None
+
+    def would_read(self, path: str) -> bool:
+        """Tell whether a file would be followed if it were there."""
+        return would_list(self._patterns, path)
 
     def close(self) -> None:
         """Close the files; nothing can be read after that."""

@@ -37,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["Folder"]
 
 _NOTHING = Mark()
+_HIDDEN = (".", "_")
 
 
 @attrs.define(eq=False)
@@ -161,6 +162,12 @@ class Folder(FileSource):
                 return Chunk(block, self.name, self._versioned(read=self._read, now=now))
             self._finish(self._file)
 
+    def would_read(self, path: str) -> bool:
+        """Tell whether a file would be read if it were there."""
+        home, name = os.path.split(path)
+        is_here = os.path.realpath(home or ".") == os.path.realpath(self.name)
+        return is_here and not name.startswith(_HIDDEN)
+
     def close(self) -> None:
         """Close the file that is open; nothing can be read after that."""
         super().close()
@@ -192,7 +199,7 @@ class Folder(FileSource):
         states = {}
         with reading(shown_path(self.name)), os.scandir(self.name) as scanned:
             for item in scanned:
-                if item.name.startswith((".", "_")) or not item.is_file():
+                if item.name.startswith(_HIDDEN) or not item.is_file():
                     continue
                 status = item.stat()
                 states[item.name] = (status.st_size, status.st_mtime_ns)

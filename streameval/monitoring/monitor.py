@@ -19,7 +19,8 @@ from streameval.errors import BadDataError, CountOverflowError, InvalidInputErro
 from streameval.inputs.paths import Fields
 from streameval.io import BadRow
 from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
+from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, files_of, read_checkpoint
+from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.join import Join
 from streameval.monitoring.join_options import check_join, label_of
 from streameval.monitoring.outbox import Outbox
@@ -50,12 +51,25 @@ Array = npt.NDArray[Any]
 
 _SHARE_FROM = 1000
 _NOTES = 5
+_STRANGERS = 100
 _PATIENCE = 10.0
+_PATIENCE_ONCE_STOPPED = 0.5
+_FIRST_CLOSED, _MAX_CLOSED = 64, 4096
+_SHORT, _LONG = 0.1, 0.4
+"""Seconds of a step after which more, or fewer, panes are closed in the next."""
 _MICROSECONDS = 1_000_000
 
 
 class Output(Protocol):
-    """What is written for each pane, and cut back to the last commit after a crash."""
+    """What is written for each pane, and cut back to the last commit after a crash.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    path: str
 
     def restore(self, state: Any) -> Any:
         """Go back to what was committed, None if nothing was; return the state to commit."""
@@ -213,8 +227,11 @@ class Monitor:
         if isinstance(alerts, str):
             raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
         self._rules, self._false_alarms = tuple(alerts), false_alarms
+        if self._planner.empty is not None:  # else rules are checked once there is a plan
+            Alerts(self._rules, self._planner.empty, false_alarms=false_alarms)
         self._outbox = None if on_alert is None else Outbox(on_alert)
         self._undelivered: dict[str, Any] = {}
+        self._untold: list[dict[str, Any]] = []
         self._stopping = threading.Event()
         self._busy = threading.RLock()  # what is shown is what was committed
         self._output = output
@@ -235,6 +252,7 @@ class Monitor:
             "out_of_order": self._timing.out_of_order,
             "allowed_lateness": self._timing.allowed_lateness,
         }
+        self._refuse_own_files(checkpoint)
         self._checkpoint = Checkpoint(checkpoint)
         try:
             self._start()
@@ -285,7 +303,7 @@ class Monitor:
                 self._stopping.wait(poll)
 
     def stop(self) -> None:
-        """Let `run` end after its step; a signal handler or another thread may call it."""
+        """Let `run` end with a commit of what has been read; any thread may call it."""
         self._stopping.set()
 
     @property
@@ -313,13 +331,30 @@ class Monitor:
     def close(self) -> None:
         """Close the sources and the checkpoint; what has been committed stays.
 
-        Events of alerts that have not been tried yet are given ten seconds.
+        Events of alerts that have not been tried yet are given ten seconds, or half a second
+        after `stop`; the next monitor delivers the others.
         """
         if self._is_open:
             if self._outbox is not None:
                 self._deliver()
-                self._forget(self._outbox.flush(_PATIENCE))
+                is_stopped = self._stopping.is_set()
+                self._forget(
+                    self._outbox.flush(_PATIENCE_ONCE_STOPPED if is_stopped else _PATIENCE)
+                )
             self._release()
+
+    def _refuse_own_files(self, checkpoint: Any) -> None:
+        """Refuse to write what would be read again as rows."""
+        own = dict.fromkeys(files_of(checkpoint), "checkpoint")
+        if self._output is not None:
+            own[self._output.path] = "out"
+        for source in self._sources.values():
+            for path, argument in own.items():
+                if isinstance(source, FileSource) and source.would_read(path):
+                    raise InvalidInputError(
+                        f"must not be among the files that are read, {source.name}; got {path!r}",
+                        argument=argument,
+                    )
 
     def _start(self) -> None:
         """Go back to the last commit, or wait for first rows."""
@@ -338,6 +373,9 @@ class Monitor:
         self._counters: Counter[str] = Counter()
         self._bad = BadRows(self._max_bad)
         self._revised: set[int] = set()
+        self._knows_strangers = False
+        self._n_closed = _FIRST_CLOSED
+        self._has_more_to_close = False
         self._notes: list[str] = []
         self._join: Any = None
         self._total: Any = None
@@ -360,9 +398,11 @@ class Monitor:
         state = saved.state["monitor"]
         self._number = saved.number
         self._undelivered = dict(saved.outbox)
+        self._untold = state.get("untold", [])
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._reported = state["reported"]
+        self._revised = set(state.get("revised", ()))
         self._committed_at = state["committed_at"]
         self._counters.update(state["counters"])
         self._bad.n = sum(self._counters[reason] for reason in BAD)
@@ -434,22 +474,12 @@ class Monitor:
             self._join = Join.restore(dtype, options, state, saved.runs, saved.dead)
 
     def _stepped(self) -> Step:
-        now = self._clock()
+        self._checkpoint.check_is_there()
+        now, began = self._clock(), clocks.monotonic()
         if self._counting is None and not self._look():
             return Step(notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
-        n_bytes, is_idle = 0, False
-        while n_bytes < self._commit_bytes:
-            found = self._next(now)
-            if found is None:
-                is_idle = True
-                break
-            reader, chunk = found
-            self._take(reader, chunk, now)
-            reader.position = chunk.position
-            n_bytes += max(chunk.block.taken, 1)
-            if reader.role == "predictions" and self._is_far_ahead():
-                break
+        n_bytes, is_idle = (0, False) if self._has_more_to_close else self._read(now)
         self._check_share()
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -460,19 +490,44 @@ class Monitor:
             self._n_counted += self._fresh.n_rows()
             self._n_labelled += heaviest(self._fresh.n)
             data = self._total._take_in(self._fresh)
-        closed = self._closed()
-        events, alerts = self._judged(now)
-        if n_bytes or data or closed or is_released or alerts != self._stored_alerts:
+        closed, until = self._closed()
+        events, alerts = self._judged(now, until)
+        is_news = alerts != self._stored_alerts or (self._outbox and self._untold)
+        if n_bytes or data or closed or is_released or is_news:
             self._commit(now, data, closed, events, alerts)
         self._deliver()
+        self._set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
             closed=closed,
             events=events,
-            is_idle=is_idle,
+            is_idle=is_idle and not self._has_more_to_close,
             notes=self._new_notes(),
         )
+
+    def _read(self, now: float) -> tuple[int, bool]:
+        """Read the rows of one commit; return how many bytes, and whether that was all."""
+        n_bytes = 0
+        while n_bytes < self._commit_bytes:
+            found = self._next(now)
+            if found is None:
+                return n_bytes, True
+            reader, chunk = found
+            self._take(reader, chunk, now)
+            reader.position = chunk.position
+            n_bytes += max(chunk.block.taken, 1)
+            is_ahead = reader.role == "predictions" and self._is_far_ahead()
+            if is_ahead or self._stopping.is_set():
+                break
+        return n_bytes, False
+
+    def _set_pace(self, seconds: float) -> None:
+        """Close so many panes in a step that it may be stopped soon, however much each costs."""
+        if self._has_more_to_close and seconds < _SHORT:
+            self._n_closed = min(2 * self._n_closed, _MAX_CLOSED)
+        elif seconds > _LONG:
+            self._n_closed = max(self._n_closed // 2, 1)
 
     def _is_far_ahead(self) -> bool:
         """Tell whether panes should be reported before more rows move them out of `keep`."""
@@ -556,6 +611,7 @@ class Monitor:
             self._note_counted(times)
             return
         ids = batch[ID].tolist()
+        reader.last_id = ids[-1]
         if reader.role == "labels":
             self._counters["labels"] += len(times)
             self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
@@ -587,6 +643,7 @@ class Monitor:
         """Count the rows that have a label now, or whose wait is over."""
         self._declare(now)
         joined = self._join.ready()
+        self._note_strangers()
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
             times = joined.times[chosen]
@@ -605,6 +662,21 @@ class Monitor:
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._note_counted(times)
+
+    def _note_strangers(self) -> None:
+        """Warn once if no label meets a prediction, although both are there."""
+        counters = self._join.counters
+        n_expired, n_labels = counters["unlabelled"], self._counters["labels"]
+        enough = min(n_expired, n_labels) >= _STRANGERS
+        if self._knows_strangers or counters["joined"] or not enough:
+            return
+        self._knows_strangers = True
+        predictions, labels = self._readers.values()
+        self._notes.append(
+            f"no label has met its prediction by `{self._key}`: {n_labels:,} labels have been "
+            f"read, such as {labels.last_id!r}, and {n_expired:,} predictions have waited in "
+            f"vain, such as {predictions.last_id!r}"
+        )
 
     def _not_ahead(
         self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float
@@ -679,28 +751,38 @@ class Monitor:
             return watermarks
         return self._readers["predictions"].partitions.watermark, None
 
-    def _closed(self) -> tuple[Closed, ...]:
-        """Return the panes that have matured, after those that have more rows now."""
+    def _closed(self) -> tuple[tuple[Closed, ...], int | None]:
+        """Return the next panes that have matured, after those that have more rows now.
+
+        The end of the time in which all panes have been returned goes with them.
+        """
         self._note_dropped()
         until = self._mature_until()
         reported = self._reported
         moves = until is not None and (reported is None or until > reported)
+        self._has_more_to_close = False
         if not moves and not self._revised:
-            return ()
+            return (), until
         state = self._total._everything(self._total._held)
-        new = state.spans_within(self._windows, reported, until) if moves else []
+        due = sorted(self._revised)[: self._n_closed]
+        self._revised.difference_update(due)
         again = [
             span
-            for end in sorted(self._revised)
+            for end in due
             for span in state.spans_within(self._windows, end - self._windows.width, end)
         ]
-        self._revised = set()
+        new = state.spans_within(self._windows, reported, until) if moves else []
+        left = self._n_closed - len(due)
+        self._has_more_to_close = bool(self._revised) or len(new) > left
+        if len(new) > left:
+            new = new[:left]
+            until = new[-1].end if new else reported
         if new:
             self._reported = new[-1].end
         return (
             *(self._closed_pane(span, is_revised=True) for span in again),
             *(self._closed_pane(span, is_revised=False) for span in new),
-        )
+        ), until
 
     def _note_dropped(self) -> None:
         """Say so where panes left `keep` before they could be reported."""
@@ -725,20 +807,30 @@ class Monitor:
             is_revised=is_revised,
         )
 
-    def _judged(self, now: float) -> tuple[tuple[Event, ...], Any]:
+    def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
         """Let alerts look at what has been counted; return their events and their states."""
         if not self._rules and not self._stored_alerts:
             return (), self._stored_alerts
         alerts: Any = self._alerts
-        mature = self._shown(self._mature_until())
-        events = alerts.step(self._total, mature, self._new_status(), now)
+        events = alerts.step(self._total, self._shown(until), self._new_status(), now)
         return events, alerts.to_json()
 
     def _to_deliver(self, events: Sequence[Event]) -> list[tuple[str, Any]]:
-        """Return what the outbox of the checkpoint gets: nothing where nobody takes it."""
+        """Return what the outbox of the checkpoint gets: nothing where nobody takes it.
+
+        Then events are kept, unless the alert has begun and ended meanwhile, so that a later
+        receiver never learns of one without the other.
+        """
+        for event in events:
+            begun = [one for one in self._untold if one["alert"] == event.alert]
+            if self._outbox is None and event.state == "resolved" and begun:
+                self._untold = [one for one in self._untold if one not in begun]
+            else:
+                self._untold.append(event.to_json())
         if self._outbox is None:
             return []
-        return [(event.id, event.to_json()) for event in events]
+        told, self._untold = self._untold, []
+        return [(event["id"], event) for event in told]
 
     def _deliver(self) -> None:
         """Hand events over that have been committed, and forget those that have arrived."""
@@ -760,6 +852,7 @@ class Monitor:
     ) -> None:
         """Write everything that has changed in one transaction."""
         self._committed_at = now
+        to_deliver = self._to_deliver(events)
         state = {
             "alerts": alerts,
             "monitor": {
@@ -767,6 +860,8 @@ class Monitor:
                 "counted": self._n_counted,
                 "labelled": self._n_labelled,
                 "reported": self._reported,
+                "revised": sorted(self._revised),
+                "untold": self._untold,
                 "committed_at": now,
                 "counters": dict(self._counters),
                 "partitions": {
@@ -781,7 +876,7 @@ class Monitor:
             whole=lambda: self._total,
             state=state,
             positions={role: reader.position for role, reader in self._readers.items()},
-            events=self._to_deliver(events),
+            events=to_deliver,
         )
         if self._join is not None:
             runs = self._join.changes()

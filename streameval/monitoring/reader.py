@@ -40,6 +40,7 @@ class Reader:
         self.partitions = partitions
         self.plan: Plan | None = None
         self.position: Any = None
+        self.last_id = ""
         self.held: list[Chunk] = []
         self.rows: list[Fields] = []
         self._others: list[Fields] = []
