@@ -54,7 +54,7 @@ _NOTES = 5
 _STRANGERS = 100
 _PATIENCE = 10.0
 _PATIENCE_ONCE_STOPPED = 0.5
-_FIRST_CLOSED, _MAX_CLOSED = 64, 4096
+_FIRST_CLOSED, _MAX_CLOSED = 16, 4096
 _SHORT, _LONG = 0.1, 0.4
 """Seconds of a step after which more, or fewer, panes are closed in the next."""
 _MICROSECONDS = 1_000_000
