@@ -10,6 +10,7 @@ import threading
 import time
 import urllib.request
 from contextlib import ExitStack
+from pathlib import Path
 
 import attrs
 import pytest
@@ -273,4 +274,13 @@ def test_what_is_exported_is_clean(scene):
 def test_rules_are_clean(name):
     check = ["promtool", "check", "rules", "--lint=all", "--lint-fatal", str(DOCS / name)]
     found = subprocess.run(check, capture_output=True, text=True, check=False)
+    assert found.returncode == 0, found.stdout + found.stderr
+
+
+def test_alerts_fire_where_they_should():
+    cases = Path(__file__).with_name("alert_rules_test.yml")
+    assert set(re.findall(r"alertname: (\w+)", cases.read_text())) == set(ALERTS)
+    found = subprocess.run(
+        ["promtool", "test", "rules", str(cases)], capture_output=True, text=True, check=False
+    )
     assert found.returncode == 0, found.stdout + found.stderr
