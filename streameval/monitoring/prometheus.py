@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# The client library may be missing where types are checked.
+# pyright: reportMissingImports=false
 import math
 import threading
 from collections.abc import Iterable, Iterator, Sequence
@@ -280,7 +282,7 @@ class _Families:
             )
             for name, (text, *labels) in described.items()
         }
-        self._left_out = dict.fromkeys(
+        self._left_out: dict[str, int] = dict.fromkeys(
             ("streameval_confusion", "streameval_score", "streameval_value"), 0
         )
 
