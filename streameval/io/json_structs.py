@@ -17,6 +17,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.inputs.paths import ABSENT, cuts, is_path, value_at
+from streameval.io.lines import is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -136,7 +137,7 @@ class Lines:
     @classmethod
     def of(cls, data: bytes) -> Lines | None:
         """Find the ends of lines; None if they are not UTF-8."""
-        if not _is_utf8(data):
+        if not is_utf8(data):
             return None
         array = np.frombuffer(data, dtype=np.uint8)
         ends = np.flatnonzero(array[:-1] == _NEWLINE)  # the last one separates nothing
@@ -178,13 +179,3 @@ class Lines:
             return False
         lines = self._data[self._starts[start] : self._starts[stop]]
         return b"0" * sys.get_int_max_str_digits() in lines.translate(_DIGITS)
-
-
-def _is_utf8(data: bytes) -> bool:
-    if data.isascii():
-        return True
-    try:
-        data.decode()
-    except UnicodeDecodeError:
-        return False
-    return True
