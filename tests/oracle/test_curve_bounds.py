@@ -54,7 +54,7 @@ pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are
 N_SAMPLES = cases(345)
 N_SAMPLES_LONG = 4_000
 N_CHECKS_LONG = 1_200_000
-N_COARSENED = cases(90_000)
+N_COARSENED = cases(90_000, least=900)
 
 ENVELOPED = (
     "roc_auc",
