@@ -16,6 +16,7 @@ from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest
 from streameval.io import FORMATS
+from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
 from streameval.results.result_types import RESULTS
 
@@ -446,6 +447,21 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         alerts,
         ("--false-alarms", None, "RATE", "of all alerts together, default '1 per 30d'"),
         ("--on-alert", None, "CMD|URL", "run a command, or post to an address"),
+    )
+    page = parser.add_argument_group("live page")
+    page.add_argument(
+        "--serve",
+        nargs="?",
+        const=ADDRESS,
+        metavar="ADDR",
+        help=f"show a page in browsers, by default at {ADDRESS}: this machine alone",
+    )
+    page.add_argument(
+        "--allow-host",
+        action="append",
+        default=[],
+        metavar="HOST",
+        help="another name of the page, an IP address or a network; repeatable",
     )
     output = parser.add_argument_group("output")
     _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
