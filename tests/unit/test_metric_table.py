@@ -217,6 +217,7 @@ def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute(
     assert "right</th>" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_metrics_are_described_without_docstrings() -> None:
     code = (
         "import streameval as se; r = se.RegressionAccumulator().compute(); print(r.meaning('mae'))"
