@@ -18,7 +18,7 @@ settings.load_profile("dev")
 
 
 def pytest_collection() -> None:
-    """Leave the garbage alone: there is hardly any, and to look for it takes a third of the time."""
+    """Do not search for garbage: there is hardly any, and it takes a third of the time."""
     gc.disable()
 
 

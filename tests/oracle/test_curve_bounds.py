@@ -49,8 +49,6 @@ from profiles import cases
 
 import streameval as se
 
-pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
-
 N_SAMPLES = cases(345, least=3)
 N_SAMPLES_LONG = 4_000
 N_CHECKS_LONG = 1_200_000
