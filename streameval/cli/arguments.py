@@ -47,6 +47,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
+  streameval eval log.csv --pred old --versus new
   zcat log.gz | streameval eval - --score probability --threshold 0.8
   streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
@@ -491,7 +492,14 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             "a score, or a list of scores in the order of the classes; or several columns A,B,C",
         ),
     )
-    _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
+    _add(
+        group,
+        (
+            *("--versus", values.columns, "COLUMN"),
+            "the same of another model, B: it is compared with A, that of --pred or --score",
+        ),
+        ("--weight", None, "COLUMN", "the weight of the row"),
+    )
     text = (
         f"one result for each of {unnamed}, or for those named, and the rest; "
         "repeatable, for the combinations of several columns"
