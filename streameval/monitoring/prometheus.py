@@ -273,7 +273,7 @@ class _Families:
 
     def __init__(self) -> None:
         times = {f"{name}{unit}": rest for name, rest in _TIMES.items() for unit in _UNITS}
-        self._by_name = {
+        self._by_name: dict[str, Any] = {
             name: make(name, text, labels=labels)
             for make, described in (
                 (CounterMetricFamily, _COUNTERS),
