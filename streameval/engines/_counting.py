@@ -44,6 +44,7 @@ __all__ = [
     "SourceCounter",
     "States",
     "as_sources",
+    "by_value",
     "merged",
     "same_layout",
     "text_of",
@@ -185,9 +186,7 @@ class SourceCounter:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
         if self.by is None:
             return from_bytes(slices[None]) if slices else self.make()
-        # files may disagree on the type of a column
-        ordered = sorted(slices, key=lambda value: (value is None, type(value).__name__, value))
-        return {value: from_bytes(slices[value]) for value in ordered}
+        return by_value(slices)
 
     @property
     def wanted(self) -> dict[str, bool]:
@@ -195,6 +194,13 @@ class SourceCounter:
         needed = {*self.required.values(), self.by}
         listed = [*self.columns.values(), *([] if self.by is None else [self.by])]
         return {column: column in needed for column in listed}
+
+
+def by_value(slices: States) -> dict[Any, Any]:
+    """Read the accumulator of each value, in order."""
+    # files may disagree on the type of a column
+    ordered = sorted(slices, key=lambda value: (value is None, type(value).__name__, value))
+    return {value: from_bytes(slices[value]) for value in ordered}
 
 
 class MixedColumnsError(BadDataError):
