@@ -10,18 +10,25 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 10, "ci": 50, "deep": 1000}
+EXAMPLES = {"dev": 5, "ci": 50, "deep": 1000}
 """Cases of a law by profile; `dev` is the default."""
 
 
 def cases(deep: int = 1000, *, least: int = 1) -> int:
-    """Return the share of `deep` cases that the profile runs."""
-    return max(round(deep * _share()), least)
+    """Return the share of `deep` cases that the profile runs, but at least so many.
+
+    In the inner loop half of them are enough.
+    """
+    return max(round(deep * _share()), least if _is_thorough() else -(-least // 2))
 
 
-def quick_cases(every: int) -> int:
-    """Return the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
-    return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 10, 1)
+def quick_cases(every: int, *, least: int = 3) -> int:
+    """Return the number of cases so cheap that CI runs every one, and the inner loop a few."""
+    return every if _is_thorough() else max(every // 40, least)
+
+
+def _is_thorough() -> bool:
+    return settings().max_examples >= EXAMPLES["ci"]
 
 
 def _share() -> float:
