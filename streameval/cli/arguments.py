@@ -18,6 +18,7 @@ from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest
 from streameval.io import FORMATS
+from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
 from streameval.results.result_types import RESULTS
 
@@ -460,6 +461,16 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
     _add(parser.add_argument_group("state"), *_WATCH_STATE)
     _add(parser.add_argument_group("alerts"), *_WATCH_ALERTS)
+    page = parser.add_argument_group("live page")
+    page.add_argument(
+        "--serve",
+        nargs="?",
+        const=ADDRESS,
+        metavar="ADDR",
+        help=f"show a page in browsers, by default at {ADDRESS}: this machine alone",
+    )
+    text = "another name of the page, an IP address or a network; repeatable"
+    _add(page, ("--allow-host", _Each(None), "HOST", text))
     output = parser.add_argument_group("output")
     _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
     _add_metrics(output, "eval --json")

@@ -69,7 +69,9 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     by = By.every(arguments.pop("by"))
     options = Options(reporting=reporting, by=by, **arguments)
     screen = _Screen(options, watching)
+    _check_page(watching)
     with _monitor(options, watching) as monitor, _heeding_signals(monitor.stop):
+        _serve(monitor, watching, reporting)
         for step in _steps(monitor, once=bool(watching.once)):
             screen.say(step)
             if not screen.draw(monitor, step):
@@ -78,6 +80,28 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
         text = screen.last(monitor)
     code = GATE_FAILED if watching.once and firing else OK
     return Outcome(text, code=code)
+
+
+def _check_page(watching: Watching) -> None:
+    """Raise UsageError for options of a page that nobody can see."""
+    if watching.serve is None and watching.allow_host:
+        raise UsageError("--allow-host needs --serve.")
+    if watching.serve is not None and watching.once:
+        raise UsageError("--serve has no meaning with --once, which ends at once.")
+
+
+def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
+    """Serve a page if it is asked for, and say where."""
+    if watching.serve is None:
+        return
+    server = monitor.serve(
+        watching.serve,
+        metrics=reporting.metrics,
+        level=reporting.level,
+        allow_host=watching.allow_host,
+    )
+    if not reporting.quiet:
+        put(sys.stderr, [f"live page: {server.url}\n"])
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:

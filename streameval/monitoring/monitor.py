@@ -6,6 +6,7 @@ import threading
 import time as clocks
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 import attrs
@@ -43,6 +44,8 @@ from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
     from streameval.io import Block
+    from streameval.monitoring.server import Server
+    from streameval.results.names import MetricName
     from streameval.runs.counting import Share
 
 __all__ = ["Monitor", "Output"]
@@ -234,6 +237,8 @@ class Monitor:
         self._untold: list[dict[str, Any]] = []
         self._stopping = threading.Event()
         self._busy = threading.RLock()  # what is shown is what was committed
+        self._listeners: list[Callable[[Snapshot], None]] = []
+        self._servers: list[Server] = []
         self._output = output
         self._name = checkpoint
         self._is_open = True
@@ -328,6 +333,61 @@ class Monitor:
         with self._busy:
             return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
 
+    def serve(
+        self,
+        address: str = "127.0.0.1:8765",
+        *,
+        metrics: Sequence[str | MetricName] = (),
+        level: float = 0.95,
+        allow_host: Sequence[str] = (),
+        max_clients: int = 100,
+    ) -> Server:
+        """Serve a live page of the last commit, until the server or the monitor is closed.
+
+        Parameters
+        ----------
+        address : str
+            ``HOST:PORT``, ``HOST`` or ``:PORT``. By default only this machine can reach it; port
+            0 is any that is free.
+        metrics : sequence of str, optional
+            What is shown of each slice, such as ``"recall[1]"``; by default what alerts are
+            about, and the headline of the result.
+        level : float
+            The probability of the sampling intervals, in [0, 1); 0 leaves them out.
+        allow_host : sequence of str
+            What browsers may call the server, besides loopback names and the host of `address`:
+            names, IP addresses, or networks such as ``"10.0.0.0/8"``.
+        max_clients : int
+            How many connections there may be at a time.
+
+        Returns
+        -------
+        Server
+            Its `url` is where the page is; `routes` takes further paths. It runs in threads of
+            its own, and is a context manager.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument breaks a rule, or the address is taken.
+        """
+        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415 (it needs http)
+        from streameval.monitoring.server import Server  # noqa: PLC0415
+
+        with self._busy:
+            title = Path(self._name).name
+            page = LivePage(title, self._shared(), metrics=metrics, level=level)
+            server = Server(
+                page.routes,
+                address,
+                allow_host=allow_host,
+                max_clients=max_clients,
+                on_close=page.close,
+            )
+            self._listeners.append(page.show)
+            self._servers.append(server)
+        return server
+
     def close(self) -> None:
         """Close the sources and the checkpoint; what has been committed stays.
 
@@ -355,6 +415,16 @@ class Monitor:
                         f"must not be among the files that are read, {source.name}; got {path!r}",
                         argument=argument,
                     )
+
+    def _shared(self) -> Snapshot:
+        """Return the last commit without a copy: nobody may change it."""
+        total = self._total
+        shared = (
+            self.windowed
+            if total is None
+            else Windowed._make(total._config, total._everything(total._held))
+        )
+        return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
 
     def _start(self) -> None:
         """Go back to the last commit, or wait for first rows."""
@@ -901,6 +971,8 @@ class Monitor:
         """Keep what others may see."""
         self._status = self._new_status()
         self._shown_alerts = () if self._alerts is None else self._alerts.states()
+        for listener in self._listeners:
+            listener(self._shared())
 
     def _new_status(self) -> Status:
         watermark, label_watermark = self._watermarks()
@@ -935,6 +1007,8 @@ class Monitor:
     def _release(self) -> None:
         """Close everything; what has not been committed is forgotten."""
         self._is_open = False
+        for server in self._servers:
+            server.close()
         self._total = None
         if self._outbox is not None:
             self._outbox.close()

@@ -38,6 +38,8 @@ class Pane:
         The weight of all rows, and of the labelled rows.
     reading : Reading
         NaN where the metric is undefined.
+    is_open : bool
+        Whether more rows or labels may come.
     """
 
     start: Any
@@ -45,10 +47,13 @@ class Pane:
     rows: float
     labelled: float
     reading: Reading
+    is_open: bool = False
 
 
-def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
-    """Draw a metric over time, and list its newest values in a table."""
+def over_time(
+    panes: Sequence[Pane], metric: str, level: float, limits: Sequence[float] = ()
+) -> Html:
+    """Draw a metric over time, and limits that it is to keep; list its newest values in a table."""
     x, edges = _time_axis(panes)
     defined = [
         (middle, pane.reading)
@@ -58,7 +63,19 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
     ends = [end for _, reading in defined for end in reading.ends]
     frame = Frame(x, nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric), width=720)
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
-    drawn = picture(frame, f"{metric} over time", summary, [frame.grid(), *_marks(frame, defined)])
+    opened = [
+        frame.hatched(*ends)
+        for pane, ends in zip(panes, edges.tolist(), strict=True)
+        if pane.is_open
+    ]
+    across = [x.low, x.high]
+    kept = [
+        frame.line(across, [limit, limit], "limit")
+        for limit in limits
+        if frame.y.low <= limit <= frame.y.high
+    ]
+    marks = [*opened, frame.grid(), *kept, *_marks(frame, defined)]
+    drawn = picture(frame, f"{metric} over time", summary, marks)
     title = element("figcaption", element("h3", f"{metric} over time"))
     shown = [title, drawn, _coverage(panes, x, edges), _table(panes, metric, level)]
     return element("figure", *shown)
@@ -66,11 +83,8 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
 
 def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
     across = [middle for middle, _ in defined]
-    whiskers = [
-        frame.line([middle, middle], reading.sampling, f"whisker {_LOOK}")
-        for middle, reading in defined
-        if reading.sampling is not None
-    ]
+    sampled = [(middle, *one.sampling) for middle, one in defined if one.sampling is not None]
+    whiskers = [frame.uprights(*zip(*sampled, strict=True), f"whisker {_LOOK}")] if sampled else []
     band = []
     if any(reading.is_open for _, reading in defined):
         low, high = zip(*(reading.certified for _, reading in defined), strict=True)
@@ -119,7 +133,7 @@ def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:
     rows = [
         element(
             "tr",
-            element("th", _text(pane.start), scope="row"),
+            element("th", f"{_text(pane.start)}{', open' if pane.is_open else ''}", scope="row"),
             *(element("td", cell.replace("nan", _DASH), class_="number") for cell in cells),
         )
         for pane, *cells in zip(shown, *columns.values(), strict=True)

@@ -167,8 +167,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Choose the metrics that stand for each member."""
         return tuple(self._of_members(lambda inner: inner.headline()))
 
-    def _known(self) -> list[str]:
-        return self._of_members(lambda inner: inner._known())
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
+        return self._of_members(lambda inner: inner.readable())
 
     def _meant(self, name: str) -> list[str]:
         return self._of_members(lambda inner: inner._meant(name))

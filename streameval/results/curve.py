@@ -542,9 +542,10 @@ class Curve(Result):
     def _best_f1(self) -> tuple[Bounded, Bounded]:
         return thresholds.best_f(self._table, 1.0)
 
-    def _known(self) -> list[str]:
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
         called = (row.typed for row in self.TABLE.values() if row.needs_argument)
-        return [*self._names(), *called]
+        return [*self._applicable(), *called]
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a metric, with its argument if it takes one."""
