@@ -47,6 +47,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
+  streameval eval log.csv --pred old --versus new
   zcat log.gz | streameval eval - --score probability --threshold 0.8
   streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
@@ -461,8 +462,16 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
     _add(parser.add_argument_group("state"), *_WATCH_STATE)
     _add(parser.add_argument_group("alerts"), *_WATCH_ALERTS)
-    page = parser.add_argument_group("live page")
-    page.add_argument(
+    _add_page(parser.add_argument_group("live page"))
+    output = parser.add_argument_group("output")
+    _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
+    _add_metrics(output, "eval --json")
+    _add_level(output)
+    _add_quiet(output)
+
+
+def _add_page(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
         "--serve",
         nargs="?",
         const=ADDRESS,
@@ -470,12 +479,7 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         help=f"show a page in browsers, by default at {ADDRESS}: this machine alone",
     )
     text = "another name of the page, an IP address or a network; repeatable"
-    _add(page, ("--allow-host", _Each(None), "HOST", text))
-    output = parser.add_argument_group("output")
-    _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
-    _add_metrics(output, "eval --json")
-    _add_level(output)
-    _add_quiet(output)
+    _add(group, ("--allow-host", _Each(None), "HOST", text))
 
 
 def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
@@ -488,7 +492,14 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             "a score, or a list of scores in the order of the classes; or several columns A,B,C",
         ),
     )
-    _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
+    _add(
+        group,
+        (
+            *("--versus", values.columns, "COLUMN"),
+            "the same of another model, B: it is compared with A, that of --pred or --score",
+        ),
+        ("--weight", None, "COLUMN", "the weight of the row"),
+    )
     text = (
         f"one result for each of {unnamed}, or for those named, and the rest; "
         "repeatable, for the combinations of several columns"

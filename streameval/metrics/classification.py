@@ -70,7 +70,7 @@ Mean = Literal["macro", "micro", "weighted"]
 _STEP = 1e-100
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Outcomes:
     """One-vs-rest outcomes of each of K classes, as sums of weights.
 
@@ -97,7 +97,7 @@ class Outcomes:
         """Read (K, 2, 2) tables, absent before present."""
         return cls(tables[:, 1, 1], tables[:, 0, 1], tables[:, 1, 0], tables[:, 0, 0])
 
-    @property
+    @functools.cached_property
     def support(self) -> FixedPoint:
         """The weight of each class in the truth, shape (K,)."""
         return self.tp + self.fn
@@ -111,9 +111,12 @@ class Outcomes:
         """Check which classes occur in truth or prediction."""
         return self.tp.is_positive() | self.fp.is_positive() | self.fn.is_positive()
 
-    def to_floats(self) -> Floats:
-        """Stack tp, fp, fn, tn as rows, shape (4, K)."""
-        return np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+    @functools.cached_property
+    def floats(self) -> Floats:
+        """The rows tp, fp, fn, tn, shape (4, K), which cannot be written to."""
+        rows = np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+        rows.flags.writeable = False
+        return rows
 
 
 class ClassMetric(abc.ABC):
@@ -255,7 +258,7 @@ def average_ratio(
     zero_division : float
         The value of a class whose denominator is 0; nan is left out of means.
     """
-    columns = outcomes.to_floats()
+    columns = outcomes.floats
     if average == "micro":
         return float(ratio.of(pool(columns, averaged), zero_division)[0])
     values = ratio.of(columns, zero_division)
@@ -368,7 +371,7 @@ def geometric_mean(outcomes: Outcomes) -> float:
     Kubat and Matwin, Addressing the curse of imbalanced training sets (1997), for two classes.
     """
     present = outcomes.support.is_positive()
-    recalls = RECALL.of(outcomes.to_floats()[:, present], math.nan)
+    recalls = RECALL.of(outcomes.floats[:, present], math.nan)
     if not len(recalls):
         return math.nan
     if not recalls.all():

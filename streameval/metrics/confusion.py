@@ -147,7 +147,7 @@ def hamming_loss(counts: LabelCounts) -> float:
     """Compute the share of wrong labels."""
     if isinstance(counts.state, MultilabelCounts):
         everything = np.ones(len(counts.labels), dtype=bool)
-        pooled = metrics.pool(counts.outcomes.to_floats(), everything)
+        pooled = metrics.pool(counts.outcomes.floats, everything)
         return float(_WRONG.of(pooled, math.nan)[0])
     wrong = counts.state.n - counts.outcomes.tp.sum()
     return _share(wrong.to_floats().item(), counts.n)
@@ -251,9 +251,9 @@ def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -
         )
     how = averaging.resolve(counts)
     if how is None:
-        return ratio.of(counts.outcomes.to_floats(), zero_division)
+        return ratio.of(counts.outcomes.floats, zero_division)
     if how == "binary":
-        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_position]
+        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
         return ratio.of_one(outcomes, zero_division)
     return metrics.average_ratio(
         ratio,
@@ -268,7 +268,9 @@ def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averagin
     how = averaging.resolve(counts)
     if how == "micro":
         return _pooled_interval(counts, ratio, z, averaging.labels)
-    values = ratio.of(counts.outcomes.to_floats(), averaging.zero_division)
+    if how == "binary" and isinstance(ratio, Ratio):
+        return _class_interval(counts, ratio, counts.config.positive_position, z)
+    values = ratio.of(counts.outcomes.floats, averaging.zero_division)
     if how in (None, "binary"):
         low, high = _class_intervals(counts, ratio, values, z)
         if how is None:
@@ -284,7 +286,7 @@ def _class_intervals(
     counts: LabelCounts, ratio: ClassMetric, values: Floats, z: float
 ) -> tuple[Floats, Floats]:
     """Compute the interval of each class from its own four outcomes."""
-    outcomes = counts.outcomes.to_floats()
+    outcomes = counts.outcomes.floats
     gradient = intervals.ratio_gradient(ratio, outcomes, np.ones(len(values)))
     variances = (outcomes * gradient * gradient).sum(axis=0)
     draws = _draws_at_ends(counts, ratio, outcomes, values)
@@ -294,6 +296,22 @@ def _class_intervals(
     ]
     low, high = np.array(ends).reshape(-1, 2).T
     return low, high
+
+
+def _class_interval(counts: LabelCounts, ratio: Ratio, position: int, z: float) -> Interval:
+    """Compute the interval of one class as `_class_intervals` does, in a tenth of the time."""
+    outcomes = counts.outcomes.floats[:, position].tolist()
+    above, below = ratio.parts(outcomes)
+    if not below > 0:
+        return UNDEFINED
+    value, share = above / below, 1.0 / below
+    slopes = list(zip(ratio.numerator, ratio.denominator, strict=True))
+    gradient = [(of_above - value * of_below) * share for of_above, of_below in slopes]
+    terms = zip(outcomes, gradient, strict=True)
+    variance = sum(weight * slope * slope for weight, slope in terms)
+    at_one = max(of_below - of_above for of_above, of_below in slopes)
+    heaviest = at_one if value > 0.0 else max(ratio.numerator)
+    return _proportion_interval(value, variance, min(below / heaviest, counts.n), z)
 
 
 def _mean_interval(
@@ -315,7 +333,7 @@ def _mean_interval(
     below = intervals.combined((shares * (values - low))[moving], independent=independent)
     above = intervals.combined((shares * (high - values))[moving], independent=independent)
 
-    gradient = intervals.ratio_gradient(ratio, counts.outcomes.to_floats(), shares)
+    gradient = intervals.ratio_gradient(ratio, counts.outcomes.floats, shares)
     if how == "weighted":  # the weights are counts too
         by_support = np.where(weights > 0, (values - value) / total, 0.0)
         gradient[0] += by_support
@@ -330,7 +348,7 @@ def _pooled_interval(
 ) -> Interval:
     """Treat a ratio of pooled counts as a proportion with the delta method's variance."""
     averaged = counts.averaged_over(labels)
-    pooled = metrics.pool(counts.outcomes.to_floats(), averaged)
+    pooled = metrics.pool(counts.outcomes.floats, averaged)
     value = ratio.of(pooled, math.nan)
     draws = _draws_at_ends(counts, ratio, pooled, value).item()
     if not draws > 0:
@@ -346,7 +364,7 @@ def _proportion_interval(value: float, variance: float, draws_at_ends: float, z:
 def _variance(counts: LabelCounts, gradient: Floats) -> float:
     """Compute the linear variance; for multilabel, the largest that any dependence allows."""
     if isinstance(counts.state, MultilabelCounts):
-        return intervals.table_deviation(counts.outcomes.to_floats(), gradient) ** 2
+        return intervals.table_deviation(counts.outcomes.floats, gradient) ** 2
     return intervals.matrix_variance(counts.state.matrix.to_floats(), gradient)
 
 
@@ -389,7 +407,7 @@ def _top_k_interval(counts: LabelCounts, value: float, z: float) -> Interval:
 
 def _balanced_accuracy_interval(counts: LabelCounts, _value: float, z: float) -> Interval:
     supported = counts.outcomes.support.is_positive().astype(np.float64)
-    recalls = metrics.RECALL.of(counts.outcomes.to_floats(), 0.0)
+    recalls = metrics.RECALL.of(counts.outcomes.floats, 0.0)
     return _mean_interval(counts, metrics.RECALL, "macro", supported, recalls, z)
 
 
@@ -445,7 +463,7 @@ def _geometric_mean_interval(counts: LabelCounts, value: float, z: float) -> Int
     support = support[support > 0.0]
     if not value > 0.0:  # nothing is known of the slope at 0
         return UNDEFINED
-    recalls = metrics.RECALL.of(counts.outcomes.to_floats(), math.nan)
+    recalls = metrics.RECALL.of(counts.outcomes.floats, math.nan)
     recalls, n_classes = recalls[~np.isnan(recalls)], len(support)
     terms = (1.0 - recalls) / (recalls * support)
     variance = (value / n_classes) ** 2 * math.fsum(terms.tolist())
@@ -481,7 +499,7 @@ def _sum_of_shares(first: ClassMetric, second: ClassMetric) -> Callable[..., Int
     """Make the interval of two independent proportions less 1 (Newcombe, 1998, method 10)."""
 
     def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
-        outcomes = counts.outcomes.to_floats()[:, counts.config.positive_position]
+        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
         parts = [ratio.parts(outcomes.tolist()) for ratio in (first, second)]
         if not all(below for _, below in parts):
             return UNDEFINED
@@ -500,7 +518,7 @@ def _ratio_of_shares(of_positives: int, of_negatives: int) -> Callable[..., Inte
     """Make the interval of the ratio of an outcome's rates, given its rows among tp, fp, fn, tn."""
 
     def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
-        tp, fp, fn, tn = every = counts.outcomes.to_floats()[
+        tp, fp, fn, tn = every = counts.outcomes.floats[
             :, counts.config.positive_position
         ].tolist()
         hits = (every[of_positives], every[of_negatives])
@@ -540,7 +558,7 @@ def _draws_of_top_k(counts: LabelCounts) -> Share:
 def _draws_of_class(counts: LabelCounts, ratio: Ratio, position: int) -> Share:
     """Take the examples that a ratio of one class is about, as hits and misses."""
     refuse_fractions(counts.has_whole_weights)
-    above, below = ratio.parts(counts.outcomes.to_floats()[:, position].tolist())
+    above, below = ratio.parts(counts.outcomes.floats[:, position].tolist())
     worth = int(max(ratio.numerator))
     return Share.of(above / worth, below - above, worth)
 

@@ -403,6 +403,16 @@ class Monitor:
                 )
             self._release()
 
+    def _shared(self) -> Snapshot:
+        """Return the last commit without a copy: nobody may change it."""
+        total = self._total
+        shared = (
+            self.windowed
+            if total is None
+            else Windowed._make(total._config, total._everything(total._held))
+        )
+        return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
+
     def _refuse_own_files(self, checkpoint: Any) -> None:
         """Refuse to write what would be read again as rows."""
         own = dict.fromkeys(files_of(checkpoint), "checkpoint")
@@ -415,16 +425,6 @@ class Monitor:
                         f"must not be among the files that are read, {source.name}; got {path!r}",
                         argument=argument,
                     )
-
-    def _shared(self) -> Snapshot:
-        """Return the last commit without a copy: nobody may change it."""
-        total = self._total
-        shared = (
-            self.windowed
-            if total is None
-            else Windowed._make(total._config, total._everything(total._held))
-        )
-        return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
 
     def _start(self) -> None:
         """Go back to the last commit, or wait for first rows."""

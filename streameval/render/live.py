@@ -5,25 +5,28 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cached_property, lru_cache
 from importlib.metadata import version
 from typing import Any
 
 import attrs
 
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Interval, Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.sparklines import Strip, sparkline
 from streameval.render.svg import hatching
+from streameval.render.tables import scrolled
 from streameval.render.text import plural
-from streameval.render.time_pictures import Pane, over_time
+from streameval.render.time_pictures import Pane, coverage_picture, time_picture, time_table
 from streameval.render.wording import DASH, hull, interval, label, number, percent, share
 
 __all__ = ["Alert", "Card", "Series", "View", "document", "fragment", "icon"]
 
 _RELOAD_SECONDS = 30
+_COVERAGE_HEIGHT = 130
 _MAX_LINES = 10
 _NAME_WIDTH = 60
+_PICTURE = (480, 230)
 _ICONS = {"firing": "▲", "pending": "◆", "silent": "○", "resolved": "✓", "inactive": ""}
 _WORDS = {"silent": "no labelled rows"}
 _TERMS = {
@@ -41,6 +44,7 @@ _TERMS = {
         "until they are mature."
     ),
     "Dashed lines": "are limits of alerts.",
+    "Coverage": "is the share of all rows of a pane, whatever their slice, that have a label.",
     "The order": (
         "of slices: firing, pending, without rows in the newest mature pane, resolved; then by how "
         "clearly a value is worse than that of all rows; then by size."
@@ -249,18 +253,35 @@ def _header(view: View) -> Html:
 
 
 def _whole(card: Card, level: float) -> Html:
-    pictures = (
-        over_time(series.panes, series.metric, level, series.limits) for series in card.series
+    figures = (
+        element(
+            "figure",
+            element("figcaption", element("h3", label(series.metric, 40)), _value(series, level)),
+            time_picture(series.panes, series.metric, series.limits, *_PICTURE),
+            _folded(f"{card.anchor}-{index}", time_table(series.panes, series.metric, level)),
+        )
+        for index, series in enumerate(card.series)
+    )
+    labelled = element(
+        "figure",
+        element("figcaption", element("h3", "Coverage"), _coverage(card)),
+        coverage_picture(card.series[0].panes, _PICTURE[0], _COVERAGE_HEIGHT),
     )
     return element(
         "section",
         element("div", element("h2", card.name), _badge(card.state), class_="head"),
         _alerts(card.alerts),
-        element("div", *(_values(series, level) for series in card.series), class_="values"),
-        element("div", *pictures, class_="parts"),
+        element("div", *figures, labelled, class_="parts"),
         id=card.anchor,
         class_="whole",
     )
+
+
+def _coverage(card: Card) -> Html:
+    """Write the share of labelled rows in the newest mature pane."""
+    n_mature = card.series[0].n_mature
+    covered = share(card.coverage[n_mature - 1]) if n_mature else DASH
+    return element("p", element("span", covered, class_="big"), class_="reading")
 
 
 def _card(card: Card, strip: Strip, level: float) -> Html:
@@ -268,11 +289,12 @@ def _card(card: Card, strip: Strip, level: float) -> Html:
     size = ""
     if newest is not None:
         covered = card.coverage[card.series[0].n_mature - 1]
-        size = f"{plural(newest.labelled, 'labelled row')}, {share(covered)} of all rows labelled"
+        size = f"{plural(newest.labelled, 'labelled row')} · coverage {share(covered)}"
     figures = (
         element(
             "div",
-            _values(series, level),
+            element("h4", label(series.metric, 40)),
+            _value(series, level),
             sparkline(
                 strip,
                 [pane.reading for pane in series.panes],
@@ -294,20 +316,19 @@ def _card(card: Card, strip: Strip, level: float) -> Html:
         _alerts(card.alerts),
         *figures,
         element("p", size, class_="note"),
-        _behind(card, level),
+        _behind(card),
         id=card.anchor,
         class_=f"card {card.state}",
     )
 
 
-def _values(series: Series, level: float) -> Html:
-    """Write the newest value of a series large, and its intervals below."""
+def _value(series: Series, level: float) -> Html:
+    """Write the newest value of a series large, and its intervals beside it."""
     newest = series.newest
     reading = Reading(math.nan) if newest is None else newest.reading
-    parts = [element("span", label(series.metric, 40), class_="metric")]
     if math.isnan(reading.value):
-        return element("p", *parts, " ", element("span", DASH, class_="big"), class_="reading")
-    parts += [Html(" "), element("span", number(float(reading.value)), class_="big")]
+        return element("p", element("span", DASH, class_="big"), class_="reading")
+    parts = [element("span", number(float(reading.value)), class_="big")]
     if reading.is_open:
         certified = f"certified {hull(*map(float, reading.certified), 4)}"
         parts += [Html(" "), element("span", certified, class_="within")]
@@ -317,7 +338,7 @@ def _values(series: Series, level: float) -> Html:
     return element("p", *parts, class_="reading")
 
 
-def _behind(card: Card, level: float) -> Html:
+def _behind(card: Card) -> Html:
     """List the newest panes in a table, behind the pictures."""
     panes = card.series[0].panes
     first = max(len(panes) - _MAX_LINES, 0)
@@ -335,34 +356,32 @@ def _behind(card: Card, level: float) -> Html:
         f"{''.join(_cell(series.panes[index].reading) for series in card.series)}</tr>"
         for index in reversed(range(first, len(panes)))
     )
-    name = element("bdi", card.name)
-    summary = element(
-        "summary", "Table", element("span", " of ", name, class_="unseen"), id=f"{card.anchor}-t"
-    )
     table = element("table", element("thead", columns), element("tbody", Html(rows)))
-    scroll = element(
-        "div",
-        table,
-        class_="scroll",
-        role="region",
-        aria_label=f"The newest panes of {card.name}, intervals at {percent(level)}",
-        tabindex=0,
-        id=f"{card.anchor}-r",
+    return _folded(
+        f"{card.anchor}-0", scrolled(table, f"The newest panes of {card.name}"), card.name
     )
-    return element("details", summary, scroll, id=f"{card.anchor}-d")
+
+
+def _folded(anchor: str, table: Html, name: str = "") -> Html:
+    """Put a table behind what opens it."""
+    of = element("span", " of ", element("bdi", name), class_="unseen") if name else ""
+    return element("details", element("summary", "Table", of, id=f"{anchor}-t"), table, id=anchor)
 
 
 def _cell(reading: Reading) -> str:
-    """Write a number and its intervals; nothing in it needs to be escaped."""
     if math.isnan(reading.value):
         return f'<td class="number">{DASH}</td>'
-    parts = [f'<span class="value">{number(float(reading.value))}</span>']
-    if reading.is_open:
-        parts.append(
-            f'<span class="within">certified {hull(*map(float, reading.certified), 4)}</span>'
-        )
-    if reading.sampling is not None:
-        parts.append(f'<span class="within">{interval(*reading.sampling, 4)}</span>')
+    return _cell_text(float(reading.value), reading.certified, reading.sampling)
+
+
+@lru_cache(maxsize=8192)
+def _cell_text(value: float, certified: Interval, sampling: Interval | None) -> str:
+    """Write a number and its intervals; nothing in it needs to be escaped."""
+    parts = [f'<span class="value">{number(value)}</span>']
+    if certified[0] < certified[1]:
+        parts.append(f'<span class="within">certified {hull(*map(float, certified), 4)}</span>')
+    if sampling is not None:
+        parts.append(f'<span class="within">{interval(*sampling, 4)}</span>')
     return f'<td class="number">{"".join(parts)}</td>'
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 
 import attrs
 
-from streameval.metrics.table import Reading
+from streameval.metrics.table import Interval, Reading
 from streameval.render.markup import Html, element, joined
 from streameval.render.svg import hatch
 from streameval.render.time_pictures import Pane
@@ -70,41 +70,47 @@ def sparkline(
     spoken : str
         What the picture says, for those who do not see it.
     """
-    every = [end for reading in readings for end in reading.ends]
-    low, high = _range(min(every, default=0.0), max(every, default=1.0))
+    certified = [one.certified for one in readings]
+    is_open = any(start < end for start, end in certified)
+    low, high = _range(readings, certified if is_open else ())
     scale = (_HEIGHT - _TOP - _BOTTOM) / (high - low)
-
-    def down(value: float) -> float:
-        return _TOP + (high - value) * scale
+    zero = _TOP + high * scale  # where 0 is: a number v is at zero - v * scale
 
     parts = []
     if strip.opened is not None:
         parts.append(hatch(strip.opened[0], 0, strip.opened[1] - strip.opened[0], _HEIGHT))
     for limit in limits:
         if low <= limit <= high:
-            path = f"M{_LEFT} {down(limit):.1f}H{_WIDTH - _RIGHT}"
+            path = f"M{_LEFT} {zero - limit * scale:.1f}H{_WIDTH - _RIGHT}"
             parts.append(element("path", d=path, class_="line limit"))
     sampled = "".join(
-        f"M{x} {down(one.sampling[0]):.1f}V{down(one.sampling[1]):.1f}"
-        for x, one in zip(strip.middles, readings, strict=True)
-        if one.sampling is not None
+        [
+            f"M{x} {zero - ends[0] * scale:.1f}V{zero - ends[1] * scale:.1f}"
+            for x, ends in zip(strip.middles, [one.sampling for one in readings], strict=True)
+            if ends is not None
+        ]
     )
     if sampled:
         parts.append(element("path", d=sampled, class_=f"line whisker {_LOOK}"))
     for run in _runs(readings):
-        points = [(strip.middles[index], readings[index]) for index in run]
-        if any(one.is_open for _, one in points):
-            upper = [(x, down(one.certified[1])) for x, one in points]
-            lower = [(x, down(one.certified[0])) for x, one in reversed(points)]
-            outline = f"{_path(upper + lower)}Z"
+        across, held = strip.middles[run.start : run.stop], readings[run.start : run.stop]
+        if is_open:
+            ends = certified[run.start : run.stop]
+            upper = [
+                f"{x} {zero - end * scale:.1f}" for x, (_, end) in zip(across, ends, strict=True)
+            ]
+            lower = [
+                f"{x} {zero - end * scale:.1f}" for x, (end, _) in zip(across, ends, strict=True)
+            ]
+            outline = f"M{'L'.join([*upper, *reversed(lower)])}Z"
             parts.append(element("path", d=outline, class_=f"area {_LOOK}"))
-        line = _path([(x, down(one.value)) for x, one in points])
-        parts.append(element("path", d=line, class_=f"line {_LOOK}"))
-    newest = readings[n_mature - 1] if n_mature else None
-    if newest is not None and math.isfinite(newest.value):
-        x, y = strip.middles[n_mature - 1], f"{down(newest.value):.1f}"
+        line = [f"{x} {zero - one.value * scale:.1f}" for x, one in zip(across, held, strict=True)]
+        parts.append(element("path", d=f"M{'L'.join(line)}", class_=f"line {_LOOK}"))
+    newest = readings[n_mature - 1].value if n_mature else math.nan
+    if math.isfinite(newest):
+        x, y = strip.middles[n_mature - 1], f"{zero - newest * scale:.1f}"
         parts.append(element("circle", cx=x, cy=y, r=_DOT, class_=f"dot {_LOOK}"))
-    if every:
+    if any(True for _ in _runs(readings)):
         parts += [_end_text(high, _TOP + 4), _end_text(low, _HEIGHT - _BOTTOM + 4)]
     return element(
         "svg",
@@ -116,8 +122,12 @@ def sparkline(
     )
 
 
-def _range(low: float, high: float) -> tuple[float, float]:
-    """Widen a range without width."""
+def _range(readings: Sequence[Reading], certified: Sequence[Interval]) -> tuple[float, float]:
+    """Find the ends of all numbers and their intervals; a range without width is widened."""
+    ends = [float(one.value) for one in readings if math.isfinite(one.value)]
+    ends += [end for one in readings if one.sampling is not None for end in one.sampling]
+    ends += [end for pair in certified for end in pair if math.isfinite(end)]
+    low, high = min(ends, default=0.0), max(ends, default=1.0)
     if high - low > 1e-12 * max(abs(low), abs(high)):
         return low, high
     reach = abs(low) / 2 or 0.5
@@ -135,11 +145,6 @@ def _runs(readings: Sequence[Reading]) -> Iterator[range]:
             start = None
     if start is not None:
         yield range(start, len(readings))
-
-
-def _path(points: Sequence[tuple[str, float]]) -> str:
-    corners = [f"{x} {y:.1f}" for x, y in points]
-    return f"M{'L'.join(corners if len(corners) > 1 else corners * 2)}"
 
 
 def _end_text(value: float, down: float) -> Html:

@@ -476,9 +476,12 @@ class Confusion(Result):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
+    def subject(self) -> dict[str, Any]:
+        """Say how much was counted, and what precision and the like are of."""
+        return super().subject() | {"scope": self.scope}
+
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         return {
-            "scope": self.scope,
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),

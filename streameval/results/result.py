@@ -215,13 +215,17 @@ class Result:
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
-            "n": getattr(self, self.SIZE),
+            **self.subject(),
             "metrics": {name: reading.value for name, reading in readings.items()},
             **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
             **self._details(level, bounds=bounds),
         }
+
+    def subject(self) -> dict[str, Any]:
+        """Say what metrics are of, as entries of the JSON object: how much was counted."""
+        return {"n": getattr(self, self.SIZE)}
 
     def headline(self) -> tuple[str, ...]:
         """Choose the metrics that stand for all."""
