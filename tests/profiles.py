@@ -10,7 +10,7 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 10, "ci": 50, "deep": 1000}
+EXAMPLES = {"dev": 5, "ci": 50, "deep": 1000}
 """Cases of a law by profile; `dev` is the default."""
 
 
@@ -19,9 +19,9 @@ def cases(deep: int = 1000, *, least: int = 1) -> int:
     return max(round(deep * _share()), least)
 
 
-def quick_cases(every: int) -> int:
-    """Return the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
-    return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 10, 1)
+def quick_cases(every: int, *, least: int = 3) -> int:
+    """Return the number of cases so cheap that CI runs every one, and the inner loop a few."""
+    return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 40, least)
 
 
 def _share() -> float:

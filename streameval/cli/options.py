@@ -146,6 +146,7 @@ class Options:
     weight: str | None = None
     pred: tuple[str, ...] | None = None
     score: tuple[str, ...] | None = None
+    versus: tuple[str, ...] | None = None
     classes: Classes | None = None
     multilabel: bool | None = None
     threshold: float | None = None
