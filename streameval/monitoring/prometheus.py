@@ -19,6 +19,7 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.merging import merge
 from streameval.accumulators.sliced import Sliced
 from streameval.errors import InvalidInputError
+from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.monitoring.exporter import check_exported
@@ -236,8 +237,10 @@ class MonitorCollector:
     def _add_windows(self, families: _Families, held: Windowed, total: Any, end: Any) -> None:
         """Add the metrics of the windows that end with the newest mature pane."""
         config = held._config
-        for width in dict.fromkeys((config.pane, *self._widths)):
-            size, window = config.length(width, name="windows"), str(width)
+        widths = (config.pane, *self._widths)
+        for size in dict.fromkeys(config.length(width, name="windows") for width in widths):
+            width = size if config.is_step else duration_text(size)
+            window = str(width)
             start = end - (size if config.is_step else np.timedelta64(size, "us"))
             try:
                 n_rows, part = held.n_rows(start, end), held.window(width, end)

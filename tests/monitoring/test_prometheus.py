@@ -1,5 +1,6 @@
 """What a monitor exports to Prometheus."""
 
+import datetime as dt
 import importlib
 import re
 import sys
@@ -250,6 +251,20 @@ def test_only_mature_windows_are_exported(start):
 def test_mature_pane_without_rows_has_no_value(exported):
     found = exported(rows((0, 1, 1), (130, 1, 1)), windows=["2m"], metrics=["accuracy"], level=0)
     assert every(found, "streameval_value") == {("value", "accuracy", "all", "2m"): 1}
+
+
+def test_windows_of_one_width_are_one(exported):
+    widths = ["60s", "2m", dt.timedelta(minutes=2)]
+    found = exported(rows((0, 1, 1), (130, 1, 1)), windows=widths, metrics=["accuracy"], level=0)
+    assert every(found, "streameval_value") == {("value", "accuracy", "all", "2m"): 1}
+
+
+def test_alert_that_is_given_twice_has_one_series(start):
+    rule = "recall[1] < 0.8 for 1 pane"
+    with start(rows((0, 1, 0), (61, 1, 1)), alerts=[rule, rule]) as monitor:
+        monitor.step()
+        _, body = MonitorCollector(monitor).response()
+    assert body.decode().count("streameval_alert{") == 1
 
 
 def test_window_that_is_no_longer_kept_is_left_out(exported):
