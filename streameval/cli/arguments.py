@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast
@@ -273,8 +274,9 @@ _WINDOW: _Option = (
 )
 
 
+@functools.cache
 def argument_parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands."""
+    """Build the parser of all commands, once in a process."""
     parser = _parser(_Parser, prog="streameval", epilog=_EPILOG)
     parser.description = _DESCRIPTION
     version = f"streameval {streameval.__version__}"
