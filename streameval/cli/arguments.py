@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import functools
 import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast
@@ -274,9 +273,8 @@ _WINDOW: _Option = (
 )
 
 
-@functools.cache
 def argument_parser() -> argparse.ArgumentParser:
-    """Build the parser of all commands, once in a process."""
+    """Build the parser of all commands."""
     parser = _parser(_Parser, prog="streameval", epilog=_EPILOG)
     parser.description = _DESCRIPTION
     version = f"streameval {streameval.__version__}"

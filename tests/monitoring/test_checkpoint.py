@@ -85,7 +85,7 @@ def test_delivered_events_leave_the_outbox(writer):
 
 def test_pieces_stay_few_however_many_commits(writer, path):
     writer.commit(rows_of(*range(0, 20_000, 10)))
-    for number in range(40):
+    for number in range(20):
         writer.commit(rows_of(number))
         found = levels(path)
         assert all(found.count(level) < 16 for level in set(found))
