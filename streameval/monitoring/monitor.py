@@ -34,7 +34,8 @@ from streameval.monitoring.planning import (
 )
 from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.rows import Dictionary, Records, Truths
-from streameval.monitoring.sources import Chunk, as_source
+from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
 from streameval.monitoring.timing import Timing
 from streameval.monitoring.watermarks import Partitions
