@@ -23,7 +23,7 @@ from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, files_of, read_checkpoint
 from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.join import Join
-from streameval.monitoring.join_options import check_join, label_of
+from streameval.monitoring.join_options import Shard, check_join, label_of
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
@@ -51,6 +51,7 @@ if TYPE_CHECKING:
 __all__ = ["Monitor", "Output"]
 
 Array = npt.NDArray[Any]
+Times = npt.NDArray[np.int64]
 
 _SHARE_FROM = 1000
 _NOTES = 5
@@ -113,6 +114,9 @@ class Monitor:
         a label.
     settle : duration, optional
         How long a label must have stood before it counts; the last one of that time counts.
+    shard : str, optional
+        ``"1/4"`` joins the first of four parts of all ids, which a hash tells apart. Four monitors
+        with a checkpoint each count every row once, and their states merge to that of one.
     out_of_order : duration
         How much older than the row before it a row may be.
     allowed_lateness : duration
@@ -189,6 +193,7 @@ class Monitor:
         wait: Any = None,
         unlabelled: Any = "drop",
         settle: Any = None,
+        shard: str | None = None,
         out_of_order: Any = "0s",
         allowed_lateness: Any = "0s",
         max_ahead: Any = "1h",
@@ -207,7 +212,8 @@ class Monitor:
     ) -> None:
         self._planner = planner_of(accumulator, time, columns, max_bad)
         self._has_labels = labels is not None
-        check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        check_join(self._has_labels, key, wait, settle, unlabelled, label_time, shard)
+        self._shard = None if shard is None else Shard.of(shard)
         self._timing = Timing.of(
             self._planner.is_step,
             wait=wait,
@@ -254,6 +260,7 @@ class Monitor:
             "wait": self._timing.wait,
             "unlabelled": unlabelled,
             "settle": self._timing.settle,
+            "shard": shard,
             "out_of_order": self._timing.out_of_order,
             "allowed_lateness": self._timing.allowed_lateness,
         }
@@ -670,24 +677,32 @@ class Monitor:
         if not len(times):
             return
         marks = reader.partitions.observe(chunk.partition, times, now)
-        if reader.role == "predictions":
-            self._n_rows += len(times)
-            if self._oldest is None:
-                self._oldest = int(times.min())
-            self._counters["late"] += int(
-                (self._ends(times) + self._timing.allowed_lateness <= marks).sum()
-            )
         if self._join is None:
+            self._note_read(reader, times, marks)
             self._note_counted(times)
             return
         ids = batch[ID].tolist()
+        is_own = None if self._shard is None else self._shard.has(ids)
+        own = slice(None) if is_own is None else is_own
+        self._note_read(reader, times[own], marks[own])
         reader.last_id = ids[-1]
         if reader.role == "labels":
-            self._counters["labels"] += len(times)
-            self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
+            labels = self._truths.encode(batch)
+            self._join.label(chunk.partition, ids, times, labels, is_own=is_own)
         else:
             rows = self._records.encode(batch, len(times))
-            self._join.predict(chunk.partition, ids, times, rows)
+            self._join.predict(chunk.partition, ids, times, rows, is_own=is_own)
+
+    def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
+        """Count rows that have been read, and those that are behind the watermark before them."""
+        if reader.role == "labels":
+            self._counters["labels"] += len(times)
+            return
+        self._n_rows += len(times)
+        if self._oldest is None and len(times):
+            self._oldest = int(times.min())
+        is_late = self._ends(times) + self._timing.allowed_lateness <= marks
+        self._counters["late"] += int(is_late.sum())
 
     def _declare(self, now: float) -> None:
         """Await partitions that have been found, before anything is decided without them."""
