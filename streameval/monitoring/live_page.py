@@ -43,6 +43,7 @@ N_PANES = 60
 
 _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
+_NARROWEST = 1e-9
 _REST: Any = object()  # the rows of values without a slice
 _UNDEFINED = Reading(math.nan)
 
@@ -258,22 +259,22 @@ class _Readers:
         if state.newest is None:
             return []
         if not self._metrics:
-            named = [one.metric for one in alerts if not _is_about_all(one)]
+            named = [one.metric or "" for one in alerts if not _is_about_all(one)]
             headline = windowed._all_rows(windowed._held).compute().headline()
             self._metrics = [parse_metric(name) for name in dict.fromkeys([*named, *headline])]
         if self._values is None:
             parts = [live(part) for part in state.accumulators]
             self._values = {value: None for part in parts for value in _values_of(part)}
         known, self._known = self._known, {}
-        began = time.monotonic()
+        began, n_read = time.monotonic(), 0
         spans = state.spans(windowed._config)[-N_PANES:]
         for span in reversed(spans):
             key = span.start, span.end
             held = known.get(key)
             if held is None or not held.is_of(span):
-                if self._known and time.monotonic() - began > self._patience:
+                if n_read and time.monotonic() - began > self._patience:
                     break
-                held = self._counted(span)
+                held, n_read = self._counted(span), n_read + 1
             self._known[key] = held
         self._is_complete = len(self._known) == len(spans)
         return [self._known[key] for key in reversed(self._known)]
@@ -343,7 +344,7 @@ def _cards(
             )
             for index, metric in enumerate(readers.metrics)
         ]
-        states = {one.state for one in of}
+        states: set[str] = {one.state for one in of}
         if value is not _REST and _is_silent(slices, opened):
             states.add("silent")
         state = min(states, key=_STATES.index, default="inactive")
@@ -395,8 +396,7 @@ def _worse(card: Card, whole: Card) -> int:
             continue
         low, high = mine.reading.sampling
         gap = float(all_rows.reading.value) - float(mine.reading.value)
-        if low < high and math.isfinite(gap):
-            found = max(found, _sign(series.metric) * gap * 2 / (high - low))
+        found = max(found, _sign(series.metric) * gap * 2 / max(high - low, _NARROWEST))
     return int(found) if found >= _CLEAR else 0
 
 

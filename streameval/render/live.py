@@ -24,6 +24,7 @@ __all__ = ["Alert", "Card", "Series", "View", "document", "fragment", "icon"]
 
 _RELOAD_SECONDS = 30
 _COVERAGE_HEIGHT = 130
+_DECIMALS = 4
 _MAX_LINES = 10
 _NAME_WIDTH = 60
 _PICTURE = (480, 230)
@@ -330,10 +331,10 @@ def _value(series: Series, level: float) -> Html:
         return element("p", element("span", DASH, class_="big"), class_="reading")
     parts = [element("span", number(float(reading.value)), class_="big")]
     if reading.is_open:
-        certified = f"certified {hull(*map(float, reading.certified), 4)}"
+        certified = f"certified {_hull(reading.certified)}"
         parts += [Html(" "), element("span", certified, class_="within")]
     if reading.sampling is not None:
-        sampled = f"{percent(level)} {interval(*reading.sampling, 4)}"
+        sampled = f"{percent(level)} {interval(*reading.sampling, _DECIMALS)}"
         parts += [Html(" "), element("span", sampled, class_="within")]
     return element("p", *parts, class_="reading")
 
@@ -379,10 +380,15 @@ def _cell_text(value: float, certified: Interval, sampling: Interval | None) -> 
     """Write a number and its intervals; nothing in it needs to be escaped."""
     parts = [f'<span class="value">{number(value)}</span>']
     if certified[0] < certified[1]:
-        parts.append(f'<span class="within">certified {hull(*map(float, certified), 4)}</span>')
+        parts.append(f'<span class="within">certified {_hull(certified)}</span>')
     if sampling is not None:
-        parts.append(f'<span class="within">{interval(*sampling, 4)}</span>')
+        parts.append(f'<span class="within">{interval(*sampling, _DECIMALS)}</span>')
     return f'<td class="number">{"".join(parts)}</td>'
+
+
+def _hull(certified: Interval) -> str:
+    low, high = certified
+    return hull(float(low), float(high), _DECIMALS)
 
 
 def _spoken(card: Card, series: Series, level: float) -> str:

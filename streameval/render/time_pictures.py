@@ -90,7 +90,8 @@ def time_picture(
 def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
     across = [middle for middle, _ in defined]
     sampled = [(middle, *one.sampling) for middle, one in defined if one.sampling is not None]
-    whiskers = [frame.uprights(*zip(*sampled, strict=True), f"whisker {_LOOK}")] if sampled else []
+    at, bottom, top = np.array(sampled).reshape(-1, 3).T
+    whiskers = [frame.uprights(at, bottom, top, f"whisker {_LOOK}")] if sampled else []
     band = []
     if any(reading.is_open for _, reading in defined):
         low, high = zip(*(reading.certified for _, reading in defined), strict=True)

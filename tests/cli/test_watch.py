@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -413,6 +414,32 @@ def test_quiet_prints_nothing(watch, log, monkeypatch):
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_page_is_served_while_files_are_followed(watch, log, monkeypatch, quiet):
+    def read(monitor):
+        (server,) = monitor._servers
+        with urllib.request.urlopen(server.url) as answer:
+            pages.append(answer.read().decode())
+        urls.append(server.url)
+        assert server._hosts.allow("page.example")
+        monitor.stop()
+
+    pages, urls = [], []
+    ended_after(monkeypatch, 1, read)
+    options = ("--serve", "127.0.0.1:0", "--allow-host", "page.example", "--metrics", "roc_auc")
+    done = watch(log, *options, *(["--quiet"] if quiet else []))
+    assert (done.code, done.err) == (0, "" if quiet else f"live page: {urls[0]}\n")
+    assert "<h1><bdi>ck.db</bdi></h1>" in pages[0]
+    assert "roc_auc of" not in pages[0]
+    assert 'aria-label="roc_auc over time. ' in pages[0]
+
+
+def test_address_that_cannot_be_served_at_is_named(watch, log):
+    done = watch(log, "--serve", "nowhere/x")
+    assert done.code == 2
+    assert "--serve must be HOST:PORT, such as 127.0.0.1:8765, got 'nowhere/x'." in done.err
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_lets_the_step_commit_and_ends(watch, log, monkeypatch, number):
     ended_after(monkeypatch, 1, lambda monitor: signal.raise_signal(number))
@@ -486,6 +513,8 @@ def test_output_that_cannot_be_written_ends_the_watch(
     ("arguments", "message"),
     [
         (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
+        (("--allow-host", "page.example"), "--allow-host needs --serve."),
+        (("--serve",), "--serve has no meaning with --once, which ends at once."),
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
