@@ -156,8 +156,8 @@ def main() -> None:
     print(
         f"{found['pending']:,} pending: put {found['put']:,.0f} rows/s, "
         f"take {found['take']:,.0f} rows/s, {found['bytes']:.0f} bytes a row, "
-        f"longest call {found['longest'] * 1e3:.0f} ms, commit {found['commit'] * 1e3:.0f} ms, "
-        f"{found['cpu'] * 1e3:.0f} of CPU, "
+        f"longest call {found['longest'] * 1e3:.0f} ms, commit {found['commit'] * 1e3:.0f} ms "
+        f"({found['cpu'] * 1e3:.0f} ms of CPU), "
         f"longest {found['longest commit'] * 1e3:.0f} ms"
     )
 
