@@ -518,9 +518,7 @@ def _ratio_of_shares(of_positives: int, of_negatives: int) -> Callable[..., Inte
     """Make the interval of the ratio of an outcome's rates, given its rows among tp, fp, fn, tn."""
 
     def sampling(counts: LabelCounts, value: float, z: float) -> Interval:
-        tp, fp, fn, tn = every = counts.outcomes.floats[
-            :, counts.config.positive_position
-        ].tolist()
+        tp, fp, fn, tn = every = counts.outcomes.floats[:, counts.config.positive_position].tolist()
         hits = (every[of_positives], every[of_negatives])
         return intervals.log_ratio(value, hits, (tp + fn, fp + tn), z)
 

@@ -182,7 +182,7 @@ def test_pane_without_labels_leaves_metrics_undefined() -> None:
     assert "undefined in the newest mature pane; between 0.8000 and 0.9000 in 2 panes." in text
     assert "No labelled rows." in text
     assert "0 labelled rows · coverage 0%" in text
-    assert '<td class="number"><span class="undefined"' in text
+    assert '<td><span class="undefined"' in text
 
 
 def test_page_shows_no_value_while_no_pane_is_mature() -> None:
