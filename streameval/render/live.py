@@ -342,20 +342,16 @@ def _value(series: Series, level: float) -> Html:
 def _behind(card: Card) -> Html:
     """List the newest panes in a table, behind the pictures."""
     panes = card.series[0].panes
-    first = max(len(panes) - _MAX_LINES, 0)
-    heads = ["Labelled", "Of all", *(series.metric for series in card.series)]
-    columns = element(
-        "tr",
-        element("th", "Pane", scope="col"),
-        *(element("th", label(text, 28), scope="col") for text in heads),
-    )
+    shown = range(len(panes) - 1, max(len(panes) - _MAX_LINES, 0) - 1, -1)
+    heading, starts = _starts([panes[index].start for index in shown])
+    heads = [heading, *(series.metric for series in card.series), "Labelled", "Of all"]
+    columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
     rows = "".join(
-        f'<tr><th scope="row">{_time_text(panes[index].start)}'
-        f"{', open' if panes[index].is_open else ''}</th>"
+        f'<tr><th scope="row">{start}{", open" if panes[index].is_open else ""}</th>'
+        f"{''.join(_cell(series.panes[index].reading) for series in card.series)}"
         f"<td>{count(panes[index].labelled)}</td>"
-        f"<td>{joined([share(card.coverage[index])])}</td>"
-        f"{''.join(_cell(series.panes[index].reading) for series in card.series)}</tr>"
-        for index in reversed(range(first, len(panes)))
+        f"<td>{joined([share(card.coverage[index])])}</td></tr>"
+        for index, start in zip(shown, starts, strict=True)
     )
     table = element("table", element("thead", columns), element("tbody", Html(rows)))
     return _folded(
@@ -449,8 +445,13 @@ def _word(state: str) -> str:
     return _WORDS.get(state, state)
 
 
-def _time_text(time: Any) -> str:
-    return str(time).removesuffix(".000000").removesuffix(":00")
+def _starts(times: Sequence[Any]) -> tuple[str, list[str]]:
+    """Write when panes begin; a day that all of them have in common is the heading."""
+    texts = [str(time).removesuffix(".000000").removesuffix(":00") for time in times]
+    days = {text.partition("T")[0] for text in texts if "T" in text}
+    if len(days) != 1:
+        return "Start", texts
+    return days.pop(), [text.partition("T")[2] for text in texts]
 
 
 def _footer(view: View) -> Html:

@@ -169,7 +169,7 @@ def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
     assert 'class="big">0.9000<' in opened
     assert opened.count("url(#hatching)") == 2
     assert "1 newer pane still open" in opened
-    assert "00:02, open" in opened
+    assert '<th scope="row">00:02, open</th>' in opened
     assert 'id="hatching"' in document(view(snapshot(held)), opened)
 
 
@@ -220,6 +220,16 @@ def test_every_series_has_a_table_behind_it() -> None:
     assert sorted(map(str, regions)) == [*names, "accuracy over time"]
     assert len(made.all("details")) == len(made.all("summary")) == 3
     assert len(made.all("tr")) == 1 + 12 + 2 * (1 + 10)
+
+
+def test_table_behind_a_series_tells_the_day_where_panes_are_of_several() -> None:
+    held = windowed({"DE": [40] + [None] * 1439 + [45]})
+    text = fragment(view(snapshot(held, n_open=0)))
+    card = text[text.index("<article") :]
+    assert '<th scope="row">1970-01-02T00:00</th>' in card
+    assert "<bdi>Start</bdi>" in card
+    first = fragment(view(snapshot(windowed({"DE": [40, 45]}), n_open=0)))
+    assert "<bdi>1970-01-01</bdi>" in first[first.index("<article") :]
 
 
 def test_certified_band_and_sampling_interval_are_drawn_and_said_differently() -> None:
