@@ -167,7 +167,7 @@ def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
     assert 'class="big">0.2000<' in mature
     assert "url(#hatching)" not in mature
     assert 'class="big">0.9000<' in opened
-    assert opened.count("url(#hatching)") == 2
+    assert opened.count("url(#hatching)") == 3
     assert "1 newer pane still open" in opened
     assert '<th scope="row">00:02, open</th>' in opened
     assert 'id="hatching"' in document(view(snapshot(held)), opened)
