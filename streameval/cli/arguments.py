@@ -660,14 +660,14 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
     _add_quiet(group)
 
 
-def _add_metrics(group: argparse._ArgumentGroup, source: str) -> None:
+def _add_metrics(group: Any, source: str, what: str = "only these") -> None:
     group.add_argument(
         "--metrics",
         action="extend",
         type=values.metrics,
         default=[],
         metavar="A,B,C",
-        help=f"only these, as in 'accuracy,recall[macro]'; names are those of {source}",
+        help=f"{what}, as in 'accuracy,recall[macro]'; names are those of {source}",
     )
 
 
@@ -743,6 +743,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         default="count",
         help="of many classes, the pairs confused most: by examples (default), or rate",
     )
+    _add_metrics(parser, "explain", "these besides")
     _add_level(parser)
     _add_output(parser, "FILE", "ends in .html")
     _add_quiet(parser)

@@ -88,7 +88,7 @@ class _Table:
         self.objects, self.n_values = objects, len(codes)
         bits = max(8, (16 * len(objects)).bit_length())
         self._shift = np.uint64(64 - bits)
-        self._addresses = np.zeros(1 << bits, dtype=np.uintp)
+        self._addresses = np.ones(1 << bits, dtype=np.uintp)  # 0 is that of an item never set
         self._codes = np.zeros(1 << bits, dtype=np.uint32)
         addresses = np.array(list(objects), dtype=np.uintp)
         slots = self._slots(addresses)

@@ -8,7 +8,7 @@ import pytest
 from monitoring.rotating_logs import MortalReader, RotatingLog, json_row
 from profiles import cases
 
-SEEDS = range(cases(200, least=2))
+SEEDS = range(cases(200, least=4))
 
 
 def long_row(number):

@@ -49,10 +49,10 @@ from profiles import cases
 
 import streameval as se
 
-N_SAMPLES = cases(345, least=3)
+N_SAMPLES = cases(345, least=6)
 N_SAMPLES_LONG = 4_000
 N_CHECKS_LONG = 1_200_000
-N_COARSENED = cases(90_000, least=900)
+N_COARSENED = cases(90_000, least=1800)
 
 ENVELOPED = (
     "roc_auc",

@@ -248,3 +248,17 @@ def test_reference_lists_the_names_of_measures(monkeypatch: pytest.MonkeyPatch) 
     table = metric_tables.filled("<!-- measures -->")
     assert "| `p` | needed | `rel` | `precision` | `P_10` |\n" in table
     assert all(f"\n| `{name}` | " in table for name in MEASURES)
+
+
+def test_finder_lists_every_metric_with_its_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import metric_tables
+
+    table = metric_tables.filled("<!-- finder -->")
+    assert table.count("\n") == 1 + sum(not row.is_count for _, row in ROWS)
+    for kind, row in ROWS:
+        cells = (f" `{metric_tables.signature(row)}`", f" `{kind.MADE_BY}`")
+        lines = [line for line in table.splitlines() if all(cell in line for cell in cells)]
+        assert row.is_count or any(
+            all(f"`{name}`" in line for name in row.aliases) for line in lines
+        )
