@@ -605,6 +605,27 @@ def test_page_refuses_what_is_no_level(level: float) -> None:
         LivePage("ck.db", snapshot(None), level=level)
 
 
+@pytest.mark.parametrize(
+    ("metrics", "reason"),
+    [
+        (["accurcy"], "no metric 'accurcy': did you mean 'accuracy'"),
+        ("accuracy", "`metrics` must be a list of metrics, got 'accuracy'."),
+    ],
+)
+def test_page_refuses_metrics_that_are_not_there(metrics: Any, reason: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        LivePage("ck.db", snapshot(windowed({})), metrics=metrics)
+    assert str(caught.value).startswith(reason)
+
+
+def test_page_takes_metrics_of_members_and_of_classes_that_may_come() -> None:
+    members = se.Collection({"cm": se.ConfusionAccumulator(3), "curve": se.PRCurveSketch()})
+    held = se.Windowed(members, pane="1m", time="ts", unit="s")
+    page = LivePage("ck.db", snapshot(held), metrics=["cm/recall[2]", "curve/roc_auc"])
+    assert len(page._readers.metrics) == 2
+    assert LivePage("ck.db", snapshot(None), metrics=["accuracy"])
+
+
 # sparklines
 
 
