@@ -516,3 +516,28 @@ def test_save_refuses_a_link_to_itself_and_leaves_it(tmp_path: Path) -> None:
     assert caught.value.errno == errno.ELOOP
     assert (one.readlink(), two.readlink()) == (two, one)
     assert names_in(tmp_path) == ["one.se", "two.se"]
+
+
+@pytest.mark.slow
+@needs_proc
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (b"", "begins with a NUL byte; it is not text."),
+        (b"y_true,y_pred\n1,1\n", "line 3: no row end (is a quote left open?) within 4,194,304"),
+        (b'{"y_true": 1, "y_pred": 1}\n', "line 2: no line end within 4,194,304 bytes, NUL bytes"),
+        (b"BZh9", "line 1: no row end (is a quote left open?) within 4,194,304 bytes"),
+        (b"\x1f\x8b\x08\0", "the gzip data is damaged"),
+        (b"\xfd7zXZ\0", "the xz data is damaged"),
+        (b"PAR1", "not a sound Parquet file (the last bytes are not those of one"),
+        (OLD.to_bytes(), "is a state, not a log; `streameval show` reads it."),
+    ],
+    ids=["hole", "csv", "jsonl", "bzip2", "gzip", "xz", "parquet", "state"],
+)
+def test_eval_refuses_a_large_wrong_file_in_64_mib(head: bytes, told: str, wrong: Path) -> None:
+    with wrong.open("r+b") as file:
+        file.write(head)
+    done = limited("eval", wrong)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"streameval: error: {wrong}")
+    assert told in done.stderr
