@@ -485,9 +485,15 @@ def test_load_reads_standard_input(tmp_path: Path) -> None:
     assert done.stdout == b"3\n"
 
 
-def test_save_names_the_path_when_its_folder_is_missing(tmp_path: Path) -> None:
-    path = tmp_path / "missing" / "state.se"
-    with pytest.raises(FileNotFoundError) as caught:
+@pytest.mark.parametrize(
+    ("folder", "error"), [("missing", FileNotFoundError), ("a file", NotADirectoryError)]
+)
+def test_save_names_the_path_when_its_folder_is_none(
+    folder: str, error: type[OSError], tmp_path: Path
+) -> None:
+    (tmp_path / "a file").touch()
+    path = tmp_path / folder / "state.se"
+    with pytest.raises(error) as caught:
         se.save(OLD, path)
     assert caught.value.filename == str(path)
     assert ".streameval-" not in str(caught.value)
