@@ -87,8 +87,12 @@ def test_command_is_killed_with_what_it_has_started(tmp_path: Path) -> None:
         os.close(reader)
 
 
-def test_command_that_has_ended_is_not_waited_for_by_its_children() -> None:
-    assert Command(("sh", "-c", "echo early; sleep 90 &")).send(EVENT, 60.0) == "early"
+def test_command_that_has_ended_is_not_waited_for_by_its_children(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    code = f"echo early; read line < {shlex.quote(str(pipe))} &"
+    assert Command(("sh", "-c", code)).send(EVENT, 3600.0) == "early"  # else it hangs
+    pipe.write_text("")  # the child, which holds the output open, ends now
 
 
 def test_command_may_close_its_output_before_it_ends() -> None:
