@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Array, Column, FieldType, what_is_wrong
 
 if TYPE_CHECKING:
@@ -21,6 +22,8 @@ __all__ = ["Fault", "Field", "Parsed", "assemble", "fields_of"]
 Fault = tuple[Any, str]
 # The name of a field and what it holds: one column of a file may serve two arguments.
 Field = tuple[str, FieldType]
+
+_ARRAYS = (np.ndarray, CodedTexts)
 
 
 @attrs.frozen
@@ -112,7 +115,7 @@ def _filtered(
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:
-    return values if isinstance(values, np.ndarray) else field[1].whole(values)
+    return values if isinstance(values, _ARRAYS) else field[1].whole(values)
 
 
 def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
@@ -127,7 +130,7 @@ def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
 
 
 def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Array:
-    return values[good] if isinstance(values, np.ndarray) else list(compress(values, good))
+    return values[good] if isinstance(values, _ARRAYS) else list(compress(values, good))
 
 
 def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:
