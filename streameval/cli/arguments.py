@@ -16,7 +16,7 @@ from streameval.cli.evidence_text import parse_limit
 from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
-from streameval.configs.names import closest
+from streameval.configs.names import closest, nearest
 from streameval.io import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
@@ -338,10 +338,18 @@ class _Parser(argparse.ArgumentParser):
             for command, parser in self.siblings.items()
             if name in parser._option_string_actions
         ]
-        if others:
-            return f"no option {name} here: it is for {', '.join(others)}"
         close = closest(name, self._option_string_actions)
+        if others:
+            elsewhere = f"no option {name} here: it is for {', '.join(others)}"
+            is_form = bool(close) and close[0].rstrip("s") == name.rstrip("s")
+            return f"{elsewhere}; did you mean {close[0]}?" if is_form else elsewhere
         return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Suggest a similar choice where there is none of a name, such as a command."""
+        if action.choices is not None and value not in action.choices:
+            choices = nearest(str(value), map(str, action.choices)).removesuffix(".")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {choices}")
 
     def error(self, message: str) -> NoReturn:
         """Report what is wrong, and where to read more."""

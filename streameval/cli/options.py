@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.io import Texts
+from streameval.io import RowFilter, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -184,6 +184,14 @@ class Options:
     max_open_queries: int | None = None
     per_query: bool | None = None
     trec: bool | None = None
+
+    @property
+    def row_filter(self) -> RowFilter | None:
+        """Which rows are counted, with values that have decimal commas if cells have."""
+        if not self.where:
+            return None
+        has_commas = self.decimal == ","
+        return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))
 
 
 @attrs.frozen(kw_only=True)

@@ -28,7 +28,6 @@ from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, window_entry, window_of
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io import RowFilter
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.rules import MetricRule, SilenceRule, parse_rule
@@ -128,7 +127,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     if watching.labels is not None:
         chosen |= {"labels": _source(watching.labels, options), "key": watching.join}
-    where = RowFilter(options.where) if options.where else None
+    where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
         filtered = predictions_of(rows)
