@@ -238,6 +238,10 @@ _WATCH_LABELS: tuple[_Option, ...] = (
         "what counts without one: a row without a label (default), or this label",
     ),
     ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
+    (
+        *("--shard", None, "I/N"),
+        "join one of N parts of all ids, as in 1/4, with a checkpoint for each",
+    ),
     ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
     (
         *("--label-idle-after", values.span, "SPAN"),

@@ -205,6 +205,7 @@ class Watching:
     wait: str | int | None = None
     unlabelled: str | None = None
     settle: str | int | None = None
+    shard: str | None = None
     label_time: str | None = None
     out_of_order: str | int | None = None
     allowed_lateness: str | int | None = None

@@ -47,10 +47,11 @@ __all__ = ["watch"]
 
 _POLL_SECONDS = 1.0
 _OF_MONITOR = (
-    *("wait", "unlabelled", "settle", "label_time", "out_of_order", "allowed_lateness"),
+    *("wait", "unlabelled", "settle", "shard", "label_time", "out_of_order", "allowed_lateness"),
     *("max_ahead", "max_pending", "idle_after", "label_idle_after", "commit_bytes"),
     "false_alarms",
 )
+_OF_JOIN = ("unlabelled", "settle", "shard", "label_time", "label_idle_after", "max_pending")
 
 
 def watch(*, quiet: bool, **arguments: Any) -> Outcome:
@@ -173,7 +174,7 @@ def _check_labels(watching: Watching) -> None:
         rule = parse_rule(text)
         if isinstance(rule, SilenceRule) and rule.of_labels:
             raise UsageError(f"--alert {text!r} needs --labels.")
-    for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
+    for name in (*needed, *_OF_JOIN):
         if getattr(watching, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
 
