@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -105,7 +106,8 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
             os.fsync(file.fileno())
         new.replace(target)
     except BaseException as error:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink()
         if isinstance(error, OSError):  # it may name the new file, which is nobody's business
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise

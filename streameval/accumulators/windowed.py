@@ -720,7 +720,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             edge = tier.edge(end)
             if edge is None or int(left.min()) >= edge:
                 found, local = quotients(left, tier.width)
-                new = [(number, index) for index in found.tolist()]
+                new: list[PaneKey] = [(number, index) for index in found.tolist()]
                 if not keys:
                     return new, local
                 pane_of[rest] = local.astype(np.int64) + len(keys)
