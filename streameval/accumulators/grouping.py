@@ -10,10 +10,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
-from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
 from streameval.accumulators.sealed import FlatLeaves, total_of
 from streameval.configs.inner import Inner, OuterConfig
@@ -610,7 +609,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
         held = [one._held for one in alike]
-        total = merge([self._all_rows(one) for one in held])
+        total = merged([self._all_rows(one) for one in held])
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 

@@ -440,7 +440,7 @@ def ranked(rows, inner=None):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_rows_of_queries_are_counted_in_panes(form, call, write, small_buffers):
-    rows = rows_of([one for one in queries(2000) if one["doc"]])
+    rows = rows_of([one for one in queries(1000) if one["doc"]])
     done = call("eval", write(f"log.{form}", rows), *RANKED, "-o", "a.state")
     assert (done.code, done.err) == (0, "")
     assert se.load("a.state").to_bytes() == ranked(rows).to_bytes()
