@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -24,7 +26,7 @@ from streameval.io.columns import (
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
-from streameval.io.streams import STANDARD_INPUT, opened
+from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 
 _SHOWN = 128
+_ENCRYPTED_MAGIC = b"PARE"
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
 """Every value of these types can be told apart."""
@@ -114,16 +117,13 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
 @contextmanager
 def _file(source: str) -> Iterator[Any]:
     """Open a file with pyarrow, its errors made into ours."""
+    _check_ends(source)
     try:
         import pyarrow  # noqa: PLC0415 (optional, and slow to import)
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
-    with opened(source) as stream:  # what is wrong is reported as for every other format
-        head = stream.peek()
-    if not head.startswith(PARQUET_MAGIC):
-        check_is_text(head, source)
     try:
         with parquet.ParquetFile(source) as file:
             yield file
@@ -131,6 +131,22 @@ def _file(source: str) -> Iterator[Any]:
         # The message may quote the file, whatever it holds.
         reason = repr(str(error).partition("\n")[0].rstrip("."))[1:-1]
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
+
+
+def _check_ends(source: str) -> None:
+    """Refuse a file that does not begin and end as Parquet, before pyarrow takes memory."""
+    with opened(source) as stream:  # what is wrong is reported as for every other format
+        head = stream.peek()
+    if not head.startswith(PARQUET_MAGIC):
+        check_is_text(head, source)
+    if size_of(source) is None:  # pyarrow reads it from a store
+        return
+    with reading(source), Path(source).open("rb") as file:
+        file.seek(-min(len(PARQUET_MAGIC), os.fstat(file.fileno()).st_size), os.SEEK_END)
+        end = file.read()
+    if end not in (PARQUET_MAGIC, _ENCRYPTED_MAGIC):
+        reason = "the last bytes are not those of one; is it cut short?"
+        raise BadDataError(f"{source}: not a sound Parquet file ({reason}).")
 
 
 @attrs.frozen

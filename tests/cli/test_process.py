@@ -129,7 +129,7 @@ def seconds(pid):
 
 
 def wait_until(holds):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -168,7 +168,7 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     started = children(busy.pid)
     busy.send_signal(getattr(signal, name))
     # They hold the pipe: it ends when the last one has.
-    out, error = busy.communicate(timeout=60)
+    out, error = busy.communicate(timeout=HANGS)
     wait_until(lambda: all(map(is_gone, started)))
     assert (busy.returncode, out) == (code, b"")
     assert name == "SIGKILL" or error == b""
@@ -254,7 +254,7 @@ def test_script_ends_with_the_status_of_the_signal(name, code, folder):
     process = subprocess.Popen([*SCRIPT, "eval", "pipe.jsonl"], stderr=subprocess.PIPE)
     with (folder / "pipe.jsonl").open("wb"):  # opens once the script reads it
         process.send_signal(getattr(signal, name))
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=HANGS)
     assert (process.returncode, error) == (code, b"")
 
 
@@ -267,7 +267,7 @@ def test_script_goes_on_after_a_hangup_when_nohup_started_it(folder):
     with (folder / "pipe.jsonl").open("wb") as pipe:
         process.send_signal(signal.SIGHUP)
         pipe.write(b'{"y_true": 1, "y_pred": 1}\n')
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 0
     assert out.startswith(b"1 row of 1 file")
 
@@ -294,7 +294,7 @@ def test_worker_exits_when_its_parent_lets_go(monkeypatch):
         thread.start()
         assert codes == []
         held.close()
-        thread.join(60)
+        thread.join(HANGS)
     assert codes == [1]
 
 

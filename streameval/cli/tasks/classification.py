@@ -59,7 +59,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
 
 
 def choose(
-    cls: type[Any], options: Options, *layouts: Layout
+    cls: Callable[..., Any], options: Options, *layouts: Layout
 ) -> tuple[Callable[[], Any], Any, int]:
     """Choose the classes and the configuration, for predictions in one or more layouts.
 
