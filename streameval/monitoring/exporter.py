@@ -6,19 +6,14 @@ from functools import cached_property
 from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, final
 
-from streameval.errors import InvalidInputError
+from streameval.monitoring.exports import check_exported
 from streameval.monitoring.server import Request, Response
-from streameval.results.names import parse_metric
-from streameval.results.result import Result
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from streameval.monitoring.prometheus import MonitorCollector
     from streameval.monitoring.status import Snapshot, Status
-    from streameval.results.names import MetricName
 
-__all__ = ["Exporter", "check_exported"]
+__all__ = ["Exporter"]
 
 
 @final
@@ -67,28 +62,3 @@ class Exporter:
         from streameval.monitoring.prometheus import MonitorCollector  # noqa: PLC0415 (an extra)
 
         return MonitorCollector(self, **self._options)
-
-
-def check_exported(
-    snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]
-) -> None:
-    """Refuse windows and metrics that there cannot be.
-
-    Raises
-    ------
-    InvalidInputError
-        If a window is no whole number of panes, or there is no such metric.
-    """
-    held = snapshot.windowed
-    if held is None:  # on the command line, first rows decide what is counted
-        return
-    for width in windows:
-        held._config.length(width, name="windows")
-    result = held._config.accumulator.leaf.empty().compute()  # classes may still come
-    for metric in metrics:
-        if not isinstance(result, Result):
-            got = type(result).__name__
-            raise InvalidInputError(
-                f"needs a result with a table of metrics, got a {got}", argument="metrics"
-            )
-        result.check(parse_metric(metric) if isinstance(metric, str) else metric)

@@ -22,7 +22,7 @@ from streameval.errors import InvalidInputError
 from streameval.inputs.durations import duration_text
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
-from streameval.monitoring.exporter import check_exported
+from streameval.monitoring.exports import check_exported
 from streameval.monitoring.join import COUNTERS
 from streameval.monitoring.rules import slice_text
 from streameval.monitoring.score_buckets import score_buckets
