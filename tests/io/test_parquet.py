@@ -185,6 +185,12 @@ def test_blocks_look_at_both_ends_of_a_file_before_pyarrow_does(data, tmp_path, 
         list(read_blocks("log.parquet"))
 
 
+def test_blocks_are_read_from_a_store(write, tmp_path):
+    write(t=[1, 2])
+    found, faults = values(list(read_blocks((tmp_path / "log.parquet").as_uri())), INTEGER)
+    assert (found.tolist(), faults) == ([1, 2], [])
+
+
 def test_block_refuses_damaged_pages(write, tmp_path):
     (block,) = write(t=list(range(1000)))
     data = bytearray((tmp_path / "log.parquet").read_bytes())
