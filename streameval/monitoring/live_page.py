@@ -265,8 +265,9 @@ class _Readers:
             return []
         if not self._metrics:
             named = [one.metric or "" for one in alerts if not _is_about_all(one)]
-            headline = windowed._all_rows(windowed._held).compute().headline()
-            self._metrics = [parse_metric(name) for name in dict.fromkeys([*named, *headline])]
+            result = windowed._all_rows(windowed._held).compute()
+            named += [one for one in result.headline() if not result.read(one, level=0.0).is_count]
+            self._metrics = [parse_metric(name) for name in dict.fromkeys(named)]
         if self._values is None:
             parts = [live(part) for part in state.accumulators]
             self._values = {value: None for part in parts for value in _values_of(part)}

@@ -378,6 +378,42 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
     assert names == ["recall[1]", "accuracy", "f_score"]
 
 
+@pytest.mark.parametrize(
+    ("accumulator", "shown"),
+    [
+        (se.RegressionAccumulator(), ["rmse", "mae", "bias"]),
+        (se.CalibrationAccumulator(), ["log_loss", "pcopc", "ece"]),
+        (se.ConfusionAccumulator(3), ["accuracy", "f_score"]),
+        (se.GroupedAUC(), ["gauc", "coverage"]),
+        (se.Paired(), ["difference", "accuracy_a", "accuracy_b"]),
+        (se.RankingAccumulator(["ndcg@2"]), ["ndcg@2"]),
+        (
+            se.Collection({"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}),
+            ["cm/accuracy", "cm/f_score", "curve/roc_auc", "curve/average_precision"],
+        ),
+    ],
+    ids=lambda one: type(one).__name__ if not isinstance(one, list) else "",
+)
+def test_page_shows_the_headline_of_every_task(accumulator: Any, shown: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 90)
+    batch = {
+        **dict.fromkeys(("y_true", "y_pred", "y_pred_a", "y_pred_b", "relevance"), labels),
+        **dict.fromkeys(("y_score", "y_prob", "score"), rng.random(90)),
+        "group": np.arange(90) % 3,
+        "query": np.arange(90) // 3,
+        "ts": np.repeat([0, 60, 120], 30),
+        "country": np.repeat(["DE", "FR", "IT"] * 10, 3),
+    }
+    sliced = se.Sliced(accumulator, "country")
+    held = se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
+    made = view(snapshot(held, n_labelled=90), metrics=())
+    assert made.whole is not None
+    assert [series.metric for series in made.whole.series] == shown
+    assert all(math.isfinite(series.panes[0].reading.value) for series in made.whole.series)
+    assert len(page(made).all("svg", class_="spark")) == 3 * len(shown)
+
+
 def test_rate_of_nothing_is_undefined() -> None:
     held = se.Windowed(se.ConfusionAccumulator(), pane="1m", time="ts", unit="s")
     held.update({"y_true": [0, 0, 1], "y_pred": [0, 0, 1], "ts": [0, 60, 60]})
