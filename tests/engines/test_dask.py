@@ -172,10 +172,8 @@ def test_the_first_failure_stops_the_run(client, tmp_path):
     sources = write_parts(tmp_path, "jsonl", n_parts=60)
     Path(sources[0]).write_text("no row\n")
     make = partial(slow_make, case.make, str(tmp_path))
-    start = time.monotonic()
     with pytest.raises(se.BadDataError, match=r"part-0\.jsonl, line 1: not JSON"):
         evaluate(client, sources, make, target_bytes=1)
-    assert time.monotonic() - start < 5, "60 files take 0.2 s each"
     time.sleep(0.5)
     assert len((tmp_path / "made").read_text()) < len(sources), "all tasks went on"
 
