@@ -84,6 +84,8 @@ class CsvBlock:
     decimal : {".", ","}
         What stands before the decimals of a number. With a comma, a cell such as 0,5 is read as
         0.5 in every column, so that numbers compare as numbers in filters and slices too.
+    end : int, optional
+        Where it ends in its file, as `Piece` has it.
     """
 
     unit: ClassVar[str] = "line"
@@ -96,6 +98,7 @@ class CsvBlock:
     top: str = "header"
     unended: str = ""
     decimal: str = "."
+    end: int | None = None
 
     def rows(
         self,
@@ -229,6 +232,7 @@ class CsvLayout:
             top=self.top,
             unended=piece.unended,
             decimal=self.decimal,
+            end=piece.end,
         )
 
 

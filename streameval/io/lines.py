@@ -54,12 +54,15 @@ class Piece:
     unended : str
         What the last line of a file lacks, as the end of a sentence; such a line is a piece of
         its own. Empty if nothing is missing.
+    end : int, optional
+        Where it ends in its file; None if the file is packed, or can be read only once.
     """
 
     first_line: int
     data: bytes
     taken: int
     unended: str = ""
+    end: int | None = None
 
 
 class Ends(Protocol):
@@ -114,7 +117,7 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         If a line is longer than 64 MiB, or than 4 MiB with NUL bytes, or the stream cannot be
         read or begins like a file of another type.
     """
-    line, taken = 1, 0
+    line, taken, end = 1, 0, 0
     pending: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
         if line == 1 and not pending:
@@ -122,7 +125,9 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*pending, chunk[:cut]])
-            yield Piece(line, unmarked(data, line), stream.taken - taken)
+            end += len(data)
+            known_end = end if stream.can_be_read_again else None
+            yield Piece(line, unmarked(data, line), stream.taken - taken, end=known_end)
             line, taken = line + data.count(b"\n"), stream.taken
             pending = []
         pending.append(chunk[cut:])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -60,6 +60,8 @@ class ParquetBlock:
         How many bytes of the file it covers.
     unended : str
         Nothing: such a file is read whole or not at all.
+    opened : ParquetFile, optional
+        The open file, as long as it is; another process opens it again.
     """
 
     unit: ClassVar[str] = "row"
@@ -68,10 +70,15 @@ class ParquetBlock:
     first_row: int
     taken: int
     unended: str = ""
+    _opened: Any = attrs.field(default=None, eq=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[ParquetBlock], tuple[Any, ...]]:
+        """Leave the open file here."""
+        return ParquetBlock, (self.source, self.group, self.first_row, self.taken, self.unended)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield the rows; columns of bytes, unions and the like are left out as None."""
-        with _file(self.source) as file:
+        with _file(self.source, self._opened) as file:
             schema = file.schema_arrow
             shown = [
                 path
@@ -90,7 +97,7 @@ class ParquetBlock:
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
         fields = fields_of(columns, where)
-        with _file(self.source) as file:
+        with _file(self.source, self._opened) as file:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
             table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
@@ -107,17 +114,19 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
         raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1
     with _file(source) as file:
-        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    for number, group in enumerate(groups):
-        size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
-        yield ParquetBlock(source, number, first_row, size)
-        first_row += group.num_rows
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+            yield ParquetBlock(source, number, first_row, size, opened=file)
+            first_row += group.num_rows
 
 
 @contextmanager
-def _file(source: str) -> Iterator[Any]:
-    """Open a file with pyarrow, its errors made into ours."""
-    _check_ends(source)
+def _file(source: str, open_file: Any = None) -> Iterator[Any]:
+    """Open a file with pyarrow, unless it is open still; its errors are made into ours."""
+    is_open = open_file is not None and not open_file.closed
+    if not is_open:
+        _check_ends(source)
     try:
         import pyarrow  # noqa: PLC0415 (optional, and slow to import)
         from pyarrow import parquet  # noqa: PLC0415
@@ -125,7 +134,7 @@ def _file(source: str) -> Iterator[Any]:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
     try:
-        with parquet.ParquetFile(source) as file:
+        with nullcontext(open_file) if is_open else parquet.ParquetFile(source) as file:
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.

@@ -228,7 +228,7 @@ class Result:
         return {"n": getattr(self, self.SIZE)}
 
     def headline(self) -> tuple[str, ...]:
-        """Choose the metrics that stand for all."""
+        """Choose the headline metrics."""
         names = self._names()
         chosen = (row.name for row in self.TABLE.headline)
         return tuple(name for name in chosen if name in names) or tuple(names[:2])

@@ -181,8 +181,9 @@ def never_up(folder, write):
         "import sys, time\nif '--multiprocessing-fork' in sys.orig_argv:\n    time.sleep(3600)\n"
     )
     log = write("a.jsonl", [{"y_true": 1, "y_pred": 1}])
+    os.mkfifo("pipe.jsonl")  # there is more to read, or it would be done without them
     process = subprocess.Popen(
-        [*SCRIPT, "eval", log, log, "--jobs", "2"],
+        [*SCRIPT, "eval", log, "pipe.jsonl", "--jobs", "2"],
         env=os.environ | {"PYTHONPATH": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

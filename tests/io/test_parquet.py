@@ -185,6 +185,12 @@ def test_blocks_look_at_both_ends_of_a_file_before_pyarrow_does(data, tmp_path, 
         list(read_blocks("log.parquet"))
 
 
+def test_blocks_are_read_from_a_store(write, tmp_path):
+    write(t=[1, 2])
+    found, faults = values(list(read_blocks((tmp_path / "log.parquet").as_uri())), INTEGER)
+    assert (found.tolist(), faults) == ([1, 2], [])
+
+
 def test_block_refuses_damaged_pages(write, tmp_path):
     (block,) = write(t=list(range(1000)))
     data = bytearray((tmp_path / "log.parquet").read_bytes())
@@ -210,3 +216,21 @@ def test_blocks_tell_what_to_install_when_pyarrow_is_missing(write, monkeypatch)
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InvalidInputError, match=r'pip install "streameval\[arrow\]"'):
         list(read_blocks("log.parquet"))
+
+
+def test_file_is_opened_once_while_its_blocks_are_read(tmp_path, monkeypatch):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0, 1, 0, 1]}), path, row_group_size=1)
+    made, opened = [], parquet.ParquetFile
+    monkeypatch.setattr(parquet, "ParquetFile", lambda name: made.append(name) or opened(name))
+    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    read = [block.parse([labels]).batch["y_true"].tolist() for block in read_blocks(path)]
+    assert (read, made) == ([[0], [1], [0], [1]], [path])
+
+
+def test_file_is_opened_again_for_a_block_that_outlives_it(tmp_path):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0, 1]}), path, row_group_size=1)
+    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    for block in [*read_blocks(path), *map(pickle.loads, map(pickle.dumps, read_blocks(path)))]:
+        assert block.parse([labels]).batch["y_true"].tolist() == [block.group]
