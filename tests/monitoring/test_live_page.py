@@ -571,6 +571,8 @@ def test_stream_is_compressed_part_by_part_for_who_takes_that() -> None:
     update = LivePage("ck.db", snapshot(windowed({"DE": [40]})))._newest().event
     assert found == [b"", b"retry: 2000\n\n", update, b":\n\n"]
     assert "Content-Encoding" not in ask(live, "/events").headers
+    live.close()
+    assert list(stream) == []
 
 
 def test_stream_sends_comments_while_nothing_happens() -> None:
