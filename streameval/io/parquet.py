@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import contextmanager
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
@@ -24,7 +25,7 @@ from streameval.io.columns import (
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
-from streameval.io.streams import STANDARD_INPUT, opened
+from streameval.io.streams import STANDARD_INPUT, opened, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -35,6 +36,10 @@ if TYPE_CHECKING:
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 
 _SHOWN = 128
+_LARGE = 2**16
+"""From so many rows on, the threads of pyarrow save more time than they take."""
+_footers: dict[str, tuple[tuple[int, ...], Any]] = {}
+"""The footer of the last file, with what tells whether the file has changed since."""
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
 """Every value of these types can be told apart."""
@@ -76,13 +81,15 @@ class ParquetBlock:
                 if names is None or _is_wanted(field.name, names)
                 for path in _plain_paths(field)
             ]
-            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
+            batches = file.iter_batches(
+                batch_size=_SHOWN, row_groups=[self.group], columns=shown, use_threads=False
+            )
+            unread = dict.fromkeys(schema.names)
             for batch in batches:
+                found = batch.schema.names
                 columns = [items_of(column) for column in batch.columns]
                 for _, *row in zip(range(batch.num_rows), *columns, strict=True):
-                    yield dict.fromkeys(schema.names) | dict(
-                        zip(batch.schema.names, row, strict=True)
-                    )
+                    yield unread | dict(zip(found, row, strict=True))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -90,7 +97,10 @@ class ParquetBlock:
         with _file(self.source) as file:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
-            table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
+            is_large = file.metadata.row_group(self.group).num_rows >= _LARGE
+            table = file.read_row_group(
+                self.group, columns=list(dict.fromkeys(read)), use_threads=is_large
+            )
             values = {
                 field: values_of(*paths[field[0]].within(table), field[1]) for field in fields
             }
@@ -120,17 +130,35 @@ def _file(source: str) -> Iterator[Any]:
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
-    with opened(source) as stream:  # what is wrong is reported as for every other format
-        head = stream.peek()
-    if not head.startswith(PARQUET_MAGIC):
-        check_is_text(head, source)
+    found = store_of(source)
+    version = _version(source) if found is None else None
+    known = _footers.get(source)
+    footer = known[1] if known is not None and known[0] == version is not None else None
+    if footer is None:
+        with opened(source) as stream:  # what is wrong is reported as for every other format
+            head = stream.peek()
+        if not head.startswith(PARQUET_MAGIC):
+            check_is_text(head, source)
     try:
-        with parquet.ParquetFile(source) as file:
+        stored = source if found is None else found[0].open_input_file(found[1])
+        with parquet.ParquetFile(stored, metadata=footer) as file:
+            if version is not None:
+                _footers.clear()
+                _footers[source] = version, file.metadata
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.
         reason = repr(str(error).partition("\n")[0].rstrip("."))[1:-1]
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
+
+
+def _version(source: str) -> tuple[int, ...] | None:
+    """Tell the versions of a file of this machine apart."""
+    try:
+        status = Path(source).stat()
+    except OSError:
+        return None
+    return status.st_ino, status.st_size, status.st_mtime_ns
 
 
 @attrs.frozen
