@@ -78,10 +78,12 @@ class Stream:
         return list(held.schema.names if hasattr(held, "schema") else held.columns)
 
     def files(self) -> Iterator[tuple[str, list[str]]]:
-        """Yield the files of a data set, each with its own columns."""
+        """Yield the files of a data set that have rows, each with its own columns."""
         held = self.source
         for file in getattr(held, "files", ()):
-            yield file, held.format.inspect(file, held.filesystem).names
+            fragment = held.format.make_fragment(file, held.filesystem)
+            if fragment.head(1, columns=[]).num_rows:
+                yield file, fragment.physical_schema.names
 
     def batches(self, columns: Sequence[str]) -> Iterator[Any]:
         """Yield batches of Arrow with some of the columns, and perhaps others."""
