@@ -90,8 +90,10 @@ class Stream:
         held = self.source
         if hasattr(held, "to_batches"):
             yield from held.to_batches(columns=list(columns))
-        elif hasattr(held, "fetch_record_batch"):
-            yield from held.select(*map(_quoted, columns)).fetch_record_batch()
+        elif _is_relation(held):
+            import pyarrow as pa  # noqa: PLC0415
+
+            yield from pa.RecordBatchReader.from_stream(held.select(*map(_quoted, columns)))
         else:
             yield from held
 
@@ -163,18 +165,28 @@ def _listed(sources: Any) -> list[Any]:
     return listed
 
 
+def _has(source: Any, package: str, attribute: str) -> bool:
+    """Tell the object of a package: delayed objects of Dask have every attribute."""
+    root = type(source).__module__.partition(".")[0]
+    return root.lstrip("_") == package and hasattr(source, attribute)
+
+
 def _is_data_set(source: Any) -> bool:
-    return hasattr(source, "get_fragments")
+    return _has(source, "pyarrow", "get_fragments")
 
 
 def _is_stream(source: Any) -> bool:
     """Tell data sets, readers and relations from tables, which have their rows."""
-    is_reader = hasattr(source, "read_next_batch") or hasattr(source, "fetch_record_batch")
-    return is_reader or _is_data_set(source)
+    is_reader = _has(source, "pyarrow", "read_next_batch")
+    return is_reader or _is_relation(source) or _is_data_set(source)
+
+
+def _is_relation(source: Any) -> bool:
+    return _has(source, "duckdb", "fetchall")
 
 
 def _is_lazy(source: Any) -> bool:
-    return hasattr(source, "collect_schema") and hasattr(source, "collect")
+    return _has(source, "polars", "collect")
 
 
 def _is_read_as_files(data: Any) -> bool:

@@ -284,6 +284,8 @@ def reading(name: str) -> Iterator[None]:
         yield
     except IsADirectoryError:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
+    except FileNotFoundError:  # some file systems say no more than its name
+        raise BadDataError(f"{name}: no such file or directory.") from None
     except OSError as error:
         raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
 
