@@ -22,6 +22,7 @@ from streameval.configs.inner import OuterConfig
 from streameval.engines._sources import Frame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts
 from streameval.io import Block, Column, Condition, RowFilter, Values, read_blocks
 from streameval.io.errors import shown
@@ -397,7 +398,8 @@ def merged(*parts: States) -> States:
         for value, state in part.items():
             by_value.setdefault(value, []).append(state)
     return {
-        value: merge([from_bytes(state) for state in states]).to_bytes()
+        # what one part alone has needs no reading
+        value: merge(map(from_bytes, states)).to_bytes() if len(states) > 1 else states[0]
         for value, states in by_value.items()
     }
 
@@ -585,7 +587,7 @@ def _values(table: pa.Table, by: str | tuple[str, ...]) -> Any:
         return list(zip(*(_values(table, name) for name in by), strict=True))
     column, field_type = Table(table, table.column_names).column(by), Values()
     items = values_of(column, "", field_type) if hasattr(column, "type") else column
-    values = items if isinstance(items, np.ndarray) else field_type.whole(items)
+    values = items if isinstance(items, (np.ndarray, CodedTexts)) else field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)

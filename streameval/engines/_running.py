@@ -137,7 +137,8 @@ def evaluate_on(engine: Engine, counter: SourceCounter, sources: Sources, policy
     if policy.resume is not None and (sources.batches or sources.streams):
         raise InvalidInputError("is for files, which can be told again", argument="resume")
     finished = _Finished(counter, policy.resume)
-    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings)
+    rounds = {} if counter.by is None else {"rounds": 1}
+    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings, **rounds)
     tasks: list[FileTask] = []
     if paths:
         (planned,) = engine.start(plan_tasks, [(paths, cut, finished.known())])

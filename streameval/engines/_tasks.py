@@ -28,7 +28,9 @@ from streameval.runs.partitions import Partition, partitions_of
 
 __all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "plan_tasks"]
 
-_ROUNDS = 3  # tasks for each slot, so that none waits long for the slowest
+_ROUNDS = 3
+"""Tasks for each slot, so that none waits long for the slowest; one where the values of a column
+are counted apart, since there a task has about as much to merge as to count."""
 _MIN_BYTES = 2**20
 _MAX_BYTES = 2**27
 """What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
@@ -101,19 +103,23 @@ class Cut:
         Whether row groups of a file stay together.
     settings : str
         What is counted of the files, for `FileTask.key`.
+    rounds : int
+        How many tasks there are for each slot, unless they would be too large.
     """
 
     target_bytes: int | None
     n_slots: int
     whole_files: bool
     settings: str
+    rounds: int = _ROUNDS
 
     def target(self, pieces: Iterable[Piece]) -> int:
         """Choose how many bytes a task reads."""
         if self.target_bytes is not None:
             return self.target_bytes
-        share = sum(piece.size for piece in pieces) // (_ROUNDS * max(self.n_slots, 1)) + 1
-        return min(max(share, _MIN_BYTES), _MAX_BYTES)
+        size, n_slots = sum(piece.size for piece in pieces), max(self.n_slots, 1)
+        rounds = max(self.rounds, -(-size // (n_slots * _MAX_BYTES)))  # the last one is full too
+        return max(size // (rounds * n_slots) + 1, _MIN_BYTES)
 
 
 @attrs.frozen

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
 from streameval.io.columns import (
     Array,
@@ -248,6 +249,8 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
         return [find(item, path) for item in items_of(column)]
     if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
         return _repeated(column, wanted)
+    if isinstance(wanted, Values) and str(column.type) in ("string", "large_string"):
+        return _coded(column, wanted)
     array = None
     if column.null_count == 0 and not isinstance(wanted, Lists):
         array = (
@@ -316,6 +319,15 @@ def _repeated(column: Any, wanted: Values) -> Array:
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
     values: Array = distinct[encoded.indices.to_numpy()]
     return values
+
+
+def _coded(column: Any, wanted: Values) -> Any:
+    """Code texts by the dictionary that Arrow makes; a list where one does not fit."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    texts = encoded.dictionary.to_pylist()
+    if any(map(wanted.fault, texts)):
+        return items_of(column)
+    return CodedTexts(encoded.indices.to_numpy().astype(np.int64), texts)
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
+from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Array, Column, FieldType, what_is_wrong
 
 if TYPE_CHECKING:
@@ -128,7 +129,7 @@ def _fixed(columns: Sequence[Column], n_rows: int) -> Iterator[tuple[Field, Any]
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:
-    return values if isinstance(values, np.ndarray) else field[1].whole(values)
+    return values if isinstance(values, (np.ndarray, CodedTexts)) else field[1].whole(values)
 
 
 def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
@@ -143,7 +144,11 @@ def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
 
 
 def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Array:
-    return values[good] if isinstance(values, np.ndarray) else list(compress(values, good))
+    return (
+        values[good]
+        if isinstance(values, (np.ndarray, CodedTexts))
+        else list(compress(values, good))
+    )
 
 
 def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:

@@ -103,7 +103,10 @@ def test_missing_column_is_named(df):
 
 def test_batch_that_is_refused_is_quoted(df):
     wrong = df.withColumn("y_score", sf.lit(7.0))
-    with pytest.raises(PythonException, match=r"InvalidInputError: `y_score` must lie in \[0, 1\]"):
+    with pytest.raises(
+        PythonException,
+        match=r"InvalidInputError: partition \d+, rows .*: `y_score` must lie in \[0, 1\]",
+    ):
         evaluate(wrong, se.PRCurveSketch)
 
 
