@@ -21,6 +21,7 @@ from streameval.io.streams import (
 )
 from streameval.io.trec import gathered_runs, is_scattered, sized_runs
 from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
+from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
@@ -70,7 +71,7 @@ class Source(ABC):
 
 
 class RowFiles(Source):
-    """Files of rows, each for itself.
+    """Files of rows, each for itself, with the columns that their folders name.
 
     Parameters
     ----------
@@ -110,12 +111,12 @@ class RowFiles(Source):
         BadDataError
             If a file cannot be read.
         """
-        return chain.from_iterable(map(self._blocks, self._files))
+        return chain.from_iterable(map(self._blocks, self._files, partitions_of(self._files)))
 
-    def _blocks(self, file: str) -> Iterator[Block]:
+    def _blocks(self, file: str, partition: Partition) -> Iterator[Block]:
         try:
             found = read_blocks(file, self._form, may_be_cut=self._skips, dialect=self._dialect)
-            for block in found:
+            for block in with_partition(found, partition):
                 if block.unended and self._skips:
                     self._left[block.source] = block.unended
                 else:
