@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from fnmatch import fnmatch
 from pathlib import Path
 
+import attrs
 from speed import results, tables
 from speed.contest import Contest
 from speed.peak_memory import measure
@@ -85,6 +86,9 @@ def main() -> None:
     parser.add_argument(
         "--only", metavar="PATTERN", action="append", help="as in 'update' or 'merge/*sketches*'"
     )
+    parser.add_argument(
+        "--write", action="store_true", help="write what --only measures beside the rest"
+    )
     parser.add_argument("--list", action="store_true", help="print the names of the contests")
     given = parser.parse_args()
     contests = chosen(given.only or ["*"])
@@ -96,8 +100,23 @@ def main() -> None:
     effort, shrink = (QUICK, QUICK_SHRINK) if given.quick else (Effort(), 1)
     rows = measured(contests, effort, shrink)
     print("", tables.summary(rows), sep="\n")
-    if not (given.quick or given.only):
+    if given.only and given.write and not given.quick:
+        saved = results.load()
+        write(Report(saved.about, together(saved.rows, rows)))
+    elif not (given.quick or given.only):
         write(Report(results.about({row.library for row in rows if row.ratio}), rows))
+
+
+def together(saved: list[Row], new: list[Row]) -> list[Row]:
+    """Replace saved rows by new ones, and leave out those that no contest has any more."""
+    found = {key_of(row): row for row in [*saved, *new]}
+    every = [Row.of(contest, peer, contest.size) for contest in CONTESTS for peer in contest.peers]
+    return [found[key_of(row)] for row in every if key_of(row) in found]
+
+
+def key_of(row: Row) -> Row:
+    """Return what a row is of, without what was found."""
+    return attrs.evolve(row, goal=None, ratio=None, ours=None, rounds=0)
 
 
 def write(report: Report) -> None:

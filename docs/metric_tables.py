@@ -6,6 +6,7 @@ from streameval.configs.measures import MAX_CUTOFF, MEASURES
 from streameval.results.result_types import RESULTS
 
 MEASURES_MARK = "<!-- measures -->"
+FINDER_MARK = "<!-- finder -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
 
 BY_NAME = {result.__name__: result for result in RESULTS}
@@ -15,6 +16,8 @@ def filled(text):
     """Replace each mark with its table."""
     if MEASURES_MARK in text:
         text = text.replace(MEASURES_MARK, table_of_names())
+    if FINDER_MARK in text:
+        text = text.replace(FINDER_MARK, finder())
     return MARK.sub(lambda match: table_of(BY_NAME[match[1]]), text)
 
 
@@ -28,6 +31,33 @@ def table_of_names():
     head = ("measure", "cutoff", "in brackets", "also", "trec_eval")
     lines = [head, ("---",) * len(head), *map(_names, MEASURES.values())]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def finder():
+    """List every metric by what it is called, with where it is."""
+    head = ("metric", "also called", "of", "name", "checked against")
+    found = [_found(result, row) for result in RESULTS for row in result.TABLE.values()]
+    metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
+    lines = [head, ("---",) * len(head), *metrics]
+    return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
+
+
+def _found(result, row):
+    """Make the cells of a metric; None for a count."""
+    if row.is_count:
+        return None
+    measure = MEASURES.get(row.name) if result.TASK == "ranking" else None
+    others = row.aliases
+    if measure is not None:
+        trec = (measure.of_trec, measure.cut_of_trec)
+        others = dict.fromkeys([*measure.others, *(name.format(10) for name in trec if name)])
+    return (
+        row.heading or row.name.replace("_", " ").capitalize(),
+        ", ".join(f"`{name}`" for name in others),
+        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
+        f"`{signature(row)}`" + (", on request" if row.on_request else ""),
+        row.oracle,
+    )
 
 
 def _names(row):

@@ -14,17 +14,19 @@ from streameval.accumulators.base import Accumulator
 from streameval.accumulators.collection import heaviest
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
+from streameval.configs.collection import SEPARATOR
 from streameval.configs.options import one_of
 from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
-from streameval.render.blocks import Description
+from streameval.render.blocks import Description, Row
 from streameval.render.markup import Html, element, joined
 from streameval.render.page import heading, legend, section
 from streameval.render.tables import Confusions, scrolled
 from streameval.render.time_pictures import Pane, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
+from streameval.results.names import MetricName, parse_metric
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 
@@ -79,6 +81,7 @@ def html_report(
     title: str | None = None,
     level: float = 0.95,
     confusions: Confusions = "count",
+    metrics: Sequence[str | MetricName] = (),
 ) -> str:
     """Lay out what states hold as one HTML page, side by side where they are of one type.
 
@@ -96,6 +99,9 @@ def html_report(
     confusions : {"count", "rate"}
         How the pairs of classes are ranked that are confused most: by examples, or by their
         share of the true class, which shows what is wrong with rare ones.
+    metrics : sequence of str
+        Metrics to show besides, named as for `Result.read`: ``"recall_at(0.9)"``,
+        ``"cohen_kappa_quadratic"``, ``"recall[cat]"``; of one member only as ``"member/roc_auc"``.
 
     Returns
     -------
@@ -107,8 +113,8 @@ def html_report(
     Raises
     ------
     InvalidInputError
-        When there is no state, one is no accumulator or of a class of one's own, or the level
-        is none.
+        When there is no state, one is no accumulator or of a class of one's own, the level
+        is none, or no state has one of the metrics.
 
     Examples
     --------
@@ -125,7 +131,8 @@ def html_report(
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
-    sections = _sections(held, level, confusions)
+    described = _described(held, level, _parsed(metrics))
+    sections = _sections(described, level, confusions)
     sections += _over_time(held, level, len(sections) + 1)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
     head = element("head", *_head(named, style))
@@ -216,17 +223,81 @@ class _Group:
         return len(mine & theirs) >= _SHARED * len(mine | theirs)
 
 
-def _sections(held: Sequence[_State], level: float, confusions: Confusions) -> list[_Section]:
+@attrs.frozen
+class _Described:
+    """A result of a state or a member, as a page shows it."""
+
+    state: str
+    member: str
+    result: Result
+    description: Description
+
+
+def _parsed(metrics: Any) -> list[MetricName]:
+    if isinstance(metrics, str):
+        raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")
+    return [parse_metric(name) if isinstance(name, str) else name for name in metrics]
+
+
+def _described(
+    held: Sequence[_State], level: float, metrics: Sequence[MetricName]
+) -> list[_Described]:
+    """Describe every result, with the metrics that were asked for."""
+    every = [
+        _Described(state.name, member, result, result.described(level))
+        for state in held
+        for member, result in state.leaves()
+    ]
+    for metric in metrics:
+        readings = [_reading_of(one, metric, level) for one in every]
+        if not any(isinstance(reading, Reading) for reading in readings):
+            raise next(error for error in readings if isinstance(error, UnknownMetricError))
+        every = [
+            one if isinstance(reading, UnknownMetricError) else _with_row(one, metric, reading)
+            for one, reading in zip(every, readings, strict=True)
+        ]
+    return every
+
+
+def _reading_of(
+    described: _Described, metric: MetricName, level: float
+) -> Reading | UnknownMetricError:
+    """Read a metric of a result; the error if it has none of that name."""
+    member, _, name = metric.name.rpartition(SEPARATOR)
+    if member and member not in described.member.split(", "):
+        return UnknownMetricError(f"no metric '{metric}': no state has a member {member!r}.")
+    try:
+        return described.result.read(MetricName(name, metric.of), level=level)
+    except UnknownMetricError as error:
+        return error
+
+
+def _with_row(described: _Described, metric: MetricName, reading: Reading) -> _Described:
+    """Add a row, unless the page shows it anyway."""
+    name = metric.name.rpartition(SEPARATOR)[2]
+    row, rows = described.result.TABLE.get(name), described.description.rows
+    heading = row.heading if row is not None and metric.of is None else ""
+    if heading and name in rows:
+        return described
+    title = heading or str(MetricName(name, metric.of))
+    rows = {**rows, str(metric): Row(title, reading)}
+    return attrs.evolve(described, description=attrs.evolve(described.description, rows=rows))
+
+
+def _sections(
+    described: Sequence[_Described], level: float, confusions: Confusions
+) -> list[_Section]:
     """Group states and members by task and name."""
     groups: list[_Group] = []
-    for state in held:
-        for member, result in state.leaves():
-            described = result.described(level)
-            group = next((one for one in groups if one.takes(member, result, described)), None)
-            if group is None:
-                groups.append(group := _Group(member, type(result)))
-            group.names.append(state.name)
-            group.held.append(described)
+    for one in described:
+        shown = one.description
+        group = next(
+            (group for group in groups if group.takes(one.member, one.result, shown)), None
+        )
+        if group is None:
+            groups.append(group := _Group(one.member, type(one.result)))
+        group.names.append(one.state)
+        group.held.append(shown)
     groups.sort(key=lambda group: RESULTS.index(group.result_type))
     return [
         _Section(

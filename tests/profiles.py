@@ -10,18 +10,26 @@ from hypothesis import settings
 
 __all__ = ["EXAMPLES", "cases", "quick_cases"]
 
-EXAMPLES = {"dev": 10, "ci": 50, "deep": 1000}
-"""Cases of a law by profile; `dev` is the default."""
+EXAMPLES = {"dev": 5, "cover": 10, "ci": 50, "deep": 1000}
+"""Cases of a law by profile; `dev` is the default, `cover` takes every branch."""
 
 
 def cases(deep: int = 1000, *, least: int = 1) -> int:
-    """Return the share of `deep` cases that the profile runs."""
-    return max(round(deep * _share()), least)
+    """Return the share of `deep` cases that the profile runs, but at least so many.
+
+    In the inner loop half of them are enough.
+    """
+    return max(round(deep * _share()), -(-least // 2) if _is("dev") else least)
 
 
-def quick_cases(every: int) -> int:
-    """Return the number of cases so cheap that CI runs every one, and the inner loop a tenth."""
-    return every if _share() >= EXAMPLES["ci"] / EXAMPLES["deep"] else max(every // 10, 1)
+def quick_cases(every: int, *, least: int = 3) -> int:
+    """Return the number of cases so cheap that CI runs every one, and the inner loop a few."""
+    part = 40 if _is("dev") else 10 if _is("cover") else 1
+    return max(every // part, least)
+
+
+def _is(profile: str) -> bool:
+    return settings().max_examples == EXAMPLES[profile]
 
 
 def _share() -> float:

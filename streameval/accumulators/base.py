@@ -349,10 +349,31 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         return total
 
     @classmethod
-    def _count_groups(
+    def _read_rows(
         cls,
         config: ConfigT,  # noqa: ARG003 - for those that can
         arrays: Mapping[str, Any],  # noqa: ARG003
+    ) -> Any:
+        """Read the rows of many groups at once; None if each group has to be updated by itself.
+
+        Parameters
+        ----------
+        config : object
+        arrays : mapping from name to array
+            What `update` takes, of rows that it would accept.
+
+        Returns
+        -------
+        Rows or None
+            All of the rows, parts of which `_take_rows` counts.
+        """
+        return None
+
+    @classmethod
+    def _count_groups(
+        cls,
+        config: ConfigT,  # noqa: ARG003 - for those that can
+        rows: Any,  # noqa: ARG003
         groups: Any,  # noqa: ARG003
         n_groups: int,  # noqa: ARG003
     ) -> Mapping[str, Stack] | None:
@@ -361,8 +382,8 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Parameters
         ----------
         config : object
-        arrays : mapping from name to array
-            What `update` takes, of rows that it would accept.
+        rows : Rows
+            As `_read_rows` returns them.
         groups : int array, shape (n,)
             The group of each row.
         n_groups : int

@@ -66,6 +66,10 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
         self._held = self._appended(self._held, rows)
         return self
 
+    def _take_rows(self, rows: Rows) -> None:
+        """Add rows that `_read_rows` has read."""
+        self._append(rows)
+
     def _appended(self, buffered: BufferedState[StateT], rows: Rows) -> BufferedState[StateT]:
         if not rows.size:
             return buffered

@@ -55,6 +55,7 @@ Buffered = BufferedState[ConfusionCounts]
 Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
+_ARRAYS = ("y_true", "y_pred", "sample_weight")
 _MAX_CELLS = 2**22  # of the matrices of many groups
 _FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
 
@@ -344,19 +345,30 @@ class ConfusionAccumulator(
         return MatrixCounts.sum_of(list(cast("Iterable[MatrixCounts]", states)))
 
     @classmethod
+    def _read_rows(cls, config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
+        y_true, y_pred, weights = (arrays.get(name) for name in _ARRAYS)
+        if config.is_open or config.ignore_label is not None:
+            return None
+        reader = FastReader.under(config)
+        if reader is not None and type(y_true) is type(y_pred) is np.ndarray:
+            codes = reader.codes_of(y_true, y_pred)
+            if codes is not None:
+                return Rows(codes, read_weights(weights, rows=len(y_true)))
+        if config.multilabel or y_true.ndim != 1:
+            return None
+        decided = read_decided(y_true, as_vector(y_pred), weights, config)
+        return decided.rows if decided.credit is None else None
+
+    @classmethod
     def _count_groups(
-        cls, config: ConfusionConfig, arrays: Mapping[str, Any], groups: Any, n_groups: int
+        cls, config: ConfusionConfig, rows: Rows, groups: Any, n_groups: int
     ) -> Mapping[str, Stack] | None:
-        y_true, y_pred = arrays["y_true"], arrays["y_pred"]
-        if config.is_open or config.multilabel or config.ignore_label is not None:
+        weights = rows.fixed_weights
+        if config.multilabel or n_groups * config.n_classes**2 > _MAX_CELLS:
             return None
-        if y_true.ndim != 1 or n_groups * config.n_classes**2 > _MAX_CELLS:
+        if weights is not None and not weights.is_whole:
             return None
-        decided = read_decided(y_true, as_vector(y_pred), arrays.get("sample_weight"), config)
-        weights = decided.rows.fixed_weights
-        if decided.credit is not None or (weights is not None and not weights.is_whole):
-            return None
-        truth, prediction = decided.rows.columns
+        truth, prediction = rows.columns
         return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
 
     def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:

@@ -247,18 +247,24 @@ class PRCurveSketch(
         return known.size >= _ENTRIES and _n_distinct(known) > known.size // 2
 
     @classmethod
-    def _count_groups(
-        cls, config: CurveConfig, arrays: Mapping[str, Any], groups: Any, n_groups: int
-    ) -> Mapping[str, Stack] | None:
+    def _read_rows(cls, config: CurveConfig, arrays: Mapping[str, Any]) -> Rows | None:
         batch = read_scored(**{"sample_weight": None, **arrays}, config=config)
-        weights = batch.rows.fixed_weights
-        is_whole = weights is None or weights.is_whole
-        if batch.skipped is not None or batch.negative_label or not is_whole:
+        is_plain = batch.skipped is None and not batch.negative_label and batch.counted is None
+        return batch.rows if is_plain else None
+
+    def _take_rows(self, rows: Rows) -> None:
+        self._held = self._with_batch(self._held, ScoredBatch(rows))
+
+    @classmethod
+    def _count_groups(
+        cls, config: CurveConfig, rows: Rows, groups: Any, n_groups: int
+    ) -> Mapping[str, Stack] | None:
+        weights = rows.fixed_weights
+        if weights is not None and not weights.is_whole:
             return None
-        counted = groups if batch.counted is None else groups[batch.counted]
-        scores, positive = (column.T for column in batch.rows.columns)
-        rows = ScoredRows(scores, config.scores, positive, weights)
-        return ScoreTables.of_groups(config, rows, counted, n_groups)
+        scores, positive = (column.T for column in rows.columns)
+        scored = ScoredRows(scores, config.scores, positive, weights)
+        return ScoreTables.of_groups(config, scored, groups, n_groups)
 
     def _fold(self, alike: Sequence[Self]) -> None:
         buffered = self._held

@@ -143,88 +143,147 @@ def groups_of(rows: GroupedRows, groups: Array, n_groups: int) -> Iterator[tuple
 
 
 class Counter:
-    """Counts the rows of groups; what each member reads is looked up once for all groups.
+    """Counts the rows of groups; what a member reads is checked once, for all groups together.
 
     Parameters
     ----------
     inner : Inner
         A single accumulator, or a collection of these.
-    keys : collection of keys
-        The columns that the rows have.
+    rows : GroupedRows
+        Accepted rows.
+
+    Attributes
+    ----------
+    rows : GroupedRows
+        The columns that members count: those that were read, or those that `update` takes.
     """
 
-    __slots__ = ("_inner", "_members")
+    __slots__ = ("_inner", "_readers", "rows")
 
-    def __init__(self, inner: Inner, keys: Mapping[Key, Any]) -> None:
+    def __init__(self, inner: Inner, rows: GroupedRows) -> None:
         self._inner = inner
-        self._members = []
-        for member in inner.members:
-            read: dict[str, Key] = {}
-            for array, column in member.read.items():
-                own = (array, column)
-                key: Key = own if own in keys else column
-                if key in keys:
-                    read[array] = key
-            by_position = () if _is_open(member) else member.cls._arrays
-            first = tuple(read.pop(array) for array in by_position)
-            self._members.append((first, tuple(read.items()), _is_open(member)))
+        columns: dict[Key, Array] = {}
+        self._readers = [
+            _Reader.of(member, rows.columns, number, columns)
+            for number, member in enumerate(inner.members)
+        ]
+        self.rows = GroupedRows(columns, rows.size, rows.values)
 
     def count(self, accumulator: Any, rows: GroupedRows, take: Take) -> Any:
-        """Count rows into a fork or a copy of an accumulator, or into a new one if it is None."""
+        """Count some of the rows into a fork or a copy of an accumulator; None is an empty one."""
         made = self._inner.empty() if accumulator is None else take(accumulator)
         columns = rows.columns
         if self._inner.cls is not Collection:
-            _hand_over(made, self._members[0], columns)
+            self._readers[0].hand_over(made, columns)
             return made
         held = made._held
         forks = []
-        for member, read in zip(held.accumulators, self._members, strict=True):
+        for member, reader in zip(held.accumulators, self._readers, strict=True):
             fork = member._fork()
-            _hand_over(fork, read, columns)
+            reader.hand_over(fork, columns)
             forks.append(fork)
         made._held = Members(held.names, tuple(forks))
         return made
 
-    def count_all(self, rows: GroupedRows, groups: Array, n_groups: int) -> FlatLeaves:
+    def count_all(self, groups: Array, n_groups: int) -> FlatLeaves:
         """Count the rows of many groups, each with rows, into flat columns."""
         columns = (
-            self._count_states(member, read, rows, groups, n_groups)
-            for member, read in zip(self._inner.members, self._members, strict=True)
+            self._count_states(member, reader, groups, n_groups)
+            for member, reader in zip(self._inner.members, self._readers, strict=True)
         )
         return FlatLeaves(self._inner, tuple(columns))
 
     def _count_states(
-        self, member: Any, read: Any, rows: GroupedRows, groups: Array, n_groups: int
+        self, member: Any, reader: _Reader, groups: Array, n_groups: int
     ) -> FlatStates:
         """Count what one member reads: all groups at once, or one after the other."""
-        first, rest, _ = read
-        named = dict(zip(member.cls._arrays, first, strict=False)) | dict(rest)
-        arrays = {array: rows.columns[key] for array, key in named.items()}
         state_type = member.cls._state_type(member.options)
-        stacks = member.cls._count_groups(member.options, arrays, groups, n_groups)
-        if stacks is not None:
-            return FlatStates.of_stacks(member.options, stacks, state_type)
+        columns = self.rows.columns
+        if reader.is_read:
+            rows = reader.rows(columns)
+            stacks = member.cls._count_groups(member.options, rows, groups, n_groups)
+            if stacks is not None:
+                return FlatStates.of_stacks(member.options, stacks, state_type)
         states = []
-        for _, part in groups_of(rows, groups, n_groups):
+        own = GroupedRows({key: columns[key] for key in reader.keys}, len(groups), [])
+        for _, part in groups_of(own, groups, n_groups):
             made = member.cls._empty(member.options)
-            _hand_over(made, read, part.columns)
+            reader.hand_over(made, part.columns)
             states.append(made._state)
         return FlatStates.of(member.options, states, state_type)
 
 
-def _is_open(member: Any) -> bool:
-    is_open: bool = member.cls._definition.is_open
-    return is_open
+@attrs.frozen(eq=False)
+class _Reader:
+    """What one member counts.
 
+    Parameters
+    ----------
+    keys : tuple
+        The keys of the columns: of `Rows` if they have been read, else of arrays by position.
+    by_name : tuple of (array, key)
+        The keys of arrays that `update` takes by name.
+    weights : key, optional
+        The key of the weights that have been read.
+    is_read : bool
+        Whether the columns have been read.
+    is_open : bool
+        Whether the member has a user's class, which takes one batch.
+    """
 
-def _hand_over(accumulator: Any, read: Any, columns: Mapping[Key, Array]) -> None:
-    """Update an accumulator; one of a user's class is sure to accept one batch."""
-    first, rest, is_open = read
-    given = {array: columns[key] for array, key in rest}
-    if is_open:
-        accumulator.update(given)
-    else:
-        accumulator.update(*[columns[key] for key in first], **given)
+    _positional: tuple[Key, ...]
+    _by_name: tuple[tuple[str, Key], ...] = ()
+    _weights: Key = None
+    is_read: bool = False
+    _is_open: bool = False
+
+    @classmethod
+    def of(
+        cls, member: Any, given: Mapping[Key, Array], number: int, columns: dict[Key, Array]
+    ) -> Self:
+        """Read the columns of a member, and add what it counts to the columns of all."""
+        keys: dict[str, Key] = {}
+        for array, column in member.read.items():
+            own = (array, column)
+            key: Key = own if own in given else column
+            if key in given:
+                keys[array] = key
+        arrays = {array: given[key] for array, key in keys.items()}
+        rows = member.cls._read_rows(member.options, arrays)
+        if rows is not None:
+            parts = tuple((number, at) for at in range(len(rows.columns)))
+            columns |= zip(parts, rows.columns, strict=True)
+            weights = None if rows.weights is None else (number, "weights")
+            if weights is not None:
+                columns[weights] = rows.weights
+            return cls(parts, (), weights, is_read=True)
+        columns |= {key: given[key] for key in keys.values()}
+        is_open = member.cls._definition.is_open
+        by_position = () if is_open else member.cls._arrays
+        first = tuple(keys.pop(array) for array in by_position)
+        return cls(first, tuple(keys.items()), is_open=is_open)
+
+    @property
+    def keys(self) -> list[Key]:
+        """The keys of all columns."""
+        named = [key for _, key in self._by_name]
+        return [*self._positional, *named, *([] if self._weights is None else [self._weights])]
+
+    def rows(self, columns: Mapping[Key, Array]) -> Rows:
+        """Return rows that have been read."""
+        weights = None if self._weights is None else columns[self._weights]
+        return Rows(tuple([columns[key] for key in self._positional]), weights)
+
+    def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
+        """Count rows; an accumulator of a user's class is sure to accept one batch."""
+        if self.is_read:
+            accumulator._take_rows(self.rows(columns))
+            return
+        named = {array: columns[key] for array, key in self._by_name}
+        if self._is_open:
+            accumulator.update(named)
+        else:
+            accumulator.update(*[columns[key] for key in self._positional], **named)
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:

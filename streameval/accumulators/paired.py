@@ -10,7 +10,6 @@ import numpy.typing as npt
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
-    code_dtypes,
     flattened,
     read_decided,
     read_observed,
@@ -175,11 +174,9 @@ class Paired(
         if not config.multilabel:
             truth, prediction = flattened(truth, prediction) or (truth, prediction)
         reader = FastReader.under(config)
-        if reader is not None and reader.fits(truth, prediction):
-            shape = (len(truth), *reader.columns)
-            codes = tuple(np.empty(shape, dtype) for dtype in code_dtypes(reader.codes))
-            if reader.read(truth, prediction, *codes):
-                return _are_equal(*codes), read_weights(sample_weight, rows=len(truth))
+        codes = None if reader is None else reader.codes_of(truth, prediction)
+        if codes is not None:
+            return _are_equal(*codes), read_weights(sample_weight, rows=len(truth))
         if config.is_open:
             *labels, weights = read_observed(truth, prediction, sample_weight, config)
             return _are_equal(*labels), weights

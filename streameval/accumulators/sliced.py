@@ -34,9 +34,9 @@ from streameval.accumulators.sealed import (
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import InvalidInputError, require
-from streameval.inputs.labels import distinct
 from streameval.inputs.values import Value, rank_of
 from streameval.states import codec
+from streameval.states.runs import mapped, narrow_codes, observed_codes, paired_codes
 from streameval.states.sealed import live
 from streameval.states.slices import Slices
 
@@ -305,7 +305,8 @@ def count_in_slices(
     """
     columns = dict(rows.columns)
     size = len(rows.values)
-    found, local = distinct(owners * size + columns.pop(CODES), name="codes")
+    codes = paired_codes(owners, columns.pop(CODES), len(states), size)
+    found = observed_codes(codes, len(states) * size)
     observed: list[list[Value]] = [[] for _ in states]
     owner_of, code_of = np.divmod(found, size)
     for owner, code in zip(owner_of.tolist(), code_of.tolist(), strict=True):
@@ -322,9 +323,9 @@ def count_in_slices(
         numbers += [first + at for at in _ranks(values, kept, len(targets) - first)]
         targets.append((owner, _Other))
 
-    left = GroupedRows(columns, rows.size, rows.values)
-    counter = Counter(config.accumulator, columns)
-    for number, part in groups_of(left, np.array(numbers)[local], len(targets)):
+    counter = Counter(config.accumulator, GroupedRows(columns, rows.size, rows.values))
+    groups = mapped(codes, found, np.array(numbers, dtype=narrow_codes(len(targets))))
+    for number, part in groups_of(counter.rows, groups, len(targets)):
         owner, value = targets[number]
         if value is _Other:
             others[owner] = counter.count(others[owner], part, take)
@@ -348,17 +349,18 @@ def count_in_flat(owners: Any, n_owners: int, rows: GroupedRows, inner: Inner) -
     """
     config: SlicedConfig = inner.options
     columns = dict(rows.columns)
-    found, local = distinct(columns.pop(CODES), name="codes")
+    codes = columns.pop(CODES)
+    found = observed_codes(codes, len(rows.values))
     observed = [rows.values[code] for code in found.tolist()]
     order = sorted(range(len(observed)), key=lambda at: rank_of(observed[at]))
     values = [observed[at] for at in order]
     rank = np.empty(len(order), dtype=np.int64)
     rank[order] = np.arange(len(order))
     nobody = np.zeros(0, dtype=np.int64)
-    layout, leaves, _ = Layout.of(config, values, owners, rank[local], nobody, n_owners)
-    counter = Counter(config.accumulator, columns)
-    left = GroupedRows(columns, rows.size, rows.values)
-    counted = counter.count_all(left, leaves, layout.size)
+    ranks = mapped(codes, found, rank)
+    layout, leaves, _ = Layout.of(config, values, owners, ranks, nobody, n_owners)
+    counter = Counter(config.accumulator, GroupedRows(columns, rows.size, rows.values))
+    counted = counter.count_all(leaves, layout.size)
     return layout.flat(inner, values, counted)
 
 

@@ -44,11 +44,11 @@ from streameval.configs.inner import Inner
 from streameval.configs.windowed import WindowedConfig
 from streameval.errors import InvalidInputError, require
 from streameval.exact.fixed_point import FixedPoint
-from streameval.inputs.labels import distinct
 from streameval.inputs.times import as_steps, as_times, read_step, read_time
 from streameval.states import codec
 from streameval.states.column import Column
 from streameval.states.panes import Pane, Panes, Span, newest_end
+from streameval.states.runs import quotients
 from streameval.states.sealed import Sealed, live
 
 __all__ = ["Windowed"]
@@ -690,15 +690,15 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
         inner = self._inner
         if inner.cls is Sliced:
             return count_in_flat(pane_of, n_panes, rows, inner)
-        return Counter(inner, rows.columns).count_all(rows, pane_of, n_panes)
+        return Counter(inner, rows).count_all(pane_of, n_panes)
 
     def _count_live(
         self, parts: list[Any], pane_of: Array, rows: GroupedRows, take: Take
     ) -> list[Any]:
         inner = self._inner
         if inner.cls is not Sliced:
-            counter = Counter(inner, rows.columns)
-            for number, part in groups_of(rows, pane_of, len(parts)):
+            counter = Counter(inner, rows)
+            for number, part in groups_of(counter.rows, pane_of, len(parts)):
                 parts[number] = counter.count(parts[number], part, take)
             return parts
         shells = [inner.empty() if part is None else part._fork() for part in parts]
@@ -720,14 +720,17 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             left = relative[rest]
             edge = tier.edge(end)
             if edge is None or int(left.min()) >= edge:
-                found, local = distinct(left // tier.width, name="time")
-                pane_of[rest] = local + len(keys)
-                return [*keys, *((number, index) for index in found.tolist())], pane_of
+                found, local = quotients(left, tier.width)
+                new = [(number, index) for index in found.tolist()]
+                if not keys:
+                    return new, local
+                pane_of[rest] = local.astype(np.int64) + len(keys)
+                return [*keys, *new], pane_of
             inside = left >= max(edge, -_LIMIT)
             if inside.any():
                 indices = np.arange(len(times))[rest]
-                found, local = distinct(left[inside] // tier.width, name="time")
-                pane_of[indices[inside]] = local + len(keys)
+                found, local = quotients(left[inside], tier.width)
+                pane_of[indices[inside]] = local.astype(np.int64) + len(keys)
                 keys += [(number, index) for index in found.tolist()]
                 rest = indices[~inside]
         pane_of[rest] = len(keys)

@@ -7,6 +7,8 @@ import sys
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NoReturn, cast
 
+import attrs
+
 import streameval
 from streameval.cli import argument_values as values
 from streameval.cli.errors import USAGE
@@ -16,6 +18,7 @@ from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
 from streameval.configs.names import closest
 from streameval.io import FORMATS
+from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
 from streameval.results.result_types import RESULTS
 
@@ -44,6 +47,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
+  streameval eval log.csv --pred old --versus new
   zcat log.gz | streameval eval - --score probability --threshold 0.8
   streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'
@@ -130,6 +134,21 @@ streameval.fish into ~/.config/fish/completions.
 """
 _FROM_EVAL = "a file that eval or merge wrote, or a checkpoint of watch"
 
+
+@attrs.frozen
+class _Each:
+    """Reads every value of an option that may be repeated."""
+
+    read: Any
+
+
+@attrs.frozen
+class _Needed:
+    """Reads the value of an option that must be there."""
+
+    read: Any
+
+
 _Option = tuple[str, Any, str | None, str]
 """A name; bool for a flag, choices, or what reads the value; a word for it; what it does."""
 
@@ -195,6 +214,63 @@ _RANKING: tuple[_Option, ...] = (
     ),
 )
 """How rankings are evaluated, and which columns hold them."""
+
+_WATCH_INPUT: tuple[_Option, ...] = (
+    ("--decimal", (",", "."), None, "before the decimals of CSV, default a point"),
+    ("--max-ahead", values.span, "SPAN", "rows further in the future are bad, default 1h"),
+    ("--out-of-order", values.span, "SPAN", "how much older a row may be, default 0s"),
+    (
+        *("--allowed-lateness", values.span, "SPAN"),
+        "how long a pane stays open after its end, default 0s",
+    ),
+    (
+        *("--idle-after", values.span, "SPAN"),
+        "when a silent file no longer holds the others back, default 5m",
+    ),
+)
+"""Which rows of a followed file count, and when a pane is closed."""
+
+_WATCH_LABELS: tuple[_Option, ...] = (
+    ("--join", None, "COLUMN", "the id of a prediction and its label"),
+    ("--wait", values.span, "SPAN", "how long a prediction waits for its label"),
+    (
+        *("--unlabelled", None, "drop|LABEL"),
+        "what counts without one: a row without a label (default), or this label",
+    ),
+    ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
+    ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
+    (
+        *("--label-idle-after", values.span, "SPAN"),
+        "when a silent file of labels no longer holds the others back, default never",
+    ),
+    (
+        *("--max-pending", values.positive, "N"),
+        "while more predictions are waiting, none are read, default 10000000",
+    ),
+)
+"""How labels that come later are joined."""
+
+_WATCH_STATE: tuple[_Option, ...] = (
+    (
+        *("--checkpoint", _Needed(values.path), "FILE"),
+        "an SQLite file, made if it does not exist",
+    ),
+    ("--once", bool, None, "read what is there, and end"),
+    ("--commit-bytes", values.positive, "N", "read at most this for one commit"),
+)
+"""Where a monitor keeps what it knows, and how far it goes."""
+
+_WATCH_ALERTS: tuple[_Option, ...] = (
+    ("--alert", _Each(None), "RULE", "as in 'recall[1] < 0.8'; repeatable"),
+    ("--false-alarms", None, "RATE", "of all alerts together, default '1 per 30d'"),
+    ("--on-alert", None, "CMD|URL", "run a command, or post to an address"),
+)
+"""When somebody is called."""
+
+_WINDOW: _Option = (
+    *("--window", _Each(values.width), "WIDTH"),
+    "a window to show beside the newest pane; repeatable",
+)
 
 
 def argument_parser() -> argparse.ArgumentParser:
@@ -285,6 +361,12 @@ def _add(group: Any, *options: _Option) -> None:
             group.add_argument(name, action="store_true", default=None, help=text)
         elif isinstance(read, tuple):
             group.add_argument(name, choices=read, metavar=metavar, help=text)
+        elif isinstance(read, _Each):
+            group.add_argument(
+                name, action="append", type=read.read, default=[], metavar=metavar, help=text
+            )
+        elif isinstance(read, _Needed):
+            group.add_argument(name, type=read.read, required=True, metavar=metavar, help=text)
         else:
             group.add_argument(name, type=read, metavar=metavar, help=text)
 
@@ -354,14 +436,8 @@ def _add_choice(
     """Add the task, and which rows count."""
     default, *others = tasks
     _add(group, ("--task", tasks, "TASK", f"{default} (default), {', '.join(others)}"))
-    group.add_argument(
-        "--where",
-        action="append",
-        type=values.condition,
-        default=[],
-        metavar="CONDITION",
-        help="only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable",
-    )
+    text = "only rows that fit, as in 'country=DE,FR', 'age>=30' or 'split!='; repeatable"
+    _add(group, ("--where", _Each(values.condition), "CONDITION", text))
     parser.set_defaults(max_bad=0, task=default)
 
 
@@ -377,91 +453,36 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
     )
     _add_formats(files)
     _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))
-    _add(
-        files,
-        ("--max-ahead", values.span, "SPAN", "rows further in the future are bad, default 1h"),
-        ("--out-of-order", values.span, "SPAN", "how much older a row may be, default 0s"),
-        (
-            *("--allowed-lateness", values.span, "SPAN"),
-            "how long a pane stays open after its end, default 0s",
-        ),
-        (
-            *("--idle-after", values.span, "SPAN"),
-            "when a silent file no longer holds the others back, default 5m",
-        ),
-    )
+    _add(files, *_WATCH_INPUT)
     labels = parser.add_argument_group("labels that come later")
     labels.add_argument("--labels", nargs="+", metavar="FILE", help="where they are read")
-    _add(
-        labels,
-        ("--join", None, "COLUMN", "the id of a prediction and its label"),
-        ("--wait", values.span, "SPAN", "how long a prediction waits for its label"),
-        (
-            *("--unlabelled", None, "drop|LABEL"),
-            "what counts without one: a row without a label (default), or this label",
-        ),
-        ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
-        ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
-        (
-            *("--label-idle-after", values.span, "SPAN"),
-            "when a silent file of labels no longer holds the others back, default never",
-        ),
-        (
-            *("--max-pending", values.positive, "N"),
-            "while more predictions are waiting, none are read, default 10000000",
-        ),
-    )
+    _add(labels, *_WATCH_LABELS)
     _add_columns(parser.add_argument_group("columns"), "up to 100 values that a hash chooses")
     windows = parser.add_argument_group("windows of time")
     _add_windows(windows)
-    windows.add_argument(
-        "--window",
-        action="append",
-        type=values.width,
-        default=[],
-        metavar="WIDTH",
-        help="a window to show beside the newest pane; repeatable",
-    )
+    _add(windows, _WINDOW)
     _add_decisions(parser.add_argument_group("classes and decisions"))
     _add_curves(parser.add_argument_group("curves, groups and calibration"))
-    state = parser.add_argument_group("state")
-    state.add_argument(
-        "--checkpoint",
-        type=values.path,
-        required=True,
-        metavar="FILE",
-        help="an SQLite file, made if it does not exist",
-    )
-    _add(
-        state,
-        ("--once", bool, None, "read what is there, and end"),
-        ("--commit-bytes", values.positive, "N", "read at most this for one commit"),
-    )
-    alerts = parser.add_argument_group("alerts")
-    alerts.add_argument(
-        "--alert",
-        action="append",
-        default=[],
-        metavar="RULE",
-        help="as in 'recall[1] < 0.8'; repeatable",
-    )
-    _add(
-        alerts,
-        ("--false-alarms", None, "RATE", "of all alerts together, default '1 per 30d'"),
-        ("--on-alert", None, "CMD|URL", "run a command, or post to an address"),
-    )
+    _add(parser.add_argument_group("state"), *_WATCH_STATE)
+    _add(parser.add_argument_group("alerts"), *_WATCH_ALERTS)
+    _add_page(parser.add_argument_group("live page"))
     output = parser.add_argument_group("output")
     _add(output, ("--out", values.path, "FILE", "a JSON line for each closed pane"))
-    output.add_argument(
-        "--metrics",
-        action="extend",
-        type=values.metrics,
-        default=[],
-        metavar="A,B,C",
-        help="only these, as in 'accuracy,recall[macro]'; names are those of eval --json",
-    )
+    _add_metrics(output, "eval --json")
     _add_level(output)
     _add_quiet(output)
+
+
+def _add_page(group: argparse._ArgumentGroup) -> None:
+    group.add_argument(
+        "--serve",
+        nargs="?",
+        const=ADDRESS,
+        metavar="ADDR",
+        help=f"show a page in browsers, by default at {ADDRESS}: this machine alone",
+    )
+    text = "another name of the page, an IP address or a network; repeatable"
+    _add(group, ("--allow-host", _Each(None), "HOST", text))
 
 
 def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
@@ -474,16 +495,19 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             "a score, or a list of scores in the order of the classes; or several columns A,B,C",
         ),
     )
-    _add(group, ("--weight", None, "COLUMN", "the weight of the row"))
-    group.add_argument(
-        "--by",
-        action="append",
-        type=values.by,
-        default=[],
-        metavar="COLUMN[=A,B]",
-        help=f"one result for each of {unnamed}, or for those named, and the rest; "
-        "repeatable, for the combinations of several columns",
+    _add(
+        group,
+        (
+            *("--versus", values.columns, "COLUMN"),
+            "the same of another model, B: it is compared with A, that of --pred or --score",
+        ),
+        ("--weight", None, "COLUMN", "the weight of the row"),
     )
+    text = (
+        f"one result for each of {unnamed}, or for those named, and the rest; "
+        "repeatable, for the combinations of several columns"
+    )
+    _add(group, ("--by", _Each(values.by), "COLUMN[=A,B]", text))
 
 
 def _add_windows(group: argparse._ArgumentGroup) -> None:
@@ -494,14 +518,8 @@ def _add_windows(group: argparse._ArgumentGroup) -> None:
         ("--keep", values.width, "WIDTH", "how long panes are kept, default for ever"),
         ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "of times that are numbers"),
     )
-    group.add_argument(
-        "--rollup",
-        action="append",
-        type=values.rollup,
-        default=[],
-        metavar="WIDTH:KEEP",
-        help="wider panes for what is older than --keep, and how long these are kept; repeatable",
-    )
+    text = "wider panes for what is older than --keep, and how long these are kept; repeatable"
+    _add(group, ("--rollup", _Each(values.rollup), "WIDTH:KEEP", text))
 
 
 def _add_decisions(group: argparse._ArgumentGroup) -> None:
@@ -640,16 +658,20 @@ def _add_numbers(group: argparse._ArgumentGroup) -> None:
     layout.add_argument(
         "--markdown", action="store_true", help="tables as a pull request shows them"
     )
+    _add_metrics(group, "--json")
+    _add_level(group)
+    _add_quiet(group)
+
+
+def _add_metrics(group: Any, source: str, what: str = "only these") -> None:
     group.add_argument(
         "--metrics",
         action="extend",
         type=values.metrics,
         default=[],
         metavar="A,B,C",
-        help="only these, as in 'accuracy,recall[macro]'; names are those of --json",
+        help=f"{what}, as in 'accuracy,recall[macro]'; names are those of {source}",
     )
-    _add_level(group)
-    _add_quiet(group)
 
 
 def _add_quiet(group: Any) -> None:
@@ -724,6 +746,7 @@ def _add_report(parser: argparse.ArgumentParser) -> None:
         default="count",
         help="of many classes, the pairs confused most: by examples (default), or rate",
     )
+    _add_metrics(parser, "explain", "these besides")
     _add_level(parser)
     _add_output(parser, "FILE", "ends in .html")
     _add_quiet(parser)

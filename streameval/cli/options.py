@@ -146,6 +146,7 @@ class Options:
     weight: str | None = None
     pred: tuple[str, ...] | None = None
     score: tuple[str, ...] | None = None
+    versus: tuple[str, ...] | None = None
     classes: Classes | None = None
     multilabel: bool | None = None
     threshold: float | None = None
@@ -209,6 +210,8 @@ class Watching:
     false_alarms: str | None = None
     on_alert: str | None = None
     out: str | None = None
+    serve: str | None = None
+    allow_host: tuple[str, ...] = attrs.field(default=(), converter=tuple)
 
 
 def option_text(name: str) -> str:
@@ -236,6 +239,7 @@ def option_words(named: Named) -> str | None:
 
 _FIELDS = (*attrs.fields(Options), *attrs.fields(Watching))
 _OPTIONS = {field.name: option_text(field.name) for field in _FIELDS}
+_OPTIONS["address"] = option_text("serve")
 _OPTIONS["key"] = option_text("join")
 _OPTIONS["alerts"] = option_text("alert")
 _OPTIONS["kind"] = option_text("curve")

@@ -157,14 +157,13 @@ def described(
 ) -> dict[str, Any]:
     """Describe the metrics that were chosen, or all of them."""
     level = reporting.level
-    entries = result.entries(level, bounds=reporting.bounds)
     if not reporting.metrics:
-        return entries
+        return result.entries(level, bounds=reporting.bounds)
     readings = {str(metric): read(result, metric, level) for metric in reporting.metrics}
     sampling = {name: reading.sampling for name, reading in readings.items()}
     certified = {name: reading.certified for name, reading in readings.items()}
     return {
-        **{name: entries[name] for name in ("n", "scope") if name in entries},
+        **result.subject(),
         "metrics": {name: reading.value for name, reading in readings.items()},
         **({"bounds": certified} if reporting.bounds else {}),
         "intervals": {name: ends for name, ends in sampling.items() if ends is not None},

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.accumulators.parts import Parts
+from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError
 from streameval.io import STANDARD_INPUT, size_of
@@ -33,6 +34,7 @@ __all__ = [
     "computed",
     "load_held",
     "load_state",
+    "numbers_of_monitor",
     "save_picture",
     "save_slices",
     "save_state",
@@ -192,6 +194,16 @@ def load_held(path: str) -> Any:
                 f"{path}: is {found}, not a state; `streameval eval` reads it."
             ) from None
         raise error.within(path) from None
+
+
+def numbers_of_monitor(path: str, held: Any) -> dict[str, Any]:
+    """Return what a checkpoint tells beside its panes, as an entry of a JSON object."""
+    if not isinstance(held, Windowed):
+        return {}
+    from streameval.monitoring.checkpoint import is_checkpoint, read_numbers  # noqa: PLC0415
+
+    is_told = held.newest is not None and is_checkpoint(path)
+    return {"monitor": read_numbers(path)} if is_told else {}
 
 
 def _log_type(path: str) -> str | None:

@@ -27,18 +27,20 @@ from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, window_entry, window_of
-from streameval.errors import BadDataError
+from streameval.errors import BadDataError, UnknownMetricError
 from streameval.io import RowFilter
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
-from streameval.monitoring.rules import SilenceRule, parse_rule
+from streameval.monitoring.rules import MetricRule, SilenceRule, parse_rule
 from streameval.monitoring.sources import as_source
 from streameval.render.text import printable_lines
+from streameval.results.result_types import check_metric_of_task
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from streameval.monitoring.status import Closed, Step
+    from streameval.results.names import MetricName
     from streameval.runs.counting import Plan
     from streameval.runs.sources import Row
 
@@ -67,7 +69,9 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
     by = By.every(arguments.pop("by"))
     options = Options(reporting=reporting, by=by, **arguments)
     screen = _Screen(options, watching)
+    _check_page(watching)
     with _monitor(options, watching) as monitor, _heeding_signals(monitor.stop):
+        _serve(monitor, watching, reporting)
         for step in _steps(monitor, once=bool(watching.once)):
             screen.say(step)
             if not screen.draw(monitor, step):
@@ -76,6 +80,28 @@ def watch(*, quiet: bool, **arguments: Any) -> Outcome:
         text = screen.last(monitor)
     code = GATE_FAILED if watching.once and firing else OK
     return Outcome(text, code=code)
+
+
+def _check_page(watching: Watching) -> None:
+    """Raise UsageError for options of a page that nobody can see."""
+    if watching.serve is None and watching.allow_host:
+        raise UsageError("--allow-host needs --serve.")
+    if watching.serve is not None and watching.once:
+        raise UsageError("--serve has no meaning with --once, which ends at once.")
+
+
+def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
+    """Serve a page if it is asked for, and say where."""
+    if watching.serve is None:
+        return
+    server = monitor.serve(
+        watching.serve,
+        metrics=reporting.metrics,
+        level=reporting.level,
+        allow_host=watching.allow_host,
+    )
+    if not reporting.quiet:
+        put(sys.stderr, [f"live page: {server.url}\n"])
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
@@ -94,6 +120,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     check_windows(options)
     _check_labels(watching)
     _check_widths(options, watching.window)
+    _check_metrics(task, options.reporting.metrics, watching.alert)
     given = {name: getattr(watching, name) for name in _OF_MONITOR}
     chosen = {name: value for name, value in given.items() if value is not None}
     if watching.commit_bytes is not None:
@@ -131,6 +158,7 @@ def _source(files: Sequence[str], options: Options) -> Any:
         format=options.format,
         delimiter=options.delimiter,
         header=options.header,
+        decimal=options.decimal,
     )
 
 
@@ -149,6 +177,18 @@ def _check_labels(watching: Watching) -> None:
     for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
         if getattr(watching, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
+
+
+def _check_metrics(task: str, metrics: Sequence[MetricName], alerts: Sequence[str]) -> None:
+    """Raise UnknownMetricError for what no state of the task will have, before rows are read."""
+    for metric in metrics:
+        check_metric_of_task(metric, task)
+    for rule in map(parse_rule, alerts):
+        if isinstance(rule, MetricRule) and not rule.is_coverage:
+            try:
+                check_metric_of_task(rule.claim.metric, task)
+            except UnknownMetricError as error:
+                raise error.within(repr(rule.text)) from None
 
 
 def _check_widths(options: Options, widths: Sequence[str | int]) -> None:
@@ -255,27 +295,27 @@ class JsonLines:
     """
 
     def __init__(self, path: str, reporting: Reporting) -> None:
-        self._path = path
+        self.path = path
         self._reporting = reporting
         self._length = 0
 
     def restore(self, state: Any) -> Any:
         """Cut the file back to its committed length."""
-        name = os.path.realpath(self._path)
+        name = os.path.realpath(self.path)
         held = state or {}
         known = held.get("path") == name
         self._length = held["length"] if known else 0
         try:
-            with Path(self._path).open("ab") as file:
+            with Path(self.path).open("ab") as file:
                 there = file.seek(0, os.SEEK_END)
                 if there < self._length:
                     raise BadDataError(
-                        f"{self._path}: is shorter than what was committed, "
+                        f"{self.path}: is shorter than what was committed, "
                         f"{there:,} of {self._length:,} bytes; was it replaced?"
                     )
                 if there and not known:
                     raise BadDataError(
-                        f"{self._path}: is there, and not of this checkpoint; choose another name."
+                        f"{self.path}: is there, and not of this checkpoint; choose another name."
                     )
                 file.truncate(self._length)
         except OSError as error:
@@ -287,7 +327,7 @@ class JsonLines:
         if closed:
             data = "".join(map(self._line, closed)).encode()
             try:
-                with Path(self._path).open("ab") as file:
+                with Path(self.path).open("ab") as file:
                     file.write(data)
                     file.flush()
                     os.fsync(file.fileno())
@@ -298,10 +338,10 @@ class JsonLines:
 
     def _failed(self, error: OSError) -> BadDataError:
         reason = str(error.strerror or error).lower().removesuffix(".")
-        return BadDataError(f"{self._path}: {reason}.")
+        return BadDataError(f"{self.path}: {reason}.")
 
     def _state(self) -> Any:
-        return {"path": os.path.realpath(self._path), "length": self._length}
+        return {"path": os.path.realpath(self.path), "length": self._length}
 
     def _line(self, pane: Closed) -> str:
         window = window_of(pane.start, pane.end, pane.n_rows, pane.accumulator, pane.accumulator)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from functools import cached_property
 from typing import Any, Self
 
 import attrs
@@ -32,7 +33,7 @@ __all__ = ["ConfusionConfig"]
 _SCALES = ("probability", "real")
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class ConfusionConfig:
     """Every option that changes what a confusion state counts; equal ones can merge.
 
@@ -106,7 +107,7 @@ class ConfusionConfig:
         """The lowest and the highest score to compare with the threshold."""
         return (0.0, 1.0) if self.takes_probabilities else (-math.inf, math.inf)
 
-    @property
+    @cached_property
     def labels(self) -> tuple[Label, ...]:
         """The labels of a fixed set of classes."""
         return class_labels(self.fixed_classes)
@@ -116,13 +117,13 @@ class ConfusionConfig:
         """What the classes of a fixed set are shown by."""
         return self.labels if self.classes == "auto" else class_names(self.classes)
 
-    @property
+    @cached_property
     def n_classes(self) -> int:
         """The number of a fixed set of classes."""
         classes = self.fixed_classes
         return classes if isinstance(classes, int) else len(classes)
 
-    @property
+    @cached_property
     def fixed_classes(self) -> int | tuple[Label, ...]:
         """The classes, where they do not grow, as their number or a tuple of labels."""
         assert not isinstance(self.classes, str)  # noqa: S101 - tells the type checker
@@ -133,7 +134,7 @@ class ConfusionConfig:
         """What the positive class of two is shown by."""
         return self.class_names[self.positive_position]
 
-    @property
+    @cached_property
     def positive_position(self) -> int:
         """The position of the positive class of two."""
         return self.labels.index(self.pos_label)

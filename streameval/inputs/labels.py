@@ -28,6 +28,7 @@ __all__ = [
     "check_lengths",
     "class_labels",
     "class_names",
+    "class_position",
     "code_of",
     "distinct",
     "encode",
@@ -131,6 +132,18 @@ def canonical_classes(value: Any, *, min_count: int) -> Classes:
     _check_set(labels)
     _check_count(len(labels), min_count)
     return _shortest(labels)
+
+
+def class_position(of: Label, names: tuple[Label, ...], labels: tuple[Label, ...]) -> int | None:
+    """Find a class by what it is shown by, by its label, or by the text of that; None if none.
+
+    >>> class_position("pos", ("neg", "pos"), (0, 1)), class_position("1", ("neg", "pos"), (0, 1))
+    (1, 1)
+    """
+    for known in (names, labels, tuple(map(str, labels))):
+        if of in known:
+            return known.index(of)
+    return None
 
 
 def without_names(classes: ClassSet) -> int | tuple[Label, ...]:

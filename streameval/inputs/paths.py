@@ -100,7 +100,7 @@ def find(held: Any, path: str) -> Any:
 
 def _field(held: Any, name: str) -> Any:
     """Find a field of an object, or an item of a list."""
-    if isinstance(held, Mapping):
+    if type(held) is dict or isinstance(held, Mapping):  # the general test takes longer
         return held.get(name, ABSENT)
     is_item = isinstance(held, list) and name.isdecimal() and name.isascii() and len(name) < 10
     return held[int(name)] if is_item and int(name) < len(held) else ABSENT

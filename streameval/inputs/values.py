@@ -13,6 +13,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import as_labels
+from streameval.inputs.identities import Codes, Identities
 from streameval.inputs.labels import Label, canonical_label, distinct
 
 __all__ = ["Value", "ValueCodes", "canonical_value", "rank_of", "value_text"]
@@ -20,7 +21,7 @@ __all__ = ["Value", "ValueCodes", "canonical_value", "rank_of", "value_text"]
 Value = Any
 """A label, None for a missing one, or a tuple of these for several columns."""
 
-Codes = npt.NDArray[np.int64]
+Indices = npt.NDArray[np.int64]
 
 MAX_CHARACTERS = 2**16  # of one value, which is a name
 
@@ -79,10 +80,11 @@ class ValueCodes:
         The value of each code.
     """
 
-    __slots__ = ("_codes", "values")
+    __slots__ = ("_codes", "_identities", "values")
 
     def __init__(self) -> None:
         self._codes: dict[Value, int] = {}
+        self._identities = Identities()
         self.values: list[Value] = []
 
     def encode(self, columns: Sequence[Any], names: Sequence[str]) -> Codes:
@@ -107,14 +109,18 @@ class ValueCodes:
             codes, values = parts[0]
         else:
             codes, values = _combined(parts)
-        return self._add(values)[codes] if len(values) else codes
+        return self._add(values)[codes]
 
     def _known(self, column: Any) -> Codes | None:
         """Look objects up directly: most batches hold no new text."""
         if not isinstance(column, np.ndarray) or column.dtype != object or column.ndim != 1:
             return None
+        known = self._identities.find(column, self._codes)
+        if known is not None:
+            return known
         try:
-            return np.fromiter(map(self._codes.__getitem__, column.tolist()), np.int64, len(column))
+            items = map(self._codes.__getitem__, column.tolist())
+            return np.fromiter(items, np.uint32, len(column))
         except (KeyError, TypeError):
             return None
 
@@ -125,10 +131,10 @@ class ValueCodes:
             if value not in codes:
                 self.values.append(value)
                 codes[value] = len(self.values) - 1
-        return np.fromiter(map(codes.__getitem__, values), np.int64, len(values))
+        return np.fromiter(map(codes.__getitem__, values), np.uint32, len(values))
 
 
-def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
+def _local(column: Any, name: str) -> tuple[Indices, list[Value]]:
     """Return the code of each row, and the distinct values of one column in any order."""
     if hasattr(column, "dictionary_encode"):  # Arrow
         return _of_arrow(column, name)
@@ -148,7 +154,7 @@ def _local(column: Any, name: str) -> tuple[Codes, list[Value]]:
     return codes, numbers.tolist()
 
 
-def _of_arrow(column: Any, name: str) -> tuple[Codes, list[Value]]:
+def _of_arrow(column: Any, name: str) -> tuple[Indices, list[Value]]:
     try:
         column = column.dictionary_encode()
     except NotImplementedError:  # of a nested type
@@ -171,13 +177,13 @@ def _to_array(column: Any) -> npt.NDArray[Any]:
 
 def _of_dictionary(
     indices: npt.NDArray[Any], values: list[Any], name: str
-) -> tuple[Codes, list[Value]]:
+) -> tuple[Indices, list[Value]]:
     """Merge values that are equal in canonical form; code -1 is a missing value."""
     codes, merged = _of_objects([*values, None], name)
     return codes[indices], merged
 
 
-def _of_objects(items: list[Any], name: str) -> tuple[Codes, list[Value]]:
+def _of_objects(items: list[Any], name: str) -> tuple[Indices, list[Value]]:
     known: dict[Any, int] = {}
     values: dict[Value, int] = {}
     try:
@@ -205,7 +211,7 @@ def _placed(items: list[Any], name: str, error: Exception) -> InvalidInputError:
     return InvalidInputError(f"cannot be read: {error}", argument=name)  # pragma: no cover
 
 
-def _combined(parts: Sequence[tuple[Codes, list[Value]]]) -> tuple[Codes, list[Value]]:
+def _combined(parts: Sequence[tuple[Indices, list[Value]]]) -> tuple[Indices, list[Value]]:
     """Combine the values of several columns into the tuples that occur in rows."""
     codes, values = parts[0][0], [(value,) for value in parts[0][1]]
     for others, more in parts[1:]:

@@ -10,14 +10,15 @@ import attrs
 
 from streameval.errors import BadDataError, Named
 from streameval.io.columns import has_decimal_comma, integer_or_text, number_or_text
+from streameval.io.csv_columns import Cells
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
-from streameval.io.rows import Fault, Parsed, assemble, fields_of
+from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
 
-    from streameval.io.columns import Column
+    from streameval.io.columns import Array, Column
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
@@ -107,11 +108,36 @@ class CsvBlock:
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
-        fields = fields_of(columns, where)
+        fields = {
+            (name, field_type): _position(name, self.header, self.source)
+            for name, field_type in fields_of(columns, where)
+        }
+        values = self._whole(fields)
+        if values is None:
+            return self._row_by_row(columns, where, fields)
+        last_line = self.first_line + len(next(iter(values.values())))
+        return assemble(columns, values, range(self.first_line, last_line), (), where)
+
+    def _whole(self, fields: Mapping[Field, int]) -> Mapping[Field, Sequence[Any] | Array] | None:
+        """Read the columns of rows that are all alike, None if they are not."""
+        cells = Cells.of(self.data, len(self.header), self.delimiter)
+        if not fields or cells is None or self.decimal != ".":
+            return None
+        arrays = cells.arrays(fields)
+        if arrays is not None:
+            return arrays
+        texts = cells.texts(dict.fromkeys(fields.values()))
+        if texts is None:
+            return None
+        return {field: field[1].from_text(texts[at]) for field, at in fields.items()}
+
+    def _row_by_row(
+        self, columns: Sequence[Column], where: RowFilter | None, fields: Mapping[Field, int]
+    ) -> Parsed:
+        """Read rows by the standard library, and name those that do not fit."""
         cells: list[list[str]] = [[] for _ in fields]
-        at = [_position(name, self.header, self.source) for name, _ in fields]
         # Lists by column: a list for each row would keep the garbage collector busy.
-        adders = [(position, items.append) for position, items in zip(at, cells, strict=True)]
+        adders = [(at, items.append) for at, items in zip(fields.values(), cells, strict=True)]
         row_ids: list[int] = []
         faults: list[Fault] = []
         for line, row in self._rows():

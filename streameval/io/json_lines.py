@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import attrs
 
 from streameval.inputs.paths import find, is_path
 from streameval.io.errors import shown
+from streameval.io.json_structs import Lines, struct_reader
 from streameval.io.lines import LineEnds, is_text, pieces, text_of
 from streameval.io.rows import Fault, Field, Parsed, assemble, fields_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping
 
     from streameval.io.columns import Column
+    from streameval.io.json_structs import StructReader
     from streameval.io.lines import Piece
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
@@ -28,6 +32,9 @@ _ARRAY = "begins with '[', but JSON lines are expected, one object a line; jq -c
 _decoder: Any = json.JSONDecoder()
 _decode = _decoder.raw_decode
 _scan = _decoder.scan_once  # of which `_decode` is a wrapper
+
+# The numbers of some lines, what these hold, and the faults of others.
+_Rows = tuple[Sequence[int], list[Any], list[Fault]]
 
 _MARK = "-Infinity"  # is parsed into one and the same object, unlike -1e999
 _MARK_ID = id(_scan(_MARK, 0)[0])
@@ -72,18 +79,36 @@ class JsonBlock:
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all lines that hold them."""
         values: dict[Field, list[Any]] = {field: [] for field in fields_of(columns, where)}
-        # Lists by column: a list for each row would keep the garbage collector busy.
-        lists = [(name, is_path(name), items) for (name, _), items in values.items()]
-        row_ids: list[int] = []
+        reader = struct_reader(tuple(dict.fromkeys(name for name, _ in values)))
+        lines = None if reader is None else Lines.of(self.data)
+        read, values_of = (
+            (self._pieces(), _values)
+            if reader is None or lines is None
+            else (self._structs(lines, reader), reader.values)
+        )
+        numbered: list[Sequence[int]] = []
         faults: list[Fault] = []
-        for numbers, rows, found in self._pieces():
-            row_ids += numbers
+        for numbers, rows, found in read:
+            numbered.append(numbers)
             faults += found
-            for name, is_nested, items in lists:
-                items += [find(row, name) if is_nested else row.get(name) for row in rows]
+            # Lists by column: a list for each row would keep the garbage collector busy.
+            for (name, _), items in values.items():
+                items.extend(values_of(rows, name))
+        row_ids = _joined(numbered)
         return assemble(columns, values, row_ids, faults, where)
 
-    def _pieces(self) -> Iterator[tuple[Sequence[int], list[dict[str, Any]], list[Fault]]]:
+    def _structs(self, lines: Lines, reader: StructReader) -> Iterator[_Rows]:
+        """Yield structs as `_pieces` yields objects."""
+        for start, part in lines.parts(reader):
+            first = self.first_line + start
+            if isinstance(part, list):
+                yield range(first, first + len(part)), part, []
+            else:
+                few = attrs.evolve(self, first_line=first, data=part)
+                for numbers, rows, faults in few._pieces():
+                    yield numbers, list(map(reader.struct, rows)), faults
+
+    def _pieces(self) -> Iterator[_Rows]:
         """Yield the numbers and the objects of some lines at a time, and the faults of others."""
         whole = text_of(self.data)
         lines = whole.removesuffix("\n").split("\n")
@@ -118,6 +143,19 @@ def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:
     layout = JsonLayout()
     for piece in pieces(stream, layout.ends()):
         yield layout.block(stream.name, piece)
+
+
+def _joined(numbered: Sequence[Sequence[int]]) -> Sequence[int]:
+    """Put numbers of lines together; as a range, which takes no time, if none is left out."""
+    known = [numbers for numbers in numbered if numbers]
+    whole = range(known[0][0], known[-1][-1] + 1) if known else range(0)
+    is_gapless = len(whole) == sum(map(len, known))
+    return whole if is_gapless else list(chain.from_iterable(known))
+
+
+def _values(rows: Sequence[Mapping[str, Any]], name: str) -> list[Any]:
+    """Return the values of one field or path, None where there is nothing."""
+    return [find(row, name) for row in rows] if is_path(name) else [row.get(name) for row in rows]
 
 
 def _objects(lines: Sequence[str]) -> list[dict[str, Any]] | None:

@@ -25,6 +25,7 @@ __all__ = [
     "RowEnds",
     "check_length",
     "is_text",
+    "is_utf8",
     "pieces",
     "text_of",
     "unended",
@@ -146,6 +147,17 @@ def text_of(data: bytes) -> str:
 def is_text(text: str) -> bool:
     """Say whether all of a text was UTF-8; at once if it is ASCII."""
     return text.isascii() or _ESCAPED_BYTE.search(text) is None
+
+
+def is_utf8(data: bytes) -> bool:
+    """Say whether bytes are UTF-8; at once if they are ASCII."""
+    if data.isascii():
+        return True
+    try:
+        data.decode()
+    except UnicodeDecodeError:
+        return False
+    return True
 
 
 def unended(rest: bytes, ends: Ends) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
@@ -41,6 +42,7 @@ _LARGE = 2**16
 """From so many rows on, the threads of pyarrow save more time than they take."""
 _footers: dict[str, tuple[tuple[int, ...], Any]] = {}
 """The footer of the last file, with what tells whether the file has changed since."""
+_COARSE = 10**8
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
 """Every value of these types can be told apart."""
@@ -133,8 +135,9 @@ def _file(source: str) -> Iterator[Any]:
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
     found = store_of(source)
     version = _version(source) if found is None else None
-    known = _footers.get(source)
-    footer = known[1] if known is not None and known[0] == version is not None else None
+    known, footer = _footers.get(source, (None, None))
+    if version is None or known != version:
+        footer = None
     if footer is None:
         with opened(source) as stream:  # what is wrong is reported as for every other format
             head = stream.peek()
@@ -154,10 +157,15 @@ def _file(source: str) -> Iterator[Any]:
 
 
 def _version(source: str) -> tuple[int, ...] | None:
-    """Tell the versions of a file of this machine apart."""
+    """Tell the versions of a file of this machine apart; None for one that has just changed.
+
+    Clocks of file systems are coarse, so that another version may bear the same time.
+    """
     try:
         status = Path(source).stat()
     except OSError:
+        return None
+    if status.st_mtime_ns > time.time_ns() - _COARSE:
         return None
     return status.st_ino, status.st_size, status.st_mtime_ns
 

@@ -23,6 +23,8 @@ Fault = tuple[Any, str]
 # The name of a field and what it holds: one column of a file may serve two arguments.
 Field = tuple[str, FieldType]
 
+_ARRAYS = (np.ndarray, CodedTexts)
+
 
 @attrs.frozen
 class Parsed:
@@ -129,7 +131,7 @@ def _fixed(columns: Sequence[Column], n_rows: int) -> Iterator[tuple[Field, Any]
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:
-    return values if isinstance(values, (np.ndarray, CodedTexts)) else field[1].whole(values)
+    return values if isinstance(values, _ARRAYS) else field[1].whole(values)
 
 
 def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
@@ -144,11 +146,7 @@ def _misfits(values: Mapping[Field, Sequence[Any] | Array]) -> dict[int, str]:
 
 
 def _kept(values: Sequence[Any] | Array, good: list[bool]) -> Sequence[Any] | Array:
-    return (
-        values[good]
-        if isinstance(values, (np.ndarray, CodedTexts))
-        else list(compress(values, good))
-    )
+    return values[good] if isinstance(values, _ARRAYS) else list(compress(values, good))
 
 
 def _argument(column: Column, arrays: Mapping[Field, Any]) -> Array:

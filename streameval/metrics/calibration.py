@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import math
+from collections.abc import Callable, Iterable, Sequence
+from fractions import Fraction
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
@@ -11,7 +14,22 @@ from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.regression import mean
 
-__all__ = ["ReliabilityCurve", "ece", "mean", "pcopc", "reliability_curve", "total"]
+__all__ = [
+    "Bin",
+    "ReliabilityCurve",
+    "bins_of",
+    "ece",
+    "entropy",
+    "max_gap",
+    "mean",
+    "pcopc",
+    "reliability",
+    "reliability_curve",
+    "resolution",
+    "rms_gap",
+    "total",
+    "uncertainty",
+]
 
 Floats = npt.NDArray[np.float64]
 ReliabilityCurve = tuple[Floats, Floats, npt.NDArray[np.int64] | npt.NDArray[np.float64]]
@@ -37,6 +55,82 @@ def ece(prediction: tuple[ExactSum, ...], label: FixedPoint, n: FixedPoint) -> f
     unit = int(label.unit / ExactSum(1).to_fraction())
     pairs = zip(label.units(), prediction, strict=True)
     return mean(ExactSum(sum(abs(units * unit - part.units) for units, part in pairs)), n)
+
+
+@attrs.frozen
+class Bin:
+    """The exact totals of the rows of one bin, which holds some.
+
+    Parameters
+    ----------
+    prediction, label, weight : Fraction
+        The sums of the predictions, of the labels and of the weights.
+    """
+
+    prediction: Fraction
+    label: Fraction
+    weight: Fraction
+
+    @property
+    def gap(self) -> Fraction:
+        """The distance of mean label and mean prediction."""
+        return abs(self.label - self.prediction) / self.weight
+
+
+def bins_of(prediction: tuple[ExactSum, ...], label: FixedPoint, weight: FixedPoint) -> list[Bin]:
+    """List the bins that hold any weight."""
+    return [
+        Bin(
+            prediction[index].to_fraction(),
+            label[index].to_fraction(),
+            weight[index].to_fraction(),
+        )
+        for index in np.flatnonzero(weight.is_positive()).tolist()
+    ]
+
+
+def max_gap(bins: Sequence[Bin]) -> float:
+    """Find the largest gap of a bin; nan of nothing."""
+    return float(max((one.gap for one in bins), default=math.nan))
+
+
+def rms_gap(bins: Sequence[Bin]) -> float:
+    """Compute the root of the mean squared gap, weighted by examples; nan of nothing."""
+    return math.sqrt(_mean_of(bins, lambda one: one.gap**2))
+
+
+def reliability(bins: Sequence[Bin]) -> float:
+    """Compute the mean squared gap, weighted by examples (Murphy, 1973); nan of nothing."""
+    return _mean_of(bins, lambda one: one.gap**2)
+
+
+def resolution(bins: Sequence[Bin]) -> float:
+    """Compute the mean squared distance of the bins' labels from their mean (Murphy, 1973)."""
+    base = _base_rate(bins)
+    return _mean_of(bins, lambda one: (one.label / one.weight - base) ** 2)
+
+
+def uncertainty(bins: Sequence[Bin]) -> float:
+    """Compute the variance of the labels (Murphy, 1973); nan of nothing."""
+    base = _base_rate(bins)
+    return float(base * (1 - base)) if bins else math.nan
+
+
+def entropy(weights: Sequence[Fraction]) -> float:
+    """Compute the entropy of classes of these weights, natural; nan of nothing."""
+    total = sum(weights)
+    shares = [float(weight / total) for weight in weights if weight]
+    return -math.fsum(share * math.log(share) for share in shares) if shares else math.nan
+
+
+def _mean_of(bins: Sequence[Bin], value: Callable[[Bin], Fraction]) -> float:
+    total = sum(one.weight for one in bins)
+    return float(sum(one.weight * value(one) for one in bins) / total) if bins else math.nan
+
+
+def _base_rate(bins: Sequence[Bin]) -> Fraction:
+    total = sum(one.weight for one in bins)
+    return sum((one.label for one in bins), Fraction(0)) / total if bins else Fraction(0)
 
 
 def reliability_curve(

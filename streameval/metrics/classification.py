@@ -3,13 +3,16 @@
 Sources: Sokolova and Lapalme, A systematic analysis of performance measures for
 classification tasks (2009), for the ratios and their averages; Gorodkin, Comparing two
 K-category assignments by a K-category correlation coefficient (2004); Cohen, A coefficient
-of agreement for nominal scales (1960). Conventions are scikit-learn's.
+of agreement for nominal scales (1960), and Weighted kappa (1968); Powers, Evaluation: from
+precision, recall and F-measure to ROC, informedness, markedness and correlation (2011).
+Conventions are scikit-learn's.
 """
 
 from __future__ import annotations
 
 import abc
 import functools
+import itertools
 import math
 import operator
 from collections.abc import Callable
@@ -25,7 +28,12 @@ from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 
 __all__ = [
+    "FALSE_DISCOVERY_RATE",
+    "FALSE_NEGATIVE_RATE",
+    "FALSE_OMISSION_RATE",
+    "FALSE_POSITIVE_RATE",
     "JACCARD",
+    "NEGATIVE_PREDICTIVE_VALUE",
     "PRECISION",
     "RECALL",
     "SPECIFICITY",
@@ -39,11 +47,20 @@ __all__ = [
     "class_weights",
     "cohen_kappa",
     "credited_cells",
+    "distances",
     "f_ratio",
     "fowlkes_mallows",
+    "geometric_mean",
+    "informedness",
+    "markedness",
     "matthews_corrcoef",
+    "mean_distance",
+    "negative_likelihood_ratio",
     "pool",
+    "pooled_matthews_corrcoef",
+    "positive_likelihood_ratio",
     "top_k_accuracy",
+    "weighted_kappa",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -53,7 +70,7 @@ Mean = Literal["macro", "micro", "weighted"]
 _STEP = 1e-100
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Outcomes:
     """One-vs-rest outcomes of each of K classes, as sums of weights.
 
@@ -80,7 +97,7 @@ class Outcomes:
         """Read (K, 2, 2) tables, absent before present."""
         return cls(tables[:, 1, 1], tables[:, 0, 1], tables[:, 1, 0], tables[:, 0, 0])
 
-    @property
+    @functools.cached_property
     def support(self) -> FixedPoint:
         """The weight of each class in the truth, shape (K,)."""
         return self.tp + self.fn
@@ -94,9 +111,12 @@ class Outcomes:
         """Check which classes occur in truth or prediction."""
         return self.tp.is_positive() | self.fp.is_positive() | self.fn.is_positive()
 
-    def to_floats(self) -> Floats:
-        """Stack tp, fp, fn, tn as rows, shape (4, K)."""
-        return np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+    @functools.cached_property
+    def floats(self) -> Floats:
+        """The rows tp, fp, fn, tn, shape (4, K), which cannot be written to."""
+        rows = np.array([part.to_floats() for part in (self.tp, self.fp, self.fn, self.tn)])
+        rows.flags.writeable = False
+        return rows
 
 
 class ClassMetric(abc.ABC):
@@ -175,6 +195,11 @@ PRECISION = Ratio((1, 0, 0, 0), (1, 1, 0, 0))
 RECALL = Ratio((1, 0, 0, 0), (1, 0, 1, 0))
 SPECIFICITY = Ratio((0, 0, 0, 1), (0, 1, 0, 1))
 JACCARD = Ratio((1, 0, 0, 0), (1, 1, 1, 0))
+NEGATIVE_PREDICTIVE_VALUE = Ratio((0, 0, 0, 1), (0, 0, 1, 1))
+FALSE_POSITIVE_RATE = Ratio((0, 1, 0, 0), (0, 1, 0, 1))
+FALSE_NEGATIVE_RATE = Ratio((0, 0, 1, 0), (1, 0, 1, 0))
+FALSE_DISCOVERY_RATE = Ratio((0, 1, 0, 0), (1, 1, 0, 0))
+FALSE_OMISSION_RATE = Ratio((0, 0, 1, 0), (0, 0, 1, 1))
 
 
 def f_ratio(beta: float = 1.0, alpha: float | None = None) -> Ratio:
@@ -233,7 +258,7 @@ def average_ratio(
     zero_division : float
         The value of a class whose denominator is 0; nan is left out of means.
     """
-    columns = outcomes.to_floats()
+    columns = outcomes.floats
     if average == "micro":
         return float(ratio.of(pool(columns, averaged), zero_division)[0])
     values = ratio.of(columns, zero_division)
@@ -290,6 +315,94 @@ def matthews_corrcoef(outcomes: Outcomes) -> float:
     return math.copysign(math.sqrt(square), covariance)
 
 
+def pooled_matthews_corrcoef(outcomes: Outcomes) -> float:
+    """Compute the correlation of truth and prediction of all labels of all examples.
+
+    0.0 when every label is present or every one absent in either, nan of nothing.
+    """
+    parts = (outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn)
+    tp, fp, fn, tn = (sum(part.units()) for part in parts)
+    spread = (tp + fp) * (tp + fn) * (tn + fp) * (tn + fn)
+    if spread == 0:
+        return 0.0 if tp + fp + fn + tn else math.nan
+    covariance = tp * tn - fp * fn
+    return math.copysign(math.sqrt(covariance * covariance / spread), covariance)
+
+
+def weighted_kappa(matrix: FixedPoint, power: int) -> float:
+    """Compute 1 - sum w_ij C_ij / sum w_ij E_ij with w_ij = abs(i - j)**power (Cohen, 1968).
+
+    E_ij is what independent truth and prediction give on average. In integers up to the last
+    division; nan when truth and prediction are one and the same class throughout.
+    """
+    truth, predicted = matrix.sum(axis=1).units(), matrix.sum(axis=0).units()
+    n = sum(truth)
+    observed = sum(d**power * part for d, part in enumerate(distances(matrix)))
+    if power == 2:
+        means = [sum(i * part for i, part in enumerate(margin)) for margin in (truth, predicted)]
+        squares = [sum(i * i * part for i, part in enumerate(m)) for m in (truth, predicted)]
+        expected = n * sum(squares) - 2 * means[0] * means[1]
+    else:  # of each cut between two classes: what lies on different sides of it
+        below = zip(itertools.accumulate(truth), itertools.accumulate(predicted), strict=True)
+        expected = sum(t * (n - p) + p * (n - t) for t, p in below)
+    return (expected - n * observed) / expected if expected else math.nan
+
+
+def distances(matrix: FixedPoint) -> list[int]:
+    """Add up the cells of a matrix by the distance of truth and prediction, in its own unit."""
+    size = matrix.shape[0]
+    index = np.arange(size, dtype=np.int32)
+    apart = abs(index[:, None] - index).ravel().astype(np.min_scalar_type(size))
+    order = np.argsort(apart, kind="stable")
+    starts = np.searchsorted(apart[order], index)
+    return matrix.reshape(size * size)[order].sum_runs(starts).units() if size else []
+
+
+def mean_distance(n: FixedPoint, matrix: FixedPoint) -> float:
+    """Compute the mean of abs(i - j) over examples of truth i and prediction j."""
+    total = sum(d * part for d, part in enumerate(distances(matrix)))
+    examples = n.to_fraction()
+    return float(total * matrix.unit / examples) if examples else math.nan
+
+
+def geometric_mean(outcomes: Outcomes) -> float:
+    """Compute the K-th root of the product of the recalls of the K classes in the truth.
+
+    Kubat and Matwin, Addressing the curse of imbalanced training sets (1997), for two classes.
+    """
+    present = outcomes.support.is_positive()
+    recalls = RECALL.of(outcomes.floats[:, present], math.nan)
+    if not len(recalls):
+        return math.nan
+    if not recalls.all():
+        return 0.0
+    return math.exp(math.fsum(np.log(recalls)) / len(recalls))
+
+
+def informedness(outcomes: Outcomes, positive: int) -> float:
+    """Compute TPR + TNR - 1, in integers up to the last division; nan without both classes."""
+    tp, fp, fn, tn = _counts_of(outcomes, positive)
+    return _quotient(tp * tn - fp * fn, (tp + fn) * (tn + fp))
+
+
+def markedness(outcomes: Outcomes, positive: int) -> float:
+    """Compute PPV + NPV - 1, in integers up to the last division; nan unless both are predicted."""
+    tp, fp, fn, tn = _counts_of(outcomes, positive)
+    return _quotient(tp * tn - fp * fn, (tp + fp) * (tn + fn))
+
+
+def positive_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
+    """Compute TPR / FPR, in integers up to the last division; nan where it divides by 0."""
+    tp, fp, fn, tn = _counts_of(outcomes, positive)
+    return _quotient(tp * (fp + tn), fp * (tp + fn))
+
+
+def negative_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
+    """Compute FNR / TNR, in integers up to the last division; nan where it divides by 0."""
+    tp, fp, fn, tn = _counts_of(outcomes, positive)
+    return _quotient(fn * (fp + tn), tn * (tp + fn))
+
+
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:
     """Compute the mean over examples of within / tied; nan of nothing."""
     total = n.to_fraction()
@@ -311,6 +424,18 @@ def _combine(factors: tuple[float, float, float, float], outcomes: Any) -> Any:
     """Add up the outcomes, arrays or numbers, each times its factor."""
     terms = [factor * row for factor, row in zip(factors, outcomes, strict=True) if factor]
     return functools.reduce(operator.add, terms)
+
+
+def _counts_of(outcomes: Outcomes, positive: int) -> tuple[int, int, int, int]:
+    """Read the outcomes of one class as integers, multiples of one unit."""
+    parts = (outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn)
+    unit = min(part.unit for part in parts)
+    tp, fp, fn, tn = (int(part[positive].to_fraction() / unit) for part in parts)
+    return tp, fp, fn, tn
+
+
+def _quotient(above: int, below: int) -> float:
+    return above / below if below else math.nan
 
 
 def _margins(outcomes: Outcomes) -> tuple[int, int, list[int], list[int]]:

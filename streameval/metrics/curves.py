@@ -27,7 +27,9 @@ __all__ = [
     "average_precision_interpolated",
     "best_f",
     "best_f_index",
+    "det_curve",
     "f_scores",
+    "gain_curve",
     "ks",
     "last_at_precision",
     "partial_roc_auc",
@@ -63,6 +65,25 @@ def precision_recall_curve(points: Points) -> tuple[Floats, Floats, Floats]:
         np.append(recall[::-1], 0.0),
         points.thresholds[::-1].copy(),
     )
+
+
+def det_curve(points: Points) -> tuple[Floats, Floats, Floats]:
+    """List false positive and false negative rates at rising thresholds, as scikit-learn does.
+
+    From the last point without a false negative to the first one without a false positive.
+    """
+    tp, fp = np.append(0.0, points.tp), np.append(0.0, points.fp)
+    first, last = fp.searchsorted(0.0, side="right") - 1, tp.searchsorted(tp[-1])
+    kept = slice(first, max(last, first) + 1)
+    fpr, fnr = _share(fp), _share(tp[-1] - tp, tp[-1])
+    thresholds = np.append(np.inf, points.thresholds)
+    return fpr[kept][::-1].copy(), fnr[kept][::-1].copy(), thresholds[kept][::-1].copy()
+
+
+def gain_curve(points: Points) -> tuple[Floats, Floats, Floats]:
+    """List the shares of examples and of positives at falling thresholds, from (0, 0) on."""
+    tp, fp = np.append(0.0, points.tp), np.append(0.0, points.fp)
+    return _share(tp + fp), _share(tp), np.append(np.inf, points.thresholds)
 
 
 def roc_auc(outcomes: Outcomes) -> float:
@@ -243,8 +264,8 @@ def _turns(tp: Floats, fp: Floats) -> tuple[Floats, Floats]:
     return tp[1:-1][is_turn], fp[1:-1][is_turn]
 
 
-def _share(cumulated: Floats) -> Floats:
-    total = cumulated[-1]
+def _share(cumulated: Floats, total: float | None = None) -> Floats:
+    total = float(cumulated[-1]) if total is None else total
     return cumulated / total if total > 0 else np.full(len(cumulated), np.nan)
 
 

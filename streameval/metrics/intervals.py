@@ -26,12 +26,14 @@ __all__ = [
     "effective_draws",
     "fisher",
     "kappa_gradient",
+    "log_ratio",
     "matrix_variance",
     "matthews_gradient",
     "normal_quantile",
     "perfect_agreement",
     "ratio_gradient",
     "table_deviation",
+    "weighted_kappa_gradient",
     "wilson",
 ]
 
@@ -83,6 +85,21 @@ def perfect_agreement(chance: float, draws: float, z: float) -> Interval:
     """Compute an interval of an agreement of 1 that exceeds `chance`, from that of accuracy."""
     low, _ = wilson(1.0, draws, z)
     return (low - chance) / (1.0 - chance), 1.0
+
+
+def log_ratio(
+    value: float, hits: tuple[float, float], draws: tuple[float, float], z: float
+) -> Interval:
+    """Compute an interval of the ratio of two independent proportions, on the log scale.
+
+    Katz et al., Obtaining confidence intervals for the risk ratio in cohort studies (1978); nan
+    where no hit has been seen in one of them.
+    """
+    if not (all(hits) and value > 0.0):
+        return UNDEFINED
+    pairs = zip(hits, draws, strict=True)
+    reach = z * math.sqrt(math.fsum(1.0 / hit - 1.0 / draw for hit, draw in pairs))
+    return value * math.exp(-reach), value * math.exp(reach)
 
 
 def effective_draws(value: float, variance: float, fallback: float) -> float:
@@ -142,6 +159,16 @@ def kappa_gradient(matrix: Floats) -> Floats:
         (np.eye(len(rows)) * (1.0 - chance) - (1.0 - observed) * of_chance) / (1.0 - chance) ** 2,
         matrix,
     )
+
+
+def weighted_kappa_gradient(matrix: Floats, penalty: Floats) -> Floats:
+    """Derive weighted kappa by each cell of the matrix (Fleiss, Cohen and Everitt, 1969)."""
+    shares, rows, columns = _shares(matrix)
+    by_row, by_column = penalty @ columns, rows @ penalty
+    observed = math.fsum((shares * penalty).ravel())
+    expected = math.fsum(rows * by_row)
+    of_chance = by_row[:, None] + by_column[None, :]
+    return _centred((observed / expected * of_chance - penalty) / expected, matrix)
 
 
 def matthews_gradient(matrix: Floats) -> Floats:

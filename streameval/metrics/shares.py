@@ -13,8 +13,10 @@ never round to the same float.
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Callable, Iterable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -22,7 +24,7 @@ import numpy.typing as npt
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import ROUNDING
 
-__all__ = ["first_of_highest", "reaches", "share_of", "simplest_fraction", "units_of"]
+__all__ = ["first_of_highest", "is_within", "reaches", "share_of", "simplest_fraction", "units_of"]
 
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
@@ -49,19 +51,30 @@ def _simplest_between(low: Fraction, high: Fraction) -> Fraction:
 
 def reaches(part: FixedPoint, rest: FixedPoint, bound: float) -> Mask:
     """Find the shares ``part / (part + rest)`` of at least `bound`; 0 / 0 never is."""
+    return _compared(part, rest, bound, operator.ge)
+
+
+def is_within(part: FixedPoint, rest: FixedPoint, bound: float) -> Mask:
+    """Find the shares ``part / (part + rest)`` of at most `bound`; 0 / 0 never is."""
+    return _compared(part, rest, bound, operator.le)
+
+
+def _compared(
+    part: FixedPoint, rest: FixedPoint, bound: float, compare: Callable[[Any, Any], Any]
+) -> Mask:
     near = part.near_floats()
     total = near + rest.near_floats()
     share: Floats = np.full(len(total), np.nan)
     np.divide(near, total, out=share, where=total > 0)
-    reached = np.asarray(share >= bound)
+    found = np.asarray(compare(share, bound))
     if part.is_whole and rest.is_whole and total.max(initial=0.0) < _ROUNDS_APART:
-        return reached
+        return found
     close = np.flatnonzero(np.abs(share - bound) <= bound * ROUNDING)
     if len(close):
         above, below = simplest_fraction(bound).as_integer_ratio()
         pairs = zip(*units_of(part[close], rest[close]), strict=True)
-        reached[close] = [here * below >= above * (here + others) for here, others in pairs]
-    return reached
+        found[close] = [compare(here * below, above * (here + others)) for here, others in pairs]
+    return found
 
 
 def first_of_highest(near: Floats, ratios: Callable[[Indices], Iterable[tuple[int, int]]]) -> int:

@@ -131,6 +131,8 @@ class Metric:
         Whether it is a weight or a count.
     is_rare : bool
         Whether pages leave it out if it is 0.
+    on_request : bool
+        Whether results show it only where it is asked for by name.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -158,6 +160,7 @@ class Metric:
     listed: Callable[[Any], bool] = _always
     is_count: bool = False
     is_rare: bool = False
+    on_request: bool = False
     by_class: bool = False
     headline: int = 0
 
@@ -232,6 +235,13 @@ class Table(Mapping[str, Metric]):
         word = _CUTOFF.sub("", name).casefold().replace("-", "_").replace(" ", "_")
         return [row for row in self.values() if word in (row.name, *row.aliases)]
 
-    def listed(self, source: Any) -> list[Metric]:
-        """List the rows that apply to the source of a result and need no argument."""
-        return [row for row in self.values() if not row.needs_argument and row.listed(source)]
+    def listed(self, source: Any, *, on_request: bool = False) -> list[Metric]:
+        """List the rows that apply to the source of a result and need no argument.
+
+        Those that are shown without being asked for, or those that are shown on request.
+        """
+        return [
+            row
+            for row in self.values()
+            if row.on_request == on_request and not row.needs_argument and row.listed(source)
+        ]

@@ -25,6 +25,9 @@ __all__ = [
     "Outcome",
     "best_f",
     "f_at",
+    "hull",
+    "min_fp",
+    "of_highest_recall",
     "outcome_at",
     "precision_at",
     "recall_at",
@@ -32,6 +35,7 @@ __all__ = [
 ]
 
 Floats = npt.NDArray[np.float64]
+Mask = npt.NDArray[np.bool_]
 Counts = tuple[Fraction, Fraction]
 
 
@@ -119,27 +123,51 @@ def threshold_at_precision(table: CellTable, min_precision: float) -> Bounded:
     lower end that is precise enough, and no later lower end is. After it, the threshold can only
     be inside a cell, above its lower end, where it leaves a negative out.
     """
-    points, min_fp = table.estimate, _min_fp(table)
+    points, fewest = table.estimate, min_fp(table)
     last = curves.last_at_precision(points, min_precision)
-    first = -1 if last is None else _first_with_recall_of(points, last)
+    return of_highest_recall(table, last, reaches(points.exact_tp, fewest, min_precision))
+
+
+def of_highest_recall(table: CellTable, last: int | None, can_reach: Mask) -> Bounded:
+    """Bound the threshold of the highest recall that reaches a limit, the highest of several.
+
+    Parameters
+    ----------
+    last : int, optional
+        The last cell whose lower end reaches the limit.
+    can_reach : bool array, shape (m,)
+        Whether the positives of a cell can, with as few of its negatives as possible.
+
+    Returns
+    -------
+    Bounded
+        nan if no threshold that finds a positive can reach it.
+    """
+    points = table.estimate
+    is_found = last is not None and points.tp[last] > 0
+    first = _first_with_recall_of(points, last) if is_found and last is not None else -1
     cell = np.arange(len(points.tp))
     is_past = cell > (-1 if last is None else last)
     is_mixed = table.is_wide & table.neg.is_positive()
-    is_precise = reaches(points.exact_tp, min_fp, min_precision)
-    can_hold = is_precise & table.pos.is_positive() & (cell >= first)
+    can_hold = can_reach & table.pos.is_positive() & (cell >= first)
     cells = np.flatnonzero(can_hold & (is_mixed | ~is_past))
     if not len(cells):
         return Bounded(math.nan)
-    # if no lower end is precise enough, the upper end of a cell is best
-    best = points.tp[cells] / (points.tp + min_fp.near_floats())[cells]
-    top = table.hi[cells[best.argmax()]]
-    value = float(top if last is None else table.lo[first])
+    # if no lower end reaches it, the upper end of a cell is best
+    best = points.tp[cells] / (points.tp + min_fp(table).near_floats())[cells]
+    value = float(table.lo[first] if is_found else table.hi[cells[best.argmax()]])
     if table.is_exact:
         return Bounded(value)
     low = float(table.lo[cells[-1]])
     if is_past[cells[-1]]:
         low = math.nextafter(low, math.inf)
     return Bounded(value, low, float(table.hi[cells[0]]))
+
+
+def hull(table: CellTable, cell: int) -> Bounded:
+    """Bound a threshold that is one of the scores of a cell, and reached at its lower end."""
+    low = float(table.lo[cell])
+    return Bounded(low, low, float(table.hi[cell]))
 
 
 def _first_with_recall_of(points: Points, index: int) -> int:
@@ -154,7 +182,7 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     if not n_pos:
         return Bounded(math.nan), Bounded(math.nan)
     value = curves.best_f(table.estimate, beta)
-    best = curves.f_scores(table.estimate.tp, _min_fp(table).near_floats(), n_pos, beta)
+    best = curves.f_scores(table.estimate.tp, min_fp(table).near_floats(), n_pos, beta)
     can_hold = (best >= value * (1.0 - ROUNDING)) & table.pos.is_positive()
     bounded = of_shares(table, lambda points: curves.best_f(points, beta))
     threshold = float(table.lo[curves.best_f_index(table.estimate, beta)])
@@ -164,7 +192,7 @@ def best_f(table: CellTable, beta: float) -> tuple[Bounded, Bounded]:
     return bounded, Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
 
 
-def _min_fp(table: CellTable) -> FixedPoint:
+def min_fp(table: CellTable) -> FixedPoint:
     """Compute the min false positives with all positives of each cell."""
     cell = np.arange(len(table.lo))
     return table.cumulated[1][np.where(table.is_wide, cell, cell + 1)]

@@ -48,6 +48,7 @@ class _Partition:
     floor: int | None = None
 
     def watermark(self, out_of_order: int) -> int | None:
+        """Return the arrival time before which it will have no row; None before it began."""
         reached = [] if self.newest is None else [self.newest - out_of_order]
         return max(reached + ([] if self.floor is None else [self.floor]), default=None)
 
@@ -65,6 +66,7 @@ class _Chunk:
         return len(self.columns["time"]) - self.start
 
     def rest(self) -> Columns:
+        """Return the rows that have not been released."""
         return {name: column[self.start :] for name, column in self.columns.items()}
 
 

@@ -31,7 +31,15 @@ try:
 except ImportError:  # pragma: no cover (Windows)
     fcntl = None  # type: ignore[assignment]
 
-__all__ = ["Changes", "Checkpoint", "Saved", "is_checkpoint", "read_checkpoint"]
+__all__ = [
+    "Changes",
+    "Checkpoint",
+    "Saved",
+    "files_of",
+    "is_checkpoint",
+    "read_checkpoint",
+    "read_numbers",
+]
 
 _MAGIC = b"SQLite format 3\0"
 _APPLICATION_ID = 0x5345636B  # "SEck"
@@ -42,7 +50,9 @@ _PAGE_BYTES = 2**14  # most of a commit is blobs of pending rows; a file keeps t
 _FAN_IN = 16
 _MAX_PARTS = 2
 _SHOWN = 200
+_LOCK = "-lock"
 _OTHER = "is there, and is no checkpoint; choose another name."
+_EMPTY = "nothing has been committed yet."
 _WHOLE = 1_000_000
 """The level of the piece that holds everything up to some commit."""
 
@@ -166,6 +176,7 @@ class Checkpoint:
                 self._pieces = self._base.execute(
                     "SELECT id, level, length(data) FROM piece ORDER BY id"
                 ).fetchall()
+                self._target, self._identity = target, _identity(target)
         except BaseException:
             self._lock.close()
             raise
@@ -210,6 +221,22 @@ class Checkpoint:
         """Read the last commit."""
         with _told(self.name):
             return _loaded(self._base, with_pending=True)
+
+    def check_is_there(self) -> None:
+        """Notice that the file was deleted or replaced: what is written to it would be lost.
+
+        Raises
+        ------
+        BadDataError
+            If another file, or none, has its name now, or that of its lock.
+        """
+        with _told(self.name):
+            lock = os.fstat(self._lock.fileno())
+            held = [self._identity, (lock.st_dev, lock.st_ino)]
+            if [_identity(self._target), _identity(f"{self._target}{_LOCK}")] != held:
+                raise BadDataError(
+                    "was deleted or replaced while a monitor held it; nothing more is counted."
+                )
 
     def commit(self, number: int, changes: Changes) -> None:
         """Write one commit, all or nothing."""
@@ -298,6 +325,7 @@ class Checkpoint:
 
     @contextmanager
     def _transaction(self) -> Iterator[None]:
+        self.check_is_there()
         with _told(self.name):
             self._execute("BEGIN IMMEDIATE")
             try:
@@ -316,6 +344,12 @@ class Checkpoint:
             self._execute(query, row)
 
 
+def files_of(path: str | os.PathLike[str]) -> list[str]:
+    """Name the files of a checkpoint: its own, those of SQLite beside it, and its lock."""
+    target = os.path.realpath(path)
+    return [os.fspath(path), *(f"{target}{end}" for end in ("", "-wal", "-shm", _LOCK))]
+
+
 def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     """Tell a checkpoint by its first bytes; what cannot be read, or only once, is none."""
     try:
@@ -329,6 +363,34 @@ def is_checkpoint(path: str | os.PathLike[str]) -> bool:
     return head.startswith(_MAGIC) and head[_ID_BYTES] == own
 
 
+def read_numbers(path: str | os.PathLike[str]) -> dict[str, Any]:
+    """Read how many rows a monitor has read, and what became of them, up to its last commit.
+
+    Raises
+    ------
+    BadDataError
+        If the file is no checkpoint, cannot be read, or nothing has been committed to it.
+    CorruptStateError
+        If it is damaged.
+    """
+    with _reading(path) as base:
+        meta = dict(base.execute("SELECT name, value FROM meta WHERE name != 'accumulator'"))
+        if not meta.get("number"):
+            raise BadDataError(_EMPTY)
+        state = json.loads(meta["state.monitor"])
+        counters = state["counters"]
+        if "state.join" in meta:
+            counters |= json.loads(meta["state.join"])["counters"]
+        return {
+            "commit": meta["number"],
+            "committed_at": state["committed_at"],
+            "n_rows": state["rows"],
+            "n_counted": state["counted"],
+            "n_labelled": state["labelled"],
+            "counters": {name: number for name, number in counters.items() if number},
+        }
+
+
 def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     """Read the last commit of a checkpoint, without the pending rows; a monitor may hold it.
 
@@ -339,6 +401,13 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
     CorruptStateError
         If it is damaged, or a newer release has written it.
     """
+    with _reading(path) as base:
+        return _loaded(base, with_pending=False)
+
+
+@contextmanager
+def _reading(path: str | os.PathLike[str]) -> Iterator[sqlite3.Connection]:
+    """Open a checkpoint that a monitor may hold."""
     name = os.fspath(path)
     if not is_checkpoint(path):
         raise BadDataError(f"{name}: is no checkpoint.")
@@ -350,7 +419,7 @@ def read_checkpoint(path: str | os.PathLike[str]) -> Saved:
         ) as base,
     ):
         _check_version(base)
-        return _loaded(base, with_pending=False)
+        yield base
 
 
 def _check_header(path: str, name: str) -> None:
@@ -389,7 +458,7 @@ def _loaded(base: sqlite3.Connection, *, with_pending: bool) -> Saved:
     try:
         meta = dict(base.execute("SELECT name, value FROM meta"))
         if "config" not in meta:
-            raise BadDataError("nothing has been committed yet.")
+            raise BadDataError(_EMPTY)
         pieces = [data for (data,) in base.execute("SELECT data FROM piece ORDER BY id")]
         values: dict[str, list[Any]] = {}
         query = "SELECT name, value FROM dictionary ORDER BY name, code"
@@ -442,7 +511,7 @@ def _short(text: str) -> str:
 def _locked(path: str, name: str) -> BinaryIO:
     """Hold the checkpoint for this process; the system lets go of it when the process ends."""
     with _told(name):
-        file = Path(f"{path}-lock").open("ab")  # noqa: SIM115 - held until the end
+        file = Path(f"{path}{_LOCK}").open("ab")  # noqa: SIM115 - held until the end
     try:
         if fcntl is None:  # pragma: no cover (Windows)
             import msvcrt  # noqa: PLC0415
@@ -455,6 +524,15 @@ def _locked(path: str, name: str) -> BinaryIO:
         file.close()
         raise BadDataError(f"{name}: another monitor holds this checkpoint.") from None
     return file
+
+
+def _identity(path: str) -> tuple[int, int] | None:
+    """Return what tells a file from others, None if it is gone; an open one keeps its inode."""
+    try:
+        status = Path(path).stat()
+    except FileNotFoundError:
+        return None
+    return status.st_dev, status.st_ino
 
 
 @contextmanager

@@ -10,9 +10,9 @@ from streameval.errors import InvalidInputError
 from streameval.io.formats import checked_format
 from streameval.io.packed import PACKED_SUFFIXES
 from streameval.monitoring.contents import Mark, PackedContent, RowReader, opened_content
+from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
-from streameval.monitoring.listing import listing
-from streameval.monitoring.options import checked_options
+from streameval.monitoring.listing import listing, would_list
 from streameval.monitoring.sources import Chunk, patterns_of
 
 if TYPE_CHECKING:
@@ -22,18 +22,16 @@ if TYPE_CHECKING:
     from streameval.io import Block
     from streameval.monitoring.followed import Matches
     from streameval.monitoring.listing import Entry
-    from streameval.monitoring.sources import Position
 
 __all__ = ["Tail"]
 
-_VERSION = 1
 _MAX_OPEN = 256
 _MAX_LOOKS = 20
 # Marks of files that are gone, kept for each log in case they come back.
 _MAX_MISSING = 4
 
 
-class Tail:
+class Tail(FileSource):
     """Follow files of JSON lines or tables of text that grow and rotate.
 
     A file is known by what it holds, the fingerprint of the part that was read, and not by its
@@ -48,13 +46,15 @@ class Tail:
     Parameters
     ----------
     patterns : path or sequence of paths
-        Files and globs; ``**`` stands for any number of folders. They may not be there yet.
+        Files and globs; ``**`` matches any number of folders. They may not be there yet.
     format : {"jsonl", "csv", "tsv"}, optional
         By default the name of a file tells, and if it does not, its first line.
     delimiter : str, optional
         What stands between two cells of a table.
     header : sequence of str, optional
         The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
+    decimal : {",", "."}, optional
+        What stands before the decimals of numbers in tables, by default a point.
 
     Raises
     ------
@@ -71,7 +71,7 @@ class Tail:
     >>> tail = se.Tail("logs/predictions-*.jsonl")  # doctest: +SKIP
     """
 
-    is_replayable = True
+    _noun = "files that are followed"
 
     def __init__(
         self,
@@ -80,9 +80,10 @@ class Tail:
         format: str | None = None,  # noqa: A002 - the name that readers have everywhere
         delimiter: str | None = None,
         header: Sequence[str] | None = None,
+        decimal: str | None = None,
     ) -> None:
         self._patterns = patterns_of(patterns, "patterns")
-        self._form, self._dialect = checked_options(format, delimiter, header)
+        super().__init__(format, delimiter, header, decimal)
         if self._form == "parquet":
             raise InvalidInputError(
                 "must be a format of lines, since Parquet files do not grow",
@@ -98,54 +99,25 @@ class Tail:
         self._is_stale = True
         self._is_waiting = False
         self._is_restored = False
-        self._warnings: list[str] = []
         self._said: set[str] = set()
 
     def __repr__(self) -> str:
         return f"Tail({self.name!r})"
 
     @property
-    def is_at_end(self) -> bool:
-        """Always False: a file may grow at any time."""
-        return False
-
-    @property
     def partitions(self) -> list[str]:
         """The logs of which a file is not empty, as far as they have been looked for."""
         return [log for log, files in self._logs.items() if any(map(_has_rows, files))]
 
-    def seek(self, position: Position | None) -> None:
-        """Continue at a position, None for the beginning of all files.
-
-        Raises
-        ------
-        InvalidInputError
-            If it is not a position of a `Tail`.
-        """
-        if position is None:
-            return
-        try:
-            version, logs = position["version"], position["logs"]
-            restored = {log: [*map(FollowedFile.from_json, files)] for log, files in logs.items()}
-        except (TypeError, ValueError, KeyError, AttributeError):
-            version, restored = None, {}
-        if version != _VERSION:
-            raise InvalidInputError("is not one of files that are followed", argument="position")
-        self._logs = restored
+    def _go_to(self, position: Any) -> None:
+        logs = position["logs"].items()
+        self._logs = {log: [*map(FollowedFile.from_json, files)] for log, files in logs}
         self._is_restored = True
-        for log in restored:
+        for log in self._logs:
             self._encode(log)
 
-    def read(self, limit: int) -> Chunk | None:
-        """Return the next rows of one log, about `limit` bytes; None if none are new.
-
-        Logs take turns.
-
-        Raises
-        ------
-        BadDataError
-            If a file cannot be read, or is none of text.
-        """
+    def _next_chunk(self, limit: int) -> Chunk | None:
+        """Return the next rows of one log; logs take turns."""
         for n_looks in range(_MAX_LOOKS):
             while self._round:
                 chunk = self._next(self._round.popleft(), limit)
@@ -156,13 +128,13 @@ class Tail:
             self._round.extend(self._logs)
         return None
 
-    def warnings(self) -> list[str]:
-        """Return what may have been lost, and what was passed over, since the last call."""
-        said, self._warnings = self._warnings, []
-        return said
+    def would_read(self, path: str) -> bool:
+        """Tell whether a file would be followed if it were there."""
+        return would_list(self._patterns, path)
 
     def close(self) -> None:
-        """Close the files."""
+        """Close the files; nothing can be read after that."""
+        super().close()
         for files in self._logs.values():
             for file in files:
                 file.close()
@@ -180,7 +152,7 @@ class Tail:
                 block, file.mark = found
                 self._judge(file, block, newer)
                 self._encode(log)
-                return Chunk(block, log, {"version": _VERSION, "logs": dict(self._encoded)})
+                return Chunk(block, log, self._versioned(logs=dict(self._encoded)))
             if self._is_stale:
                 return None
             if file.reader is not None and file.reader.content.is_cut:
@@ -326,9 +298,6 @@ class Tail:
         known = [file.to_json() for file in self._logs[log] if file.mark.offset]
         if known:
             self._encoded[log] = known
-
-    def _warn(self, text: str) -> None:
-        self._warnings.append(f"{text}.")
 
     def _warn_once(self, text: str) -> None:
         if text not in self._said:

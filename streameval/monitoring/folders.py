@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import attrs
 
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError
 from streameval.io.formats import checked_format
 from streameval.io.parquet import parquet_blocks
 from streameval.io.recognition import PARQUET_MAGIC
@@ -21,7 +21,7 @@ from streameval.monitoring.contents import (
     opened_content,
     shown_path,
 )
-from streameval.monitoring.options import checked_options
+from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.sources import Chunk, patterns_of
 
 if TYPE_CHECKING:
@@ -30,15 +30,14 @@ if TYPE_CHECKING:
 
     from streameval.io import Block
     from streameval.io.parquet import ParquetBlock
-    from streameval.monitoring.sources import Position
 
     State = tuple[int, int]
     """The size of a file, and when it was written last."""
 
 __all__ = ["Folder"]
 
-_VERSION = 1
 _NOTHING = Mark()
+_HIDDEN = (".", "_")
 
 
 @attrs.define(eq=False)
@@ -88,7 +87,7 @@ class _OpenFile:
         return [self.name, *self.state, self.n_groups, *self.mark.to_json()]
 
 
-class Folder:
+class Folder(FileSource):
     """Read every file of a folder once, in order of name, each when it comes.
 
     Files have to be written elsewhere and moved in once they are whole, under a name that sorts
@@ -105,6 +104,8 @@ class Folder:
         What stands between two cells of a table.
     header : sequence of str, optional
         The names of the columns of tables that have no header; empty to call them 1, 2, and so on.
+    decimal : {",", "."}, optional
+        What stands before the decimals of numbers in tables, by default a point.
 
     Raises
     ------
@@ -120,7 +121,7 @@ class Folder:
     >>> folder = se.Folder("predictions/")  # doctest: +SKIP
     """
 
-    is_replayable = True
+    _noun = "a folder"
 
     def __init__(
         self,
@@ -129,52 +130,27 @@ class Folder:
         format: str | None = None,  # noqa: A002 - the name that readers have everywhere
         delimiter: str | None = None,
         header: Sequence[str] | None = None,
+        decimal: str | None = None,
     ) -> None:
         (self.name,) = patterns_of([path], "path")
-        self._form, self._dialect = checked_options(format, delimiter, header)
+        super().__init__(format, delimiter, header, decimal)
         self._read: dict[str, State] = {}
         self._file: _OpenFile | None = None
         self._resumed: tuple[str, State, int, Mark] | None = None
-        self._warnings: list[str] = []
 
     def __repr__(self) -> str:
         return f"Folder({self.name!r})"
 
-    @property
-    def is_at_end(self) -> bool:
-        """Always False: another file may come at any time."""
-        return False
+    def _go_to(self, position: Any) -> None:
+        self._read = {
+            str(name): (int(size), int(at)) for name, (size, at) in position["read"].items()
+        }
+        name, size, changed, n_groups, *mark = position["now"]
+        check_json([name, *self._read], (size, changed, n_groups))
+        self._resumed = (name, (size, changed), n_groups, Mark.from_json(mark))
 
-    def seek(self, position: Position | None) -> None:
-        """Continue at a position, None for the first file.
-
-        Raises
-        ------
-        InvalidInputError
-            If it is not a position of a `Folder`.
-        """
-        if position is None:
-            return
-        try:
-            version, done, now = position["version"], position["read"], position["now"]
-            self._read = {str(name): (int(size), int(at)) for name, (size, at) in done.items()}
-            name, size, changed, n_groups, *mark = now
-            check_json([name, *done], (size, changed, n_groups))
-            self._resumed = (name, (size, changed), n_groups, Mark.from_json(mark))
-            is_sound = version == _VERSION
-        except (TypeError, ValueError, KeyError, AttributeError):
-            is_sound = False
-        if not is_sound:
-            raise InvalidInputError("is not one of a folder", argument="position")
-
-    def read(self, limit: int) -> Chunk | None:
-        """Return the next rows, about `limit` bytes or one row group; None if none are new.
-
-        Raises
-        ------
-        BadDataError
-            If a file or the folder cannot be read.
-        """
+    def _next_chunk(self, limit: int) -> Chunk | None:
+        """Return the next rows, or one row group."""
         while True:
             if self._file is None:
                 self._file = self._next_file()
@@ -183,18 +159,18 @@ class Folder:
             block = self._file.next(limit)
             if block is not None:
                 now = self._file.to_json()
-                return Chunk(
-                    block, self.name, {"version": _VERSION, "read": self._read, "now": now}
-                )
+                return Chunk(block, self.name, self._versioned(read=self._read, now=now))
             self._finish(self._file)
 
-    def warnings(self) -> list[str]:
-        """Return what was changed, or came late, since the last call."""
-        said, self._warnings = self._warnings, []
-        return said
+    def would_read(self, path: str) -> bool:
+        """Tell whether a file would be read if it were there."""
+        home, name = os.path.split(path)
+        is_here = os.path.realpath(home or ".") == os.path.realpath(self.name)
+        return is_here and not name.startswith(_HIDDEN)
 
     def close(self) -> None:
-        """Close the file that is open."""
+        """Close the file that is open; nothing can be read after that."""
+        super().close()
         if self._file is not None:
             self._file.close()
             self._file = None
@@ -223,7 +199,7 @@ class Folder:
         states = {}
         with reading(shown_path(self.name)), os.scandir(self.name) as scanned:
             for item in scanned:
-                if item.name.startswith((".", "_")) or not item.is_file():
+                if item.name.startswith(_HIDDEN) or not item.is_file():
                     continue
                 status = item.stat()
                 states[item.name] = (status.st_size, status.st_mtime_ns)
@@ -275,9 +251,6 @@ class Folder:
 
     def _warn_of_change(self, name: str) -> None:
         self._warn(f"{self._shown(name)}: was changed after it was read; it is not read again")
-
-    def _warn(self, text: str) -> None:
-        self._warnings.append(f"{text}.")
 
     def _shown(self, name: str) -> str:
         return shown_path(str(Path(self.name) / name))

@@ -138,11 +138,11 @@ class RunChanges:
     added : mapping from int to bytes
         Blobs, which never change.
     dead : mapping from int to bytes
-        Bitmaps of blobs, which take the place of earlier ones.
+        Bitmaps of blobs, which replace earlier ones.
     removed : tuple of int
         The ids of blobs to delete, with their bitmaps.
     state : dict
-        What `json.dumps` takes; it takes the place of the earlier one.
+        What `json.dumps` takes; it replaces the earlier one.
     """
 
     added: Mapping[int, bytes]
@@ -163,12 +163,12 @@ class _Options:
         lowest = {"wait": 1, "max_pending": 1}
         for name in ("wait", "out_of_order", "settle", "max_pending"):
             value = getattr(self, name)
-            least = lowest.get(name, 0)
+            minimum = lowest.get(name, 0)
             if name == "settle" and value is None:
                 continue
-            if type(value) is not int or not least <= value < MAX_DURATION:
+            if type(value) is not int or not minimum <= value < MAX_DURATION:
                 raise InvalidInputError(
-                    f"must be an integer from {least} up to 2**60 - 1, got {value!r}",
+                    f"must be an integer from {minimum} up to 2**60 - 1, got {value!r}",
                     argument=name,
                 )
         if self.label_dtype not in (np.dtype(np.float64), np.dtype(np.int64)):
@@ -335,10 +335,8 @@ class Join:
 
         Parameters
         ----------
-        partition : str
-        ids : sequence of str or int, length n
-        times : array of int64, shape (n,)
-            Event times in microseconds.
+        partition, ids, times
+            As `predict` has them.
         labels : array of numbers, shape (n,)
         """
         keys = self._keys(ids, times)
@@ -573,7 +571,7 @@ class Join:
 
     def _admit_labels(self, admitted: Columns | None) -> Columns:
         """Find the rows of labels, and return the rows that have one now, with their labels."""
-        labels = self._labels_to_place(admitted)
+        labels = self._labels_to_match(admitted)
         if labels is None:
             return self._with_labels(np.zeros(0, np.int64), np.zeros(0))
         owner, is_late = self._owners(labels)
@@ -587,7 +585,7 @@ class Join:
             self._orphans.add(select(labels, is_new_orphan))
         return self._accept(select(labels, is_owned), owner[is_owned])
 
-    def _labels_to_place(self, admitted: Columns | None) -> Columns | None:
+    def _labels_to_match(self, admitted: Columns | None) -> Columns | None:
         """Return new labels and those orphans of which more is known now, by id and order."""
         parts = []
         released = self._labels.release()
@@ -598,7 +596,7 @@ class Join:
         if self._options.settle is not None:
             parts = self._settled(parts)
         parts = [{**part, "stored": np.full(len(part["time"]), -1)} for part in parts]
-        stored = self._orphans_to_place(admitted)
+        stored = self._orphans_to_match(admitted)
         if len(stored):
             parts.append({**self._orphans.columns(stored), "stored": stored})
         if not parts:
@@ -620,7 +618,7 @@ class Join:
         self._counters["corrected"] += n_corrected
         return [labels] if len(labels["time"]) else []
 
-    def _orphans_to_place(self, admitted: Columns | None) -> Integers:
+    def _orphans_to_match(self, admitted: Columns | None) -> Integers:
         """Find orphans of the ids of new rows, and those for which no row can come any more."""
         found = []
         if admitted is not None:

@@ -6,6 +6,7 @@ import glob
 import os
 import stat
 from fnmatch import fnmatchcase
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -20,7 +21,7 @@ from streameval.monitoring.rotation import log_name
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-__all__ = ["Entry", "listing"]
+__all__ = ["Entry", "listing", "would_list"]
 
 
 @attrs.frozen
@@ -79,14 +80,32 @@ def listing(patterns: tuple[str, ...]) -> dict[str, Entry]:
     return {path: entry for path, entry in entries.items() if _unpacked(path) not in entries}
 
 
+def would_list(patterns: tuple[str, ...], path: str) -> bool:
+    """Tell whether a file would be listed if it were there."""
+    home, name = os.path.split(path)
+    return any(
+        _is_wanted(name, wanted) and any(map(partial(_is_same, home), folders))
+        for folders, wanted in map(_folders, patterns)
+    )
+
+
+def _is_same(folder: str, other: str) -> bool:
+    return os.path.realpath(folder or ".") == os.path.realpath(other or ".")
+
+
+def _folders(pattern: str) -> tuple[list[str], str]:
+    """List the folders that a pattern is about; what it wants in them goes with that."""
+    folder, wanted = os.path.split(pattern)
+    if not glob.has_magic(folder) or Path(folder).is_dir():
+        return [folder], wanted
+    # Path.glob would want a root to begin at. Two stars match no folder as well.
+    found = glob.glob(f"{folder}{os.sep}", recursive=True)  # noqa: PTH207
+    return found + [""] * (folder == "**"), wanted
+
+
 def _matching(pattern: str) -> Iterator[tuple[str, bool]]:
     """Yield the paths that match a pattern, each with whether it is a link."""
-    folder, wanted = os.path.split(pattern)
-    folders = [folder]
-    if glob.has_magic(folder) and not Path(folder).is_dir():
-        # Path.glob would want a root to begin at. Two stars stand for no folder as well.
-        folders = glob.glob(f"{folder}{os.sep}", recursive=True)  # noqa: PTH207
-        folders += [""] * (folder == "**")
+    folders, wanted = _folders(pattern)
     for found in folders:
         with reading(shown_path(found)):
             try:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-import datetime
 import threading
 import time as clocks
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, Self, final
 
 import attrs
@@ -18,110 +17,68 @@ from streameval.accumulators.collection import heaviest
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, CountOverflowError, InvalidInputError, Named
-from streameval.inputs.durations import read_offset
 from streameval.inputs.paths import Fields
 from streameval.io import BadRow
 from streameval.monitoring.alerts import Alerts, Event
-from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, read_checkpoint
+from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, files_of, read_checkpoint
+from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.join import Join
+from streameval.monitoring.join_options import check_join, label_of
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
     Split,
     planner_of,
-    read_one,
     rows_together,
     split,
 )
+from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.rows import Dictionary, Records, Truths
-from streameval.monitoring.sources import Chunk, Source, as_source
+from streameval.monitoring.sources import Chunk, as_source
 from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
+from streameval.monitoring.timing import Timing
 from streameval.monitoring.watermarks import Partitions
 from streameval.runs.counting import Plan, bad_rows, update_good
 from streameval.runs.totals import BadRows
 from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
-    from streameval.io import Block, Column, RowFilter
+    from streameval.io import Block
+    from streameval.monitoring.server import Server
+    from streameval.results.names import MetricName
     from streameval.runs.counting import Share
 
 __all__ = ["Monitor", "Output"]
 
 Array = npt.NDArray[Any]
 
-_FIRST_ROWS = 100
-_MAX_HELD = 64
 _SHARE_FROM = 1000
 _NOTES = 5
+_STRANGERS = 100
 _PATIENCE = 10.0
+_PATIENCE_ONCE_STOPPED = 0.5
+_FIRST_CLOSED, _MAX_CLOSED = 16, 4096
+_SHORT, _LONG = 0.1, 0.4
+"""Seconds of a step after which more, or fewer, panes are closed in the next."""
 _MICROSECONDS = 1_000_000
 
 
 class Output(Protocol):
-    """What is written for each pane, and cut back to the last commit after a crash."""
+    """What is written for each pane, and cut back to the last commit after a crash.
+
+    Attributes
+    ----------
+    path : str
+        The file.
+    """
+
+    path: str
 
     def restore(self, state: Any) -> Any:
         """Go back to what was committed, None if nothing was; return the state to commit."""
 
     def write(self, closed: Sequence[Closed]) -> Any:
         """Write panes durably, and return the state to commit, as JSON."""
-
-
-@attrs.frozen
-class _Lengths:
-    """Spans of time: microseconds, or steps."""
-
-    is_step: bool
-
-    def read(self, value: Any, *, name: str) -> int:
-        """Read a duration that may be zero."""
-        if self.is_step:
-            fits = isinstance(value, int) and not isinstance(value, bool)
-            size = value if fits else 0 if value == "0s" else -1
-        else:
-            size = read_offset(value, name=name)
-        if size < 0:
-            rule = "an integer, as the pane is, of at least 0" if self.is_step else "at least 0s"
-            raise InvalidInputError(f"must be {rule}, got {value!r}", argument=name)
-        return size
-
-
-class _Reader:
-    """One of the two sources: what has been read of it, and how it is read."""
-
-    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
-        self.role = role
-        self.source = source
-        self.partitions = partitions
-        self.plan: Plan | None = None
-        self.position: Any = None
-        self.held: list[Chunk] = []
-        self.rows: list[Fields] = []
-        self._others: list[Fields] = []
-
-    def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
-        """Hold chunks until there are rows to look at; tell whether there are.
-
-        They are the first that the filter keeps, unless these are far behind others.
-        """
-        while not self.rows and len(self.held) < _MAX_HELD:
-            chunk = self.source.read(limit)
-            if chunk is None:
-                break
-            self.held.append(chunk)
-            rows = list(map(Fields, chunk.block.rows()))
-            self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
-            self._others = self._others or rows[:_FIRST_ROWS]
-            if not rows:
-                bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
-        self.rows = self.rows or self._others
-        if not self.rows and len(self.held) == _MAX_HELD:
-            raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
-        return bool(self.rows)
-
-    def next(self, limit: int) -> Chunk | None:
-        """Return the next chunk."""
-        return self.held.pop(0) if self.held else self.source.read(limit)
 
 
 @final
@@ -249,23 +206,22 @@ class Monitor:
         output: Output | None = None,
     ) -> None:
         self._planner = planner_of(accumulator, time, columns, max_bad)
-        lengths = _Lengths(self._planner.is_step)
         self._has_labels = labels is not None
-        _check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        self._timing = Timing.of(
+            self._planner.is_step,
+            wait=wait,
+            settle=settle,
+            out_of_order=out_of_order,
+            allowed_lateness=allowed_lateness,
+            max_ahead=max_ahead,
+            idle_after={"predictions": idle_after, "labels": label_idle_after},
+        )
+        if self._has_labels and not self._timing.wait:
+            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
         self._key = key or ""
         self._label_time = label_time or time
         self._unlabelled = unlabelled
-        self._wait = 0 if wait is None else lengths.read(wait, name="wait")
-        if self._has_labels and not self._wait:
-            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
-        self._settle = None if settle is None else lengths.read(settle, name="settle")
-        self._out_of_order = lengths.read(out_of_order, name="out_of_order")
-        self._lateness = lengths.read(allowed_lateness, name="allowed_lateness")
-        self._max_ahead = read_offset(max_ahead, name="max_ahead")
-        self._idle_after = {
-            "predictions": _seconds(idle_after, "idle_after"),
-            "labels": _seconds(label_idle_after, "label_idle_after"),
-        }
         self._max_pending = positive_integer(max_pending, name="max_pending")
         self._max_bad = max_bad
         self._limit = positive_integer(read_bytes, name="read_bytes")
@@ -274,10 +230,15 @@ class Monitor:
         if isinstance(alerts, str):
             raise InvalidInputError(f"must be a list of rules, got {alerts!r}", argument="alerts")
         self._rules, self._false_alarms = tuple(alerts), false_alarms
+        if self._planner.empty is not None:  # else rules are checked once there is a plan
+            Alerts(self._rules, self._planner.empty, false_alarms=false_alarms)
         self._outbox = None if on_alert is None else Outbox(on_alert)
         self._undelivered: dict[str, Any] = {}
+        self._untold: list[dict[str, Any]] = []
         self._stopping = threading.Event()
         self._busy = threading.RLock()  # what is shown is what was committed
+        self._listeners: list[Callable[[Snapshot], None]] = []
+        self._servers: list[Server] = []
         self._output = output
         self._name = checkpoint
         self._is_open = True
@@ -290,12 +251,13 @@ class Monitor:
             "key": key,
             "time": time,
             "label_time": label_time,
-            "wait": self._wait,
+            "wait": self._timing.wait,
             "unlabelled": unlabelled,
-            "settle": self._settle,
-            "out_of_order": self._out_of_order,
-            "allowed_lateness": self._lateness,
+            "settle": self._timing.settle,
+            "out_of_order": self._timing.out_of_order,
+            "allowed_lateness": self._timing.allowed_lateness,
         }
+        self._refuse_own_files(checkpoint)
         self._checkpoint = Checkpoint(checkpoint)
         try:
             self._start()
@@ -346,7 +308,7 @@ class Monitor:
                 self._stopping.wait(poll)
 
     def stop(self) -> None:
-        """Let `run` end after its step; a signal handler or another thread may call it."""
+        """Let `run` end with a commit of what has been read; any thread may call it."""
         self._stopping.set()
 
     @property
@@ -371,22 +333,104 @@ class Monitor:
         with self._busy:
             return Snapshot(windowed=self.windowed, status=self._status, alerts=self._shown_alerts)
 
+    def serve(
+        self,
+        address: str = "127.0.0.1:8765",
+        *,
+        metrics: Sequence[str | MetricName] = (),
+        level: float = 0.95,
+        allow_host: Sequence[str] = (),
+        max_clients: int = 100,
+    ) -> Server:
+        """Serve a live page of the last commit, until the server or the monitor is closed.
+
+        Parameters
+        ----------
+        address : str
+            ``HOST:PORT``, ``HOST`` or ``:PORT``. By default only this machine can reach it; port
+            0 is any that is free.
+        metrics : sequence of str, optional
+            What is shown of each slice, such as ``"recall[1]"``; by default what alerts are
+            about, and the headline of the result.
+        level : float
+            The probability of the sampling intervals, in [0, 1); 0 leaves them out.
+        allow_host : sequence of str
+            What browsers may call the server, besides loopback names and the host of `address`:
+            names, IP addresses, or networks such as ``"10.0.0.0/8"``.
+        max_clients : int
+            How many connections there may be at a time.
+
+        Returns
+        -------
+        Server
+            Its `url` is where the page is; `routes` takes further paths. It runs in threads of
+            its own, and is a context manager.
+
+        Raises
+        ------
+        InvalidInputError
+            If an argument breaks a rule, or the address is taken.
+        """
+        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415 (it needs http)
+        from streameval.monitoring.server import Server  # noqa: PLC0415
+
+        with self._busy:
+            title = Path(self._name).name
+            page = LivePage(title, self._shared(), metrics=metrics, level=level)
+            server = Server(
+                page.routes,
+                address,
+                allow_host=allow_host,
+                max_clients=max_clients,
+                on_close=page.close,
+            )
+            self._listeners.append(page.show)
+            self._servers.append(server)
+        return server
+
     def close(self) -> None:
         """Close the sources and the checkpoint; what has been committed stays.
 
-        Events of alerts that have not been tried yet are given ten seconds.
+        Events of alerts that have not been tried yet are given ten seconds, or half a second
+        after `stop`; the next monitor delivers the others.
         """
         if self._is_open:
             if self._outbox is not None:
                 self._deliver()
-                self._forget(self._outbox.flush(_PATIENCE))
+                is_stopped = self._stopping.is_set()
+                self._forget(
+                    self._outbox.flush(_PATIENCE_ONCE_STOPPED if is_stopped else _PATIENCE)
+                )
             self._release()
+
+    def _shared(self) -> Snapshot:
+        """Return the last commit without a copy: nobody may change it."""
+        total = self._total
+        shared = (
+            self.windowed
+            if total is None
+            else Windowed._make(total._config, total._everything(total._held))
+        )
+        return Snapshot(windowed=shared, status=self._status, alerts=self._shown_alerts)
+
+    def _refuse_own_files(self, checkpoint: Any) -> None:
+        """Refuse to write what would be read again as rows."""
+        own = dict.fromkeys(files_of(checkpoint), "checkpoint")
+        if self._output is not None:
+            own[self._output.path] = "out"
+        for source in self._sources.values():
+            for path, argument in own.items():
+                if isinstance(source, FileSource) and source.would_read(path):
+                    raise InvalidInputError(
+                        f"must not be among the files that are read, {source.name}; got {path!r}",
+                        argument=argument,
+                    )
 
     def _start(self) -> None:
         """Go back to the last commit, or wait for first rows."""
         config = self._checkpoint.config
         self._readers = {
-            role: _Reader(role, source, self._partitions(role, {}))
+            role: Reader(role, source, self._partitions(role, {}))
             for role, source in self._sources.items()
         }
         self._number = self._n_rows = 0
@@ -399,6 +443,9 @@ class Monitor:
         self._counters: Counter[str] = Counter()
         self._bad = BadRows(self._max_bad)
         self._revised: set[int] = set()
+        self._knows_strangers = False
+        self._n_closed = _FIRST_CLOSED
+        self._has_more_to_close = False
         self._notes: list[str] = []
         self._join: Any = None
         self._total: Any = None
@@ -414,16 +461,18 @@ class Monitor:
         self._note_commit()
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
-        return Partitions(self._out_of_order, self._idle_after[role], state)
+        return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)
 
     def _restore(self, saved: Saved) -> None:
         """Go back to the numbers of the last commit."""
         state = saved.state["monitor"]
         self._number = saved.number
         self._undelivered = dict(saved.outbox)
+        self._untold = state.get("untold", [])
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
         self._reported = state["reported"]
+        self._revised = set(state.get("revised", ()))
         self._committed_at = state["committed_at"]
         self._counters.update(state["counters"])
         self._bad.n = sum(self._counters[reason] for reason in BAD)
@@ -438,7 +487,9 @@ class Monitor:
         where = self._planner.where
         config = self._config | {
             "columns": {column.argument: list(column.names) for column in plan.columns},
-            "rows": {role: [_plain(row.row) for row in rows] for role, rows in samples.items()},
+            "rows": {
+                role: [row_to_json(row.row) for row in rows] for role, rows in samples.items()
+            },
             "where": None if where is None else str(where.conditions),
         }
         empty = plan.make()
@@ -463,17 +514,12 @@ class Monitor:
     def _check_keep(self) -> None:
         """Refuse to keep panes for less time than they need to mature."""
         longest = self._windows.tiers[-1].keep
-        if longest is not None and longest < self._delay + self._windows.width:
+        if longest is not None and longest < self._timing.delay + self._windows.width:
             raise InvalidInputError(
                 "must be longer, or no pane is reported: panes are mature once `wait`, "
                 "`allowed_lateness`, `out_of_order` and a pane have passed",
                 argument="keep",
             )
-
-    @property
-    def _delay(self) -> int:
-        """How long after its end a pane is mature."""
-        return self._wait + self._lateness + self._out_of_order
 
     def _begin_join(self, parts: Split, saved: Saved) -> None:
         """Make the join, or go back to its last commit."""
@@ -483,11 +529,11 @@ class Monitor:
         self._records = Records(parts.records, saved.values)
         self._truths = Truths(parts.truths, saved.values)
         self._dictionaries = self._records.dictionaries | self._truths.dictionaries
-        self._label = _label_of(self._unlabelled, parts.truths)
+        self._label = label_of(self._unlabelled, parts.truths)
         options: dict[str, Any] = {
-            "wait": self._wait,
-            "out_of_order": self._out_of_order,
-            "settle": self._settle,
+            "wait": self._timing.wait,
+            "out_of_order": self._timing.out_of_order,
+            "settle": self._timing.settle,
             "max_pending": self._max_pending,
             "label_dtype": self._truths.dtype,
         }
@@ -498,22 +544,12 @@ class Monitor:
             self._join = Join.restore(dtype, options, state, saved.runs, saved.dead)
 
     def _stepped(self) -> Step:
-        now = self._clock()
+        self._checkpoint.check_is_there()
+        now, began = self._clock(), clocks.monotonic()
         if self._counting is None and not self._look():
             return Step(notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
-        n_bytes, is_idle = 0, False
-        while n_bytes < self._commit_bytes:
-            found = self._next(now)
-            if found is None:
-                is_idle = True
-                break
-            reader, chunk = found
-            self._take(reader, chunk, now)
-            reader.position = chunk.position
-            n_bytes += max(chunk.block.taken, 1)
-            if reader.role == "predictions" and self._is_far_ahead():
-                break
+        n_bytes, is_idle = (0, False) if self._has_more_to_close else self._read(now)
         self._check_share()
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -524,19 +560,44 @@ class Monitor:
             self._n_counted += self._fresh.n_rows()
             self._n_labelled += heaviest(self._fresh.n)
             data = self._total._take_in(self._fresh)
-        closed = self._closed()
-        events, alerts = self._judged(now)
-        if n_bytes or data or closed or is_released or alerts != self._stored_alerts:
+        closed, until = self._closed()
+        events, alerts = self._judged(now, until)
+        is_news = alerts != self._stored_alerts or (self._outbox and self._untold)
+        if n_bytes or data or closed or is_released or is_news:
             self._commit(now, data, closed, events, alerts)
         self._deliver()
+        self._set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
             closed=closed,
             events=events,
-            is_idle=is_idle,
+            is_idle=is_idle and not self._has_more_to_close,
             notes=self._new_notes(),
         )
+
+    def _read(self, now: float) -> tuple[int, bool]:
+        """Read the rows of one commit; return how many bytes, and whether that was all."""
+        n_bytes = 0
+        while n_bytes < self._commit_bytes:
+            found = self._next(now)
+            if found is None:
+                return n_bytes, True
+            reader, chunk = found
+            self._take(reader, chunk, now)
+            reader.position = chunk.position
+            n_bytes += max(chunk.block.taken, 1)
+            is_ahead = reader.role == "predictions" and self._is_far_ahead()
+            if is_ahead or self._stopping.is_set():
+                break
+        return n_bytes, False
+
+    def _set_pace(self, seconds: float) -> None:
+        """Close so many panes in a step that it may be stopped soon, however much each costs."""
+        if self._has_more_to_close and seconds < _SHORT:
+            self._n_closed = min(2 * self._n_closed, _MAX_CLOSED)
+        elif seconds > _LONG:
+            self._n_closed = max(self._n_closed // 2, 1)
 
     def _is_far_ahead(self) -> bool:
         """Tell whether panes should be reported before more rows move them out of `keep`."""
@@ -545,7 +606,7 @@ class Monitor:
         since = self._oldest if self._reported is None else self._reported
         if keep is None or newest is None or since is None:
             return False
-        ahead: bool = newest - since - self._delay > (keep - self._delay) // 2
+        ahead: bool = newest - since - self._timing.delay > (keep - self._timing.delay) // 2
         return ahead
 
     def _look(self) -> bool:
@@ -561,7 +622,7 @@ class Monitor:
         self._begin({role: reader.rows for role, reader in self._readers.items()})
         return True
 
-    def _next(self, now: float) -> tuple[_Reader, Chunk] | None:
+    def _next(self, now: float) -> tuple[Reader, Chunk] | None:
         """Read from the source that is behind in event time, or from the other."""
         for reader in self._order(now):
             chunk = reader.next(self._limit)
@@ -569,7 +630,7 @@ class Monitor:
                 return reader, chunk
         return None
 
-    def _order(self, now: float) -> list[_Reader]:
+    def _order(self, now: float) -> list[Reader]:
         if self._join is None:
             return [*self._readers.values()]
         predictions, labels = self._readers.values()
@@ -590,7 +651,7 @@ class Monitor:
             return [labels, predictions]
         return [predictions, labels]
 
-    def _take(self, reader: _Reader, chunk: Chunk, now: float) -> None:
+    def _take(self, reader: Reader, chunk: Chunk, now: float) -> None:
         """Check the rows of a chunk, and count them or let them wait."""
         block: Block = chunk.block
         plan: Any = reader.plan
@@ -613,11 +674,14 @@ class Monitor:
             self._n_rows += len(times)
             if self._oldest is None:
                 self._oldest = int(times.min())
-            self._counters["late"] += int((self._ends(times) + self._lateness <= marks).sum())
+            self._counters["late"] += int(
+                (self._ends(times) + self._timing.allowed_lateness <= marks).sum()
+            )
         if self._join is None:
             self._note_counted(times)
             return
         ids = batch[ID].tolist()
+        reader.last_id = ids[-1]
         if reader.role == "labels":
             self._counters["labels"] += len(times)
             self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
@@ -649,6 +713,7 @@ class Monitor:
         """Count the rows that have a label now, or whose wait is over."""
         self._declare(now)
         joined = self._join.ready()
+        self._note_strangers()
         for is_labelled in (True, False):
             chosen = joined.is_labelled if is_labelled else ~joined.is_labelled
             times = joined.times[chosen]
@@ -668,13 +733,28 @@ class Monitor:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
             self._note_counted(times)
 
+    def _note_strangers(self) -> None:
+        """Warn once if no label meets a prediction, although both are there."""
+        counters = self._join.counters
+        n_expired, n_labels = counters["unlabelled"], self._counters["labels"]
+        enough = min(n_expired, n_labels) >= _STRANGERS
+        if self._knows_strangers or counters["joined"] or not enough:
+            return
+        self._knows_strangers = True
+        predictions, labels = self._readers.values()
+        self._notes.append(
+            f"no label has met its prediction by `{self._key}`: {n_labels:,} labels have been "
+            f"read, such as {labels.last_id!r}, and {n_expired:,} predictions have waited in "
+            f"vain, such as {predictions.last_id!r}"
+        )
+
     def _not_ahead(
         self, batch: Mapping[str, Array], row_ids: Sequence[Any], now: float
     ) -> tuple[Mapping[str, Array], Sequence[Any], list[tuple[Any, str]]]:
         """Refuse rows whose event time lies in the future."""
         if self._windows.is_step:
             return batch, row_ids, []
-        limit = int(now * _MICROSECONDS) + self._max_ahead
+        limit = int(now * _MICROSECONDS) + self._timing.max_ahead
         ahead = self._times(batch) > limit
         if not ahead.any():
             return batch, row_ids, []
@@ -729,7 +809,7 @@ class Monitor:
         known = [mark for mark in marks if mark is not None]
         if len(known) < len(self._readers):
             return None
-        edge = min(known) - self._lateness - self._wait
+        edge = min(known) - self._timing.allowed_lateness - self._timing.wait
         width, shift = self._windows.width, self._windows.offset_size
         until: int = (edge - shift) // width * width + shift
         return until
@@ -741,28 +821,38 @@ class Monitor:
             return watermarks
         return self._readers["predictions"].partitions.watermark, None
 
-    def _closed(self) -> tuple[Closed, ...]:
-        """Return the panes that have matured, after those that have more rows now."""
+    def _closed(self) -> tuple[tuple[Closed, ...], int | None]:
+        """Return the next panes that have matured, after those that have more rows now.
+
+        The end of the time in which all panes have been returned goes with them.
+        """
         self._note_dropped()
         until = self._mature_until()
         reported = self._reported
         moves = until is not None and (reported is None or until > reported)
+        self._has_more_to_close = False
         if not moves and not self._revised:
-            return ()
+            return (), until
         state = self._total._everything(self._total._held)
-        new = state.spans_within(self._windows, reported, until) if moves else []
+        due = sorted(self._revised)[: self._n_closed]
+        self._revised.difference_update(due)
         again = [
             span
-            for end in sorted(self._revised)
+            for end in due
             for span in state.spans_within(self._windows, end - self._windows.width, end)
         ]
-        self._revised = set()
+        new = state.spans_within(self._windows, reported, until) if moves else []
+        left = self._n_closed - len(due)
+        self._has_more_to_close = bool(self._revised) or len(new) > left
+        if len(new) > left:
+            new = new[:left]
+            until = new[-1].end if new else reported
         if new:
             self._reported = new[-1].end
         return (
             *(self._closed_pane(span, is_revised=True) for span in again),
             *(self._closed_pane(span, is_revised=False) for span in new),
-        )
+        ), until
 
     def _note_dropped(self) -> None:
         """Say so where panes left `keep` before they could be reported."""
@@ -787,20 +877,30 @@ class Monitor:
             is_revised=is_revised,
         )
 
-    def _judged(self, now: float) -> tuple[tuple[Event, ...], Any]:
+    def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
         """Let alerts look at what has been counted; return their events and their states."""
         if not self._rules and not self._stored_alerts:
             return (), self._stored_alerts
         alerts: Any = self._alerts
-        mature = self._shown(self._mature_until())
-        events = alerts.step(self._total, mature, self._new_status(), now)
+        events = alerts.step(self._total, self._shown(until), self._new_status(), now)
         return events, alerts.to_json()
 
     def _to_deliver(self, events: Sequence[Event]) -> list[tuple[str, Any]]:
-        """Return what the outbox of the checkpoint gets: nothing where nobody takes it."""
+        """Return what the outbox of the checkpoint gets: nothing where nobody takes it.
+
+        Then events are kept, unless the alert has begun and ended meanwhile, so that a later
+        receiver never learns of one without the other.
+        """
+        for event in events:
+            begun = [one for one in self._untold if one["alert"] == event.alert]
+            if self._outbox is None and event.state == "resolved" and begun:
+                self._untold = [one for one in self._untold if one not in begun]
+            else:
+                self._untold.append(event.to_json())
         if self._outbox is None:
             return []
-        return [(event.id, event.to_json()) for event in events]
+        told, self._untold = self._untold, []
+        return [(event["id"], event) for event in told]
 
     def _deliver(self) -> None:
         """Hand events over that have been committed, and forget those that have arrived."""
@@ -822,6 +922,7 @@ class Monitor:
     ) -> None:
         """Write everything that has changed in one transaction."""
         self._committed_at = now
+        to_deliver = self._to_deliver(events)
         state = {
             "alerts": alerts,
             "monitor": {
@@ -829,6 +930,8 @@ class Monitor:
                 "counted": self._n_counted,
                 "labelled": self._n_labelled,
                 "reported": self._reported,
+                "revised": sorted(self._revised),
+                "untold": self._untold,
                 "committed_at": now,
                 "counters": dict(self._counters),
                 "partitions": {
@@ -843,7 +946,7 @@ class Monitor:
             whole=lambda: self._total,
             state=state,
             positions={role: reader.position for role, reader in self._readers.items()},
-            events=self._to_deliver(events),
+            events=to_deliver,
         )
         if self._join is not None:
             runs = self._join.changes()
@@ -868,6 +971,8 @@ class Monitor:
         """Keep what others may see."""
         self._status = self._new_status()
         self._shown_alerts = () if self._alerts is None else self._alerts.states()
+        for listener in self._listeners:
+            listener(self._shared())
 
     def _new_status(self) -> Status:
         watermark, label_watermark = self._watermarks()
@@ -902,55 +1007,11 @@ class Monitor:
     def _release(self) -> None:
         """Close everything; what has not been committed is forgotten."""
         self._is_open = False
+        for server in self._servers:
+            server.close()
         self._total = None
         if self._outbox is not None:
             self._outbox.close()
         for source in self._sources.values():
             source.close()
         self._checkpoint.close()
-
-
-def _check_join(
-    has_labels: bool, key: Any, wait: Any, settle: Any, unlabelled: Any, label_time: Any
-) -> None:
-    """Refuse options of a join without labels, and labels without what joins them."""
-    needed = {"key": key, "wait": wait}
-    if has_labels:
-        for name, value in needed.items():
-            if value is None:
-                raise InvalidInputError("is needed to join labels", argument=name)
-        return
-    chosen = None if unlabelled == "drop" else unlabelled
-    others = needed | {"settle": settle, "unlabelled": chosen, "label_time": label_time}
-    for name, value in others.items():
-        if value is not None:
-            raise InvalidInputError("has no meaning without labels", argument=name)
-
-
-def _label_of(unlabelled: Any, truths: Sequence[Column]) -> dict[str, Array] | None:
-    """Read the label of predictions that get none; None leaves them without."""
-    if unlabelled == "drop":
-        return None
-    found = {column.argument: read_one(column.field_type, unlabelled) for column in truths}
-    if len(truths) > 1 or len(truths[0].names) > 1:
-        raise InvalidInputError("cannot be one label: there are several", argument="unlabelled")
-    ((name, label),) = found.items()
-    if label is None:
-        wanted = truths[0].field_type.fault(unlabelled)
-        raise InvalidInputError(f"must be {wanted}, got {unlabelled!r}", argument="unlabelled")
-    return {name: label}
-
-
-def _seconds(value: Any, name: str) -> float | None:
-    return None if value is None else read_offset(value, name=name) / _MICROSECONDS
-
-
-def _plain(row: Any) -> Any:
-    """Write a row as JSON that reads as the same types."""
-    if isinstance(row, Mapping):
-        return {str(name): _plain(value) for name, value in row.items()}
-    if isinstance(row, list):
-        return list(map(_plain, row))
-    if isinstance(row, Decimal):
-        return float(row)
-    return row.isoformat() if isinstance(row, datetime.date | datetime.time) else row

@@ -45,6 +45,7 @@ __all__ = [
     "Silence",
     "Stored",
     "end_of_removed",
+    "is_defined",
 ]
 
 LEVEL = 0.95
@@ -570,14 +571,14 @@ def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig
 def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
     metric = rule.claim.metric
-    if result is None or not _is_defined(result, metric):
+    if result is None or not is_defined(result, metric):
         nothing = Reading(math.nan)
         return _Value(nothing, lambda: nothing, 0, start, end)
     reading, n = result.read(metric, level=0.0), result.size_of(metric)
     return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
 
 
-def _is_defined(result: Result, metric: MetricName) -> bool:
+def is_defined(result: Result, metric: MetricName) -> bool:
     """Tell whether a pane has what a metric is about: a rate of nothing reads 0."""
     try:
         return not result.statistic(metric).is_empty

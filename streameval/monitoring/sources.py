@@ -97,6 +97,7 @@ def as_source(
     format: str | None = None,  # noqa: A002 - the name that readers have everywhere
     delimiter: str | None = None,
     header: Sequence[str] | None = None,
+    decimal: str | None = None,
 ) -> Source:
     """Make a source of a path, a glob, a list of them, "-" or a folder.
 
@@ -107,7 +108,7 @@ def as_source(
         anything else is followed as `Tail`.
     argument : str
         What errors call the value.
-    format, delimiter, header
+    format, delimiter, header, decimal
         As `Tail` has them.
 
     Raises
@@ -120,7 +121,8 @@ def as_source(
     from streameval.monitoring.folders import Folder  # noqa: PLC0415
     from streameval.monitoring.standard_input import StandardInput  # noqa: PLC0415
 
-    options = {"format": format, "delimiter": delimiter, "header": header}
+    table = {"delimiter": delimiter, "header": header, "decimal": decimal}
+    options: dict[str, Any] = {"format": format, **table}
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
         given = next((name for name, option in options.items() if option is not None), None)
         if given is not None:
@@ -130,12 +132,12 @@ def as_source(
         return value
     patterns = patterns_of(value, argument)
     if patterns == (STANDARD_INPUT,):
-        return StandardInput(format=format, delimiter=delimiter, header=header)
+        return StandardInput(**options)
     if STANDARD_INPUT in patterns:
         raise InvalidInputError("must not mix standard input with files", argument=argument)
     if len(patterns) == 1 and Path(patterns[0]).is_dir():
-        return Folder(patterns[0], format=format, delimiter=delimiter, header=header)
-    return Tail(patterns, format=format, delimiter=delimiter, header=header)
+        return Folder(patterns[0], **options)
+    return Tail(patterns, **options)
 
 
 def patterns_of(value: Any, argument: str) -> tuple[str, ...]:

@@ -5,27 +5,25 @@ from __future__ import annotations
 import os
 import select
 import sys
-from typing import TYPE_CHECKING, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from streameval.errors import BadDataError, InvalidInputError
+from streameval.errors import BadDataError
 from streameval.io.packed import HEAD_BYTES, packing_of
 from streameval.io.streams import STANDARD_INPUT, name_of, reading
 from streameval.monitoring.contents import FINGERPRINT_BYTES, Content, Mark, RowReader
-from streameval.monitoring.options import checked_options
+from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.sources import Chunk
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.monitoring.sources import Position
 
 __all__ = ["StandardInput"]
 
-_VERSION = 1
 _NAME = name_of(STANDARD_INPUT)
 
 
-class StandardInput:
+class StandardInput(FileSource):
     """Read rows from standard input as they come.
 
     What was read and not yet counted when a process ends is lost: each row is counted at most
@@ -33,7 +31,7 @@ class StandardInput:
 
     Parameters
     ----------
-    format, delimiter, header
+    format, delimiter, header, decimal
         As `Tail` has them.
 
     Raises
@@ -44,6 +42,7 @@ class StandardInput:
 
     name = STANDARD_INPUT
     is_replayable = False
+    _noun = "standard input"
 
     def __init__(
         self,
@@ -51,13 +50,13 @@ class StandardInput:
         format: str | None = None,  # noqa: A002 - the name that readers have everywhere
         delimiter: str | None = None,
         header: Sequence[str] | None = None,
+        decimal: str | None = None,
     ) -> None:
-        form, dialect = checked_options(format, delimiter, header)
+        super().__init__(format, delimiter, header, decimal)
         self._pipe = _Pipe(sys.stdin.buffer, _NAME)
-        self._reader = RowReader(self._pipe, form, dialect)
+        self._reader = RowReader(self._pipe, self._form, self._dialect)
         self._mark = Mark()
         self._is_at_end = False
-        self._warnings: list[str] = []
 
     def __repr__(self) -> str:
         return "StandardInput()"
@@ -67,30 +66,12 @@ class StandardInput:
         """Whether it was closed, and all rows were read."""
         return self._is_at_end
 
-    def seek(self, position: Position | None) -> None:
-        """Begin with what comes next, whatever the position is.
+    def _go_to(self, position: Any) -> None:  # noqa: ARG002 - what was read is gone
+        """Begin with what comes next."""
+        self._warn(f"{_NAME}: cannot be read again; rows that came after the last commit are lost")
 
-        Raises
-        ------
-        InvalidInputError
-            If it is not a position of standard input.
-        """
-        if position is None:
-            return
-        if not isinstance(position, dict) or position.get("version") != _VERSION:
-            raise InvalidInputError("is not one of standard input", argument="position")
-        self._warnings.append(
-            f"{_NAME}: cannot be read again; rows that came after the last commit are lost."
-        )
-
-    def read(self, limit: int) -> Chunk | None:
-        """Return the rows that have come, about `limit` bytes; None if there are none.
-
-        Raises
-        ------
-        BadDataError
-            If it cannot be read, or is packed or none of text.
-        """
+    def _next_chunk(self, limit: int) -> Chunk | None:
+        """Return the rows that have come; None if there are none."""
         packing = None if self._mark.offset else packing_of(self._pipe.at(0, HEAD_BYTES))
         if packing is not None:
             raise BadDataError(f"{_NAME}: is packed by {packing.name}; unpack it in the pipe.")
@@ -103,15 +84,7 @@ class StandardInput:
             self._is_at_end = block is None and is_ended
         if block is None:
             return None
-        return Chunk(block, STANDARD_INPUT, {"version": _VERSION, "line": self._mark.line})
-
-    def warnings(self) -> list[str]:
-        """Return what went wrong since the last call."""
-        said, self._warnings = self._warnings, []
-        return said
-
-    def close(self) -> None:
-        """Leave standard input open."""
+        return Chunk(block, STANDARD_INPUT, self._versioned(line=self._mark.line))
 
 
 class _Pipe(Content):

@@ -12,11 +12,12 @@ import numpy.typing as npt
 
 from streameval.render.markup import Html, element, joined
 
-__all__ = ["RATES", "Axis", "Frame", "nice_axis", "picture"]
+__all__ = ["RATES", "Axis", "Frame", "hatch", "hatching", "nice_axis", "picture"]
 
 Floats = npt.NDArray[np.float64]
 Line = tuple[Floats, Floats]
 
+_HATCHING = "hatching"
 _N_STEPS = 5
 _MIN, _MAX = 1e-300, sys.float_info.max
 _GRID = 10  # positions are rounded to a tenth of a unit, which is less than a pixel
@@ -112,6 +113,21 @@ class Frame:
         """Fill a polygon."""
         return element("path", d=_path(*self.positions(x, y)) + "Z", class_=f"area {style}")
 
+    def uprights(
+        self, x: npt.ArrayLike, low: npt.ArrayLike, high: npt.ArrayLike, style: str
+    ) -> Html:
+        """Draw a vertical line at each `x`, all of them in one path."""
+        across, bottom = self.positions(x, low)
+        _, top = self.positions(x, high)
+        ends = zip(across.tolist(), bottom.tolist(), top.tolist(), strict=True)
+        path = "".join(f"M{a:.1f} {b:.1f}V{c:.1f}" for a, b, c in ends)
+        return element("path", d=path, class_=f"line {style}")
+
+    def hatched(self, start: float, end: float) -> Html:
+        """Hatch the span between two numbers of the horizontal axis."""
+        (left, right), (top, bottom) = self.positions([start, end], [self.y.high, self.y.low])
+        return hatch(left, top, right - left, bottom - top)
+
     def stairs(self, values: Floats, edges: Floats, style: str, *, filled: bool) -> Html:
         """Draw the outline of bars from 0 on."""
         x = np.repeat(edges, 2)
@@ -165,6 +181,27 @@ class Frame:
             half = (self.top + self.height - self.bottom) / 2
             turned = f"translate(13 {_text(half)}) rotate(-90)"
             yield element("text", self.y.label, transform=turned, class_="name middle")
+
+
+def hatch(left: float, top: float, width: float, height: float) -> Html:
+    """Hatch a rectangle, as `hatching` defines."""
+    return element(
+        "rect",
+        x=_text(left),
+        y=_text(top),
+        width=_text(width),
+        height=_text(height),
+        fill=f"url(#{_HATCHING})",
+    )
+
+
+def hatching() -> Html:
+    """Define the look of what is hatched, once for all pictures of a page."""
+    line = element("path", d="M-1 7L7 -1M5 7L7 5M-1 1L1 -1", class_="hatching")
+    pattern = element(
+        "pattern", line, id=_HATCHING, width=6, height=6, patternUnits="userSpaceOnUse"
+    )
+    return element("svg", pattern, class_="definitions", width=0, height=0, aria_hidden="true")
 
 
 def picture(frame: Frame, title: str, summary: str, parts: Iterable[Html]) -> Html:

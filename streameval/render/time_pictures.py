@@ -17,7 +17,7 @@ from streameval.render.tables import dash_note, table_with_notes
 from streameval.render.text import intervals, numbers
 from streameval.render.wording import percent
 
-__all__ = ["Pane", "over_time"]
+__all__ = ["Pane", "coverage_picture", "over_time", "time_picture", "time_table"]
 
 _DASH = "\N{EN DASH}"
 _DECIMALS = 4
@@ -38,6 +38,8 @@ class Pane:
         The weight of all rows, and of the labelled rows.
     reading : Reading
         NaN where the metric is undefined.
+    is_open : bool
+        Whether more rows or labels may come.
     """
 
     start: Any
@@ -45,10 +47,24 @@ class Pane:
     rows: float
     labelled: float
     reading: Reading
+    is_open: bool = False
 
 
 def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
     """Draw a metric over time, and list its newest values in a table."""
+    title = element("figcaption", element("h3", f"{metric} over time"))
+    drawn = [time_picture(panes, metric), coverage_picture(panes)]
+    return element("figure", title, *drawn, time_table(panes, metric, level))
+
+
+def time_picture(
+    panes: Sequence[Pane],
+    metric: str,
+    limits: Sequence[float] = (),
+    width: int = 720,
+    height: int = 360,
+) -> Html:
+    """Draw a metric over time, hatched where panes are open, and limits that it is to keep."""
     x, edges = _time_axis(panes)
     defined = [
         (middle, pane.reading)
@@ -56,21 +72,26 @@ def over_time(panes: Sequence[Pane], metric: str, level: float) -> Html:
         if math.isfinite(pane.reading.value)
     ]
     ends = [end for _, reading in defined for end in reading.ends]
-    frame = Frame(x, nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric), width=720)
+    y = nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric)
+    frame = Frame(x, y, width=width, height=height)
+    opened = edges[[pane.is_open for pane in panes]]
+    hatched = [frame.hatched(opened.min(), opened.max())] if len(opened) else []
+    kept = [
+        frame.line([x.low, x.high], [limit, limit], "limit")
+        for limit in limits
+        if y.low <= limit <= y.high
+    ]
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
-    drawn = picture(frame, f"{metric} over time", summary, [frame.grid(), *_marks(frame, defined)])
-    title = element("figcaption", element("h3", f"{metric} over time"))
-    shown = [title, drawn, _coverage(panes, x, edges), _table(panes, metric, level)]
-    return element("figure", *shown)
+    summary += f"; the last {len(opened)} are open" if len(opened) else ""
+    marks = [*hatched, frame.grid(), *kept, *_marks(frame, defined)]
+    return picture(frame, f"{metric} over time", summary, marks)
 
 
 def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
     across = [middle for middle, _ in defined]
-    whiskers = [
-        frame.line([middle, middle], reading.sampling, f"whisker {_LOOK}")
-        for middle, reading in defined
-        if reading.sampling is not None
-    ]
+    sampled = [(middle, *one.sampling) for middle, one in defined if one.sampling is not None]
+    at, bottom, top = np.array(sampled).reshape(-1, 3).T
+    whiskers = [frame.uprights(at, bottom, top, f"whisker {_LOOK}")] if sampled else []
     band = []
     if any(reading.is_open for _, reading in defined):
         low, high = zip(*(reading.certified for _, reading in defined), strict=True)
@@ -93,16 +114,18 @@ def _time_axis(panes: Sequence[Pane]) -> tuple[Axis, npt.NDArray[np.float64]]:
     return nice_axis(0.0, float(seconds.max()) / size, label), seconds / size
 
 
-def _coverage(panes: Sequence[Pane], x: Axis, edges: npt.NDArray[np.float64]) -> Html:
+def coverage_picture(panes: Sequence[Pane], width: int = 720, height: int = 120) -> Html:
     """Draw the share of the rows that have labels."""
-    frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=720, height=120)
+    x, edges = _time_axis(panes)
+    frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=width, height=height)
     shares = [pane.labelled / pane.rows for pane in panes]
     bars = frame.area(np.repeat(edges, 2), np.outer(shares, [0, 1, 1, 0]).ravel(), "plain")
     summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"
     return picture(frame, "Share of the rows that have labels", summary, [frame.grid(), bars])
 
 
-def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:
+def time_table(panes: Sequence[Pane], metric: str, level: float) -> Html:
+    """List the newest values of a metric."""
     shown = panes[-_MAX_LINES:]
     readings = [pane.reading for pane in shown]
     certified = [reading.certified if reading.is_open else None for reading in readings]
@@ -119,7 +142,7 @@ def _table(panes: Sequence[Pane], metric: str, level: float) -> Html:
     rows = [
         element(
             "tr",
-            element("th", _text(pane.start), scope="row"),
+            element("th", f"{_text(pane.start)}{', open' if pane.is_open else ''}", scope="row"),
             *(element("td", cell.replace("nan", _DASH), class_="number") for cell in cells),
         )
         for pane, *cells in zip(shown, *columns.values(), strict=True)

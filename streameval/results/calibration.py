@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -10,11 +11,12 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
+from streameval.errors import InvalidInputError
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.labels import Label
 from streameval.metrics import calibration as metrics
-from streameval.metrics.calibration import ReliabilityCurve
+from streameval.metrics.calibration import Bin, ReliabilityCurve
 from streameval.metrics.regression import mean
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
 from streameval.render import notebook, plots
@@ -225,12 +227,19 @@ class Calibration(SumsResult):
     def __repr__(self) -> str:
         """Show size and headline on one line."""
         classes = f"classes={len(self.labels)}, " if self.labels else ""
-        names = [row.name for row in self.TABLE.values() if not (row.is_count or row.by_class)]
+        rows = self.TABLE.listed(self)
+        names = [row.name for row in rows if not (row.is_count or row.by_class)]
         numbers = ", ".join(f"{name}={self.value(name):.6g}" for name in names)
         return f"Calibration(n={self.n}, {classes}{numbers})"
 
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
+
+    @property
+    def _bins(self) -> list[Bin]:
+        """The bins that hold any weight."""
+        state = self._state
+        return metrics.bins_of(state.prediction, state.hits, state.weight)
 
     @property
     def _axes(self) -> tuple[str, str]:
@@ -282,6 +291,35 @@ def _metric(name: str, **row: Any) -> Metric:
 def _of_one(name: str, **row: Any) -> Metric:
     """Make the row of a metric that each class has where there are several."""
     return _metric(name, by_class=True, listed=lambda result: not result.labels, **row)
+
+
+def _of_two(name: str, function: Callable[[Sequence[Bin]], float], **row: Any) -> Metric:
+    """Make the row of a metric of the bins of two classes."""
+
+    def value(result: Calibration) -> float:
+        if result.labels:
+            raise InvalidInputError("is defined for two classes", argument=name)
+        return function(result._bins)
+
+    return _metric(
+        name,
+        value=value,
+        oracle="the definition, in fractions",
+        listed=lambda result: not result.labels,
+        on_request=True,
+        **row,
+    )
+
+
+def _normalized_entropy(result: Calibration) -> float:
+    state = result._state
+    if result.labels:
+        weights = [state.class_weight[k].to_fraction() for k in range(len(result.labels))]
+    else:
+        positive = state.hits.total().to_fraction()
+        weights = [positive, state.n.to_fraction() - positive]
+    entropy = metrics.entropy(weights)
+    return float(result.log_loss) / entropy if entropy else math.nan
 
 
 Calibration.TABLE = Table(
@@ -350,5 +388,76 @@ Calibration.TABLE = Table(
         "The weight of the examples whose log loss was clipped.",
         notes="Their true class had a probability below 2**-52 or above 1 - 2**-52, the machine "
         "epsilon of float64, and counts with that.",
+    ),
+    _metric(
+        "normalized_entropy",
+        aliases=(
+            "ne",
+            "normalised_entropy",
+            "normalized_cross_entropy",
+            "nce",
+            "relative_log_loss",
+        ),
+        heading="Normalized entropy",
+        help="The log loss over that of always predicting the mean label; below 1 is better than "
+        "that.",
+        notes="He et al., Practical lessons from predicting clicks on ads (2014). nan where the "
+        "truth is one class throughout.",
+        formula=r"\frac{\text{log loss}}{-\sum_k \bar y_k \log \bar y_k}",
+        better="lower",
+        value=_normalized_entropy,
+        oracle="scikit-learn, log_loss of the predictions and of the mean label",
+        on_request=True,
+    ),
+    _metric(
+        "max_calibration_error",
+        aliases=("mce", "maximum_calibration_error", "calibration_error_max"),
+        heading="Largest calibration error of a bin",
+        help="The largest |mean label - mean prediction| of a bin, in [0, 1].",
+        notes="Naeini et al. (2015).",
+        formula=r"\max_b |\bar y_b - \bar p_b|",
+        better="lower",
+        value=lambda result: metrics.max_gap(result._bins),
+        oracle="the definition, in fractions",
+        on_request=True,
+    ),
+    _metric(
+        "rms_calibration_error",
+        aliases=("rmsce", "calibration_error_l2", "l2_calibration_error"),
+        heading="Calibration error, root mean square",
+        help="The root of the mean squared |mean label - mean prediction| of the bins, in [0, 1].",
+        notes="Weighted by their examples, as ece (Kumar, Liang and Ma, Verified uncertainty "
+        "calibration, 2019).",
+        formula=r"\sqrt{\sum_b \frac{n_b}n (\bar y_b - \bar p_b)^2}",
+        better="lower",
+        value=lambda result: metrics.rms_gap(result._bins),
+        oracle="the definition, in fractions",
+        on_request=True,
+    ),
+    _of_two(
+        "brier_reliability",
+        metrics.reliability,
+        heading="Brier score, reliability",
+        help="The mean squared |mean label - mean prediction| of the bins; of two classes.",
+        notes="Reliability - resolution + uncertainty is the Brier score where each bin holds one "
+        "prediction, and near it otherwise (Murphy, 1973).",
+        formula=r"\sum_b \frac{n_b}n (\bar y_b - \bar p_b)^2",
+        better="lower",
+    ),
+    _of_two(
+        "brier_resolution",
+        metrics.resolution,
+        heading="Brier score, resolution",
+        help="The mean squared distance of the bins' mean labels from that of all; of two classes.",
+        formula=r"\sum_b \frac{n_b}n (\bar y_b - \bar y)^2",
+        better="higher",
+    ),
+    _of_two(
+        "brier_uncertainty",
+        metrics.uncertainty,
+        heading="Brier score, uncertainty",
+        help="The variance of the labels, whatever the predictions; of two classes.",
+        formula=r"\bar y (1 - \bar y)",
+        better="",
     ),
 )

@@ -12,7 +12,7 @@ from streameval.configs.names import nearest
 from streameval.configs.options import one_of, positive_integer
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
-from streameval.inputs.labels import Label
+from streameval.inputs.labels import Label, class_position
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
@@ -21,7 +21,7 @@ from streameval.render.blocks import BandedLine, ByClass, Curves, Description, L
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, numbers, shorten
 from streameval.results.curve import PR, ROC, Curve
-from streameval.results.names import MetricName, class_position
+from streameval.results.names import MetricName
 from streameval.results.result import Result, labels_beside, unknown_class
 from streameval.results.tables import Row as TableRow
 from streameval.states.cells import Cells

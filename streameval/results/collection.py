@@ -125,8 +125,16 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Build the JSON object of the result: the members one by one."""
         leaves = self.leaves().items()
         members = {name: inner.entries(level, bounds=bounds) for name, inner in leaves}
-        metrics = {name: reading.value for name, reading in self.readings(0.0).items()}
+        metrics = {
+            f"{name}{SEPARATOR}{metric}": value
+            for name, member in members.items()
+            for metric, value in member["metrics"].items()
+        }
         return {"metrics": metrics, "level": level, "members": members}
+
+    def subject(self) -> dict[str, Any]:
+        """Say nothing: each member has a size of its own."""
+        return {}
 
     def value(self, name: str, *args: Any, **options: Any) -> Any:
         """Compute a metric of a member, named ``member/metric``."""
@@ -167,8 +175,9 @@ class CollectionResult(Result, Mapping[str, Any]):
         """Choose the metrics that stand for each member."""
         return tuple(self._of_members(lambda inner: inner.headline()))
 
-    def _known(self) -> list[str]:
-        return self._of_members(lambda inner: inner._known())
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
+        return self._of_members(lambda inner: inner.readable())
 
     def _meant(self, name: str) -> list[str]:
         return self._of_members(lambda inner: inner._meant(name))

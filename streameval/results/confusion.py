@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import Label
+from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion as functions
 from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.evidence import Share, Statistic
@@ -22,7 +22,7 @@ from streameval.render.blocks import ByClass, Description, Matrix, Row
 from streameval.render.sheets import Column, Grid, Sheet, reading_grid, sheet_text
 from streameval.render.text import check_count, shorten
 from streameval.results.metric_values import ClassMetric, FScore, MetricValue
-from streameval.results.names import MetricName, class_position
+from streameval.results.names import MetricName
 from streameval.results.result import Result, labels_beside, refuse_brackets, unknown_class
 from streameval.results.tables import Row as TableRow
 
@@ -78,6 +78,38 @@ class Confusion(Result):
         one table ``[[tn, fp], [fn, tp]]`` a label.
         """
         return self._counts.matrix
+
+    def normalized_matrix(
+        self, normalize: Literal["true", "pred", "all"] = "true"
+    ) -> npt.NDArray[np.float64]:
+        """Compute the confusion matrix as shares.
+
+        Parameters
+        ----------
+        normalize : {"true", "pred", "all"}
+            What the shares are of: of each true class (rows add up to 1), of each predicted class
+            (columns do), or of all examples. As in scikit-learn, 0 where there is none.
+
+        Returns
+        -------
+        array of shape (K, K), or (K, 2, 2) for multilabel
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> result = se.ConfusionAccumulator().update([0, 1, 1, 1], [0, 1, 0, 0]).compute()
+        >>> result.normalized_matrix().round(2).tolist()
+        [[1.0, 0.0], [0.67, 0.33]]
+        """
+        over = {"true": (-1,), "pred": (-2,), "all": (-2, -1)}.get(normalize)
+        if over is None:
+            raise InvalidInputError(
+                f'must be "true", "pred" or "all", got {normalize!r}', argument="normalize"
+            )
+        matrix = self.matrix.astype(np.float64)
+        totals = matrix.sum(axis=over, keepdims=True)
+        np.divide(matrix, totals, out=matrix, where=totals > 0)
+        return matrix
 
     @property
     def tp(self) -> Counts:
@@ -135,7 +167,8 @@ class Confusion(Result):
     def matthews_corrcoef(self) -> MetricValue:
         """The correlation of truth and prediction, in [-1, 1].
 
-        Gorodkin's R_K for more than two classes. 0.0 when either is one class throughout.
+        Gorodkin's R_K for more than two classes. For multilabel, of all labels pooled. 0.0 when
+        either is one class throughout.
         """
         return MetricValue(self.value("matthews_corrcoef"))
 
@@ -379,20 +412,27 @@ class Confusion(Result):
         """Find what reads a metric, of an average or a class if one is named."""
         self._check_name(metric)
         row, of = self.TABLE[metric.name], metric.of
+        if of is None:
+            return self._mean(row)
         if not row.averages:
             refuse_brackets(metric)
-        classes = list(map(str, self.class_names))
-        position = None if of is None else class_position(of, self.class_names, self.labels)
-        if of is not None and classes and of not in row.averages and position is None:
-            raise unknown_class(of, classes, row.averages)
-        if of is None or of in row.averages:
-            options = {} if of is None else {"average": of}
-            return lambda level: self._reading(
-                row, self._number(row.name, **options), level, **options
-            )
-        if position is None:  # none has been observed yet
+        position = class_position(of, self.class_names, self.labels)
+        if position is not None:
+            return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
+        average, colon, names = of.partition(":")
+        if average in row.averages and not colon:
+            return self._mean(row, average=average)
+        if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)
-        return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
+        if average not in row.averages:
+            raise unknown_class(of, map(str, self.class_names), row.averages)
+        known = self._counts.position_of
+        named = [self.labels[known(name)] for name in names.split(",")]
+        return self._mean(row, average=average, labels=named)
+
+    def _mean(self, row: Metric, **options: Any) -> Callable[[float], Reading]:
+        """Make what reads a metric of all classes, or of those that are named."""
+        return lambda level: self._reading(row, self._number(row.name, **options), level, **options)
 
     def _statistic(self, metric: MetricName) -> Statistic:
         """Return what a test reads of a metric: of one class where it has averages."""
@@ -402,7 +442,7 @@ class Confusion(Result):
             return row.statistic(self._counts)
         if of is None and self._is_binary:
             return row.statistic(self._counts, self._counts.config.positive_position)
-        if of is None or of in row.averages:
+        if of is None or of.partition(":")[0] in row.averages:
             raise InvalidInputError(
                 "is a mean over classes here, which is no proportion of examples",
                 argument=row.name,
@@ -436,9 +476,12 @@ class Confusion(Result):
             return Reading(math.nan)
         return self._reading(row, row.value(self._counts), level)
 
+    def subject(self) -> dict[str, Any]:
+        """Say how much was counted, and what precision and the like are of."""
+        return super().subject() | {"scope": self.scope}
+
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         return {
-            "scope": self.scope,
             "classes": list(self.class_names),
             **labels_beside(self.class_names, self.labels),
             "matrix": self.matrix.tolist(),

@@ -18,7 +18,7 @@ from streameval.configs.options import finite_number, one_of, real_number
 from streameval.errors import InvalidInputError, Named, UnknownMetricError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
-from streameval.metrics import curves, envelope, loss_bounds, thresholds
+from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.evidence import Statistic
@@ -259,6 +259,128 @@ class Curve(Result):
         """
         return thresholds.threshold_at_precision(self._table, _rate(p, name="p"))
 
+    def tpr_at_fpr(self, f: float) -> Bounded:
+        """Find the highest true positive rate with a false positive rate of at most `f`.
+
+        Rates are compared as precisions are in `recall_at_precision`. nan unless both classes
+        occur.
+        """
+        return operating_points.tpr_at_fpr(self._table, _rate(f, name="f"))
+
+    def fpr_at_tpr(self, t: float) -> Bounded:
+        """Find the lowest false positive rate with a true positive rate of at least `t`, above 0.
+
+        nan unless both classes occur.
+        """
+        return operating_points.fpr_at_tpr(self._table, _positive_rate(t, name="t"))
+
+    def sensitivity_at_specificity(self, s: float) -> Bounded:
+        """Find the highest sensitivity (recall) with a specificity of at least `s`.
+
+        nan unless both classes occur.
+        """
+        return operating_points.sensitivity_at_specificity(self._table, _rate(s, name="s"))
+
+    def specificity_at_sensitivity(self, s: float) -> Bounded:
+        """Find the highest specificity with a sensitivity (recall) of at least `s`, above 0.
+
+        nan unless both classes occur.
+        """
+        return operating_points.specificity_at_sensitivity(self._table, _positive_rate(s, name="s"))
+
+    def threshold_at_fpr(self, f: float) -> Bounded:
+        """Find the threshold of `tpr_at_fpr`, the highest of several.
+
+        nan if no threshold that finds a positive is within it.
+        """
+        return operating_points.threshold_at_fpr(self._table, _rate(f, name="f"))
+
+    def threshold_at_specificity(self, s: float) -> Bounded:
+        """Find the threshold of `sensitivity_at_specificity`, the highest of several.
+
+        nan if no threshold that finds a positive reaches it.
+        """
+        return operating_points.threshold_at_specificity(self._table, _rate(s, name="s"))
+
+    def threshold_at_sensitivity(self, s: float) -> Bounded:
+        """Find the highest threshold with a sensitivity (recall, TPR) of at least `s`, above 0.
+
+        It is that of `specificity_at_sensitivity` and `fpr_at_tpr`; nan without a positive.
+        """
+        return operating_points.threshold_at_sensitivity(self._table, _positive_rate(s, name="s"))
+
+    @property
+    def equal_error_rate(self) -> Bounded:
+        """The rate at which false positives and false negatives are equally frequent, in [0, 1].
+
+        Where the ROC curve, its points joined by lines, has an FPR of 1 - TPR; nan unless both
+        classes occur.
+        """
+        return operating_points.equal_error_rate(self._table)
+
+    @property
+    def equal_error_rate_threshold(self) -> Bounded:
+        """The highest threshold at which the FPR is at least the false negative rate."""
+        return operating_points.equal_error_rate_threshold(self._table)
+
+    @property
+    def youden_j(self) -> Bounded:
+        """The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur."""
+        return operating_points.youden_j(self._table)
+
+    @property
+    def youden_j_threshold(self) -> Bounded:
+        """The threshold of the max of TPR - FPR, the highest of several."""
+        return operating_points.youden_j_threshold(self._table)
+
+    @property
+    def gini(self) -> Bounded:
+        """The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur."""
+        area = self.roc_auc
+        return Bounded(*(2.0 * end - 1.0 for end in (area, area.low, area.high)))
+
+    def precision_at_top(self, share: float) -> Bounded:
+        """Compute the share of positives among the highest `share` of the examples, in (0, 1].
+
+        Examples of one score are in any order, so it is the mean over all orders. nan without a
+        positive.
+        """
+        return operating_points.precision_at_top(self._table, _positive_rate(share, name="share"))
+
+    def recall_at_top(self, share: float) -> Bounded:
+        """Compute the share of the positives among the highest `share` of the examples: the gain.
+
+        Ties are as in `precision_at_top`; nan without a positive.
+        """
+        return operating_points.recall_at_top(self._table, _positive_rate(share, name="share"))
+
+    def lift_at_top(self, share: float) -> Bounded:
+        """Compute the precision of the highest `share` of the examples over that of all.
+
+        1 is chance. Ties are as in `precision_at_top`; nan without a positive.
+        """
+        return operating_points.lift_at_top(self._table, _positive_rate(share, name="share"))
+
+    def min_cost(
+        self, fp_cost: float = 1.0, fn_cost: float = 1.0, prevalence: float | None = None
+    ) -> Bounded:
+        """Find the lowest expected cost of an example over all thresholds.
+
+        ``prevalence * fn_cost * FNR + (1 - prevalence) * fp_cost * FPR``, where nothing predicted
+        is a threshold too; nan unless both classes occur.
+
+        Parameters
+        ----------
+        fp_cost, fn_cost : float
+            The cost of a false positive and of a false negative, at least 0.
+        prevalence : float, optional
+            The share of positives where the scores will be used, in [0, 1]; by default that of
+            the examples.
+        """
+        costs = _cost(fp_cost, name="fp_cost"), _cost(fn_cost, name="fn_cost")
+        share = None if prevalence is None else _rate(prevalence, name="prevalence")
+        return operating_points.min_cost(self._table, *costs, share)
+
     def best_f(self, beta: float = 1.0) -> tuple[Bounded, Bounded]:
         """Find the highest F and its threshold.
 
@@ -323,6 +445,38 @@ class Curve(Result):
             A rate of an absent class is nan.
         """
         return curves.roc_curve(self._table.estimate)
+
+    def det_curve(self) -> tuple[Floats, Floats, Floats]:
+        """List the points of the detection error tradeoff.
+
+        Returns
+        -------
+        fpr, fnr, thresholds : float64 arrays, shape (m,)
+            The false positive and the false negative rate at rising thresholds. As in scikit-learn,
+            points beyond the ends are left out, where one rate is 0 and stays so. Each point is
+            exact; if the curve is exact, these are scikit-learn's. A rate of an absent class is
+            nan.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> fpr, fnr, thresholds = curve.det_curve()
+        >>> fpr.tolist(), fnr.tolist(), thresholds.tolist()
+        ([0.5, 0.5, 0.0], [0.0, 0.5, 0.5], [0.35, 0.4, 0.8])
+        """
+        return curves.det_curve(self._table.estimate)
+
+    def gain_curve(self) -> tuple[Floats, Floats, Floats]:
+        """List the points of the cumulative gain, which over `share` is the lift.
+
+        Returns
+        -------
+        share, recall, thresholds : float64 arrays, shape (m + 1,)
+            The share of the examples that score at least a threshold, and the share of the
+            positives, at falling thresholds from infinity on. Each point is exact.
+        """
+        return curves.gain_curve(self._table.estimate)
 
     def precision_recall_curve(self) -> tuple[Floats, Floats, Floats]:
         """List the points of the precision-recall curve.
@@ -542,9 +696,10 @@ class Curve(Result):
     def _best_f1(self) -> tuple[Bounded, Bounded]:
         return thresholds.best_f(self._table, 1.0)
 
-    def _known(self) -> list[str]:
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
         called = (row.typed for row in self.TABLE.values() if row.needs_argument)
-        return [*self._names(), *called]
+        return [*self._applicable(), *called]
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a metric, with its argument if it takes one."""
@@ -696,6 +851,22 @@ def _rate(value: Any, *, name: str) -> float:
     number = finite_number(value, name=name)
     if not 0.0 <= number <= 1.0:
         raise InvalidInputError(f"must lie in [0, 1], got {number!r}", argument=name)
+    return number
+
+
+def _positive_rate(value: Any, *, name: str) -> float:
+    """Check a share in (0, 1]."""
+    number = _rate(value, name=name)
+    if not number:
+        raise InvalidInputError("must be above 0", argument=name)
+    return number
+
+
+def _cost(value: Any, *, name: str) -> float:
+    """Check a cost, which is not negative."""
+    number = finite_number(value, name=name)
+    if number < 0.0:
+        raise InvalidInputError(f"must be at least 0, got {number!r}", argument=name)
     return number
 
 

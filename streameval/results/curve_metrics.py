@@ -113,6 +113,10 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
+def _of_curve(name: str, **row: Any) -> Metric:
+    return _metric(name, oracle="the definition, over all thresholds", **row)
+
+
 def _has_probabilities(curve: Curve) -> bool:
     return curve._table.scale == "probability"
 
@@ -296,5 +300,130 @@ CURVE_METRICS = Table(
         arguments=("p",),
         better="",
         oracle="the definition, over all thresholds",
+    ),
+    _of_curve(
+        "tpr_at_fpr",
+        aliases=("recall_at_fpr", "tar_at_far", "recall_at_fixed_fpr"),
+        help="The highest true positive rate with a false positive rate of at most f.",
+        formula=r"\max \{TPR_i : FPR_i \le f\}",
+        arguments=("f",),
+    ),
+    _of_curve(
+        "fpr_at_tpr",
+        aliases=("fpr_at_recall", "fpr95"),
+        help="The lowest false positive rate with a true positive rate of at least t, above 0.",
+        formula=r"\min \{FPR_i : TPR_i \ge t\}",
+        arguments=("t",),
+        better="lower",
+    ),
+    _of_curve(
+        "sensitivity_at_specificity",
+        aliases=("recall_at_specificity",),
+        help="The highest sensitivity (recall) with a specificity of at least s.",
+        formula=r"\max \{TPR_i : 1 - FPR_i \ge s\}",
+        arguments=("s",),
+    ),
+    _of_curve(
+        "specificity_at_sensitivity",
+        aliases=("specificity_at_recall",),
+        help="The highest specificity with a sensitivity (recall) of at least s, above 0.",
+        formula=r"\max \{1 - FPR_i : TPR_i \ge s\}",
+        arguments=("s",),
+    ),
+    _of_curve(
+        "threshold_at_fpr",
+        help="The threshold of tpr_at_fpr, the highest of several.",
+        formula=r"\arg\max \{TPR_t : FPR_t \le f\}",
+        arguments=("f",),
+        better="",
+    ),
+    _of_curve(
+        "threshold_at_specificity",
+        help="The threshold of sensitivity_at_specificity, the highest of several.",
+        formula=r"\arg\max \{TPR_t : 1 - FPR_t \ge s\}",
+        arguments=("s",),
+        better="",
+    ),
+    _of_curve(
+        "threshold_at_sensitivity",
+        aliases=("threshold_at_recall", "threshold_at_tpr"),
+        help="The highest threshold with a sensitivity (recall, TPR) of at least s, above 0.",
+        formula=r"\max \{t : TPR_t \ge s\}",
+        arguments=("s",),
+        better="",
+    ),
+    _of_curve(
+        "equal_error_rate",
+        aliases=("eer",),
+        heading="Equal error rate",
+        help="The rate at which false positives and false negatives are equally frequent, in "
+        "[0, 1].",
+        formula=r"FPR = 1 - TPR",
+        better="lower",
+        on_request=True,
+    ),
+    _of_curve(
+        "equal_error_rate_threshold",
+        aliases=("eer_threshold",),
+        heading="Threshold of the equal error rate",
+        help="The highest threshold at which the FPR is at least the false negative rate.",
+        formula=r"\max \{t : FPR_t \ge 1 - TPR_t\}",
+        better="",
+        on_request=True,
+    ),
+    _of_curve(
+        "youden_j",
+        aliases=("youden", "youdens_j", "informedness", "bookmaker_informedness"),
+        heading="Youden's J",
+        help="The max over thresholds of TPR - FPR, in [0, 1]; nan unless both classes occur.",
+        formula=r"\max_i TPR_i - FPR_i",
+        on_request=True,
+    ),
+    _of_curve(
+        "youden_j_threshold",
+        heading="Threshold of Youden's J",
+        help="The threshold of the max of TPR - FPR, the highest of several.",
+        formula=r"\arg\max_t TPR_t - FPR_t",
+        better="",
+        on_request=True,
+    ),
+    _of_curve(
+        "gini",
+        aliases=("gini_coefficient", "somers_d"),
+        heading="Gini",
+        help="The Gini coefficient, 2 ROC AUC - 1, in [-1, 1]; nan unless both classes occur.",
+        formula=r"2 AUC - 1",
+        on_request=True,
+    ),
+    _of_curve(
+        "precision_at_top",
+        aliases=("precision_at_k_percent",),
+        help="The share of positives among the highest share of the examples, in (0, 1].",
+        formula=r"\frac{TP_{top}}{share \cdot n}",
+        arguments=("share",),
+    ),
+    _of_curve(
+        "recall_at_top",
+        aliases=("gain", "cumulative_gain", "capture_rate"),
+        help="The share of the positives among the highest share of the examples: the gain.",
+        formula=r"\frac{TP_{top}}P",
+        arguments=("share",),
+    ),
+    _of_curve(
+        "lift_at_top",
+        aliases=("lift",),
+        help="The precision of the highest share of the examples over that of all.",
+        formula=r"\frac{TP_{top}}{share \cdot P}",
+        arguments=("share",),
+    ),
+    _of_curve(
+        "min_cost",
+        aliases=("expected_cost", "min_dcf", "mindcf"),
+        heading="Lowest expected cost",
+        help="The lowest expected cost of an example over all thresholds.",
+        formula=r"\min_i \pi c_{FN} (1 - TPR_i) + (1 - \pi) c_{FP} FPR_i",
+        arguments=("fp_cost=1.0", "fn_cost=1.0", "prevalence=None"),
+        better="lower",
+        on_request=True,
     ),
 )

@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, overload
 
 import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.names import nearest
-from streameval.inputs.labels import Label
+from streameval.inputs.labels import Label, class_position
 from streameval.metrics.classification import Average
 from streameval.metrics.confusion import AverageOption
-from streameval.results.names import class_position
 
 if TYPE_CHECKING:
     from streameval.results.confusion import Confusion
@@ -84,9 +84,19 @@ class ClassMetric(_OfClasses):
     def __call__(self, average: None, *, zero_division: float = ...) -> Floats: ...
     @overload
     def __call__(
-        self, average: Average | Literal["default"] = ..., *, zero_division: float = ...
+        self,
+        average: Average | Literal["default"] = ...,
+        *,
+        zero_division: float = ...,
+        labels: Sequence[Label] | None = ...,
     ) -> float: ...
-    def __call__(self, average: AverageOption = "default", *, zero_division: float = 0.0) -> Any:
+    def __call__(
+        self,
+        average: AverageOption = "default",
+        *,
+        zero_division: float = 0.0,
+        labels: Sequence[Label] | None = None,
+    ) -> Any:
         """Compute the metric.
 
         Parameters
@@ -97,12 +107,25 @@ class ClassMetric(_OfClasses):
             ``(K,)``. The default is "binary" for two listed classes and "macro" otherwise.
         zero_division : float
             The value where the metric divides by zero: 0.0, 1.0 or nan. nan is left out of means.
+        labels : sequence of labels, optional
+            The classes that enter a mean or a pool, as in scikit-learn: all but background, say.
+            By default those that occur. With labels, the default average is "macro".
 
         Returns
         -------
         float in [0, 1], or an array of these
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> tags = se.ConfusionAccumulator(["LOC", "O", "PER"])
+        >>> result = tags.update(["O", "PER", "LOC"], ["O", "PER", "O"]).compute()
+        >>> result.recall("micro"), result.recall("micro", labels=["LOC", "PER"])
+        (0.6666666666666666, 0.5)
         """
-        return self._result.value(self._name, average=average, zero_division=zero_division)
+        return self._result.value(
+            self._name, average=average, zero_division=zero_division, labels=labels
+        )
 
 
 class FScore(_OfClasses):
@@ -118,6 +141,7 @@ class FScore(_OfClasses):
         average: Average | Literal["default"] = ...,
         *,
         zero_division: float = ...,
+        labels: Sequence[Label] | None = ...,
     ) -> float: ...
     @overload
     def __call__(
@@ -135,6 +159,7 @@ class FScore(_OfClasses):
         average: AverageOption = "default",
         *,
         zero_division: float = 0.0,
+        labels: Sequence[Label] | None = None,
     ) -> Any:
         """Compute (1 + b^2) TP / ((1 + b^2) TP + b^2 FN + FP), with b = `beta`.
 
@@ -145,12 +170,12 @@ class FScore(_OfClasses):
         alpha : float, optional
             The share of precision in the mean, in [0, 1], instead of `beta`:
             ``beta**2 = 1 / alpha - 1``.
-        average, zero_division
+        average, zero_division, labels
             As for other metrics of classes.
 
         Returns
         -------
         float in [0, 1], or an array of these
         """
-        options: dict[str, Any] = {"average": average, "zero_division": zero_division}
+        options = {"average": average, "zero_division": zero_division, "labels": labels}
         return self._result.value(self._name, beta, alpha, **options)

@@ -7,9 +7,8 @@ import re
 import attrs
 
 from streameval.errors import UnknownMetricError
-from streameval.inputs.labels import Label
 
-__all__ = ["METRIC", "OWN_METRIC", "MetricName", "class_position", "parse_metric"]
+__all__ = ["METRIC", "OWN_METRIC", "MetricName", "parse_metric"]
 
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
@@ -65,15 +64,3 @@ def parse_metric(text: str) -> MetricName:
             f"{text!r} is no metric; write one like 'accuracy' or 'recall[macro]'."
         )
     return MetricName(*match.groups())
-
-
-def class_position(of: Label, names: tuple[Label, ...], labels: tuple[Label, ...]) -> int | None:
-    """Find a class by what it is shown by, by its label, or by the text of that; None if none.
-
-    >>> class_position("pos", ("neg", "pos"), (0, 1)), class_position("1", ("neg", "pos"), (0, 1))
-    (1, 1)
-    """
-    for known in (names, labels, tuple(map(str, labels))):
-        if of in known:
-            return known.index(of)
-    return None

@@ -215,13 +215,17 @@ class Result:
         readings = self.readings(level)
         sampling = {name: reading.sampling for name, reading in readings.items()}
         return {
-            "n": getattr(self, self.SIZE),
+            **self.subject(),
             "metrics": {name: reading.value for name, reading in readings.items()},
             **self._certainty(readings, bounds=bounds),
             "intervals": {name: ends for name, ends in sampling.items() if ends is not None},
             "level": level,
             **self._details(level, bounds=bounds),
         }
+
+    def subject(self) -> dict[str, Any]:
+        """Say what metrics are of, as entries of the JSON object: how much was counted."""
+        return {"n": getattr(self, self.SIZE)}
 
     def headline(self) -> tuple[str, ...]:
         """Choose the metrics that stand for all."""
@@ -323,8 +327,13 @@ class Result:
         return rows
 
     def _names(self) -> list[str]:
-        """List the metrics that say something of this result and need no argument."""
+        """List the metrics that are shown of this result without being asked for."""
         return [row.name for row in self.TABLE.listed(self._source)]
+
+    def _applicable(self) -> list[str]:
+        """List the metrics that say something of this result and need no argument."""
+        more = self.TABLE.listed(self._source, on_request=True)
+        return [*self._names(), *(row.name for row in more)]
 
     def _number(self, name: str) -> Any:
         """Compute one of these."""
@@ -365,25 +374,30 @@ class Result:
         self.check(metric)
         return self._row(metric.name).statistic(self._source)
 
-    def _known(self) -> list[str]:
-        """List what can be read: the metrics with a value, and those that take an argument."""
-        return self._names()
+    def readable(self) -> list[str]:
+        """List what `read` takes: the metrics that are shown, those on request, those of arguments.
+
+        Where there are classes, a class or an average may follow in brackets.
+        """
+        return self._applicable()
 
     def _check_name(self, metric: MetricName) -> None:
         """Raise UnknownMetricError if a metric is not known."""
-        if metric.name not in self._names():
+        if metric.name not in self._applicable():
             raise self._unknown(metric.name)
 
     def _unknown(self, name: str) -> UnknownMetricError:
         """Make the error that a metric is not known: what it is called here, or who has it."""
-        known, meant = self._known(), self._meant(name)
+        known, meant = self.readable(), self._meant(name)
+        if name in self.TABLE and not meant:
+            return UnknownMetricError(f"{name} is not defined here. {self.TABLE[name].meaning}")
         owners = [] if meant else _owners(name)
         hint = f"{', '.join(owners)}. {listed(known)}" if owners else nearest(name, known, meant)
         return UnknownMetricError(f"no metric {name!r}: {hint}")
 
     def _meant(self, name: str) -> list[str]:
         """Name the metrics here that a name or an alias is of."""
-        known, found = self._known(), []
+        known, found = self.readable(), []
         for row in self.TABLE.called(name):
             starts = tuple(f"{row.name}{mark}" for mark in "_@(")
             named = [each for each in known if each == row.name or each.startswith(starts)]

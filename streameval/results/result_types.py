@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+from streameval.configs.names import nearest
+from streameval.errors import UnknownMetricError
 from streameval.results.calibration import Calibration
 from streameval.results.class_curves import ClassCurves
 from streameval.results.collection import CollectionResult
 from streameval.results.confusion import Confusion
 from streameval.results.curve import Curve
 from streameval.results.grouped import GroupedCurves
+from streameval.results.names import MetricName
 from streameval.results.paired import PairedResult
 from streameval.results.ranking import Ranking
 from streameval.results.regression import Regression
 from streameval.results.result import Result
 from streameval.results.sliced import SlicedResult
 
-__all__ = ["RESULTS"]
+__all__ = ["RESULTS", "check_metric_of_task"]
 
 RESULTS: tuple[type[Result], ...] = (
     Confusion,
@@ -28,3 +31,19 @@ RESULTS: tuple[type[Result], ...] = (
     CollectionResult,
     SlicedResult,
 )
+
+
+def check_metric_of_task(metric: MetricName, task: str) -> None:
+    """Refuse the name of a metric that no result of a task has, whatever is counted.
+
+    Raises
+    ------
+    UnknownMetricError
+        If there is none; the message suggests a similar one.
+    """
+    rows = [row for result in RESULTS if task == result.TASK for row in result.TABLE.values()]
+    known = [row.name for row in rows]
+    averaged = [f"{row.name}_{average}" for row in rows for average in row.averages]
+    name = metric.name if metric.call is None else metric.call[0]
+    if name not in (*known, *averaged):
+        raise UnknownMetricError(f"no metric {str(metric)!r}: {nearest(name, known)}")

@@ -7,17 +7,81 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["order_in_groups", "run_indices"]
+__all__ = [
+    "mapped",
+    "narrow_codes",
+    "observed_codes",
+    "order_in_groups",
+    "paired_codes",
+    "quotients",
+    "run_indices",
+]
 
 Indices = npt.NDArray[Any]
 
 _SMALL = 2**16  # numbers below it are sorted 4 times as fast, as uint16
+_CHUNK = 2**15  # its temporaries stay in the cache
+
+
+def narrow_codes(n_codes: int) -> np.dtype[Any]:
+    """Choose the type of codes below a number."""
+    return np.dtype(np.uint16 if n_codes <= _SMALL else np.uint32 if n_codes < 2**32 else np.int64)
 
 
 def order_in_groups(groups: Indices, n_groups: int) -> npt.NDArray[np.intp]:
     """Find the order that puts items of the same group together, otherwise as they are."""
-    narrow = groups.astype(np.uint16 if n_groups <= _SMALL else np.uint32)
-    return np.argsort(narrow, kind="stable")
+    return np.argsort(groups.astype(narrow_codes(n_groups), copy=False), kind="stable")
+
+
+def paired_codes(first: Indices, second: Indices, n_first: int, n_second: int) -> Indices:
+    """Combine two codes of each item into one: ``first * n_second + second``."""
+    codes = np.empty(len(first), dtype=narrow_codes(n_first * n_second))
+    for start in range(0, len(first), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        combined = first[chunk].astype(np.int64)
+        combined *= n_second
+        combined += second[chunk]
+        codes[chunk] = combined
+    return codes
+
+
+def quotients(numbers: Indices, divisor: int) -> tuple[Indices, Indices]:
+    """Divide, rounding down; return the distinct quotients in order, and the index of each."""
+    low, high = int(numbers.min()) // divisor, int(numbers.max()) // divisor
+    if high - low >= _SMALL:
+        return np.unique(numbers // divisor, return_inverse=True)
+    codes = np.empty(len(numbers), dtype=np.uint16)
+    for start in range(0, len(numbers), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        codes[chunk] = numbers[chunk] // divisor - low
+    found = observed_codes(codes, high - low + 1)
+    return found + low, mapped(codes, found)
+
+
+def observed_codes(codes: Indices, n_codes: int) -> npt.NDArray[np.int64]:
+    """List the codes that occur among those below a number, in order."""
+    if n_codes > max(_SMALL, 2 * len(codes)):
+        return np.unique(codes).astype(np.int64)
+    occurs = np.zeros(n_codes, dtype=bool)
+    for start in range(0, len(codes), _CHUNK):
+        occurs[codes[start : start + _CHUNK]] = True
+    return np.flatnonzero(occurs)
+
+
+def mapped(codes: Indices, found: npt.NDArray[np.int64], new: Indices | None = None) -> Indices:
+    """Replace each code, all of them found, by its index among these, or by a new code of these."""
+    n_codes = int(found[-1]) + 1
+    if new is None:
+        new = np.arange(len(found), dtype=narrow_codes(len(found)))
+    if n_codes > max(_SMALL, 2 * len(codes)):
+        return new[np.searchsorted(found, codes)]
+    table = np.zeros(n_codes, dtype=new.dtype)
+    table[found] = new
+    replaced = np.empty(len(codes), dtype=new.dtype)
+    for start in range(0, len(codes), _CHUNK):
+        chunk = slice(start, start + _CHUNK)
+        np.take(table, codes[chunk], out=replaced[chunk], mode="clip")  # all are in range
+    return replaced
 
 
 def run_indices(starts: Indices, sizes: Indices) -> npt.NDArray[np.int64]:

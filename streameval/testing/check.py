@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import functools
+import itertools
 from collections.abc import Callable, Collection, Iterable, Sequence
 from typing import Any
 
@@ -159,13 +160,23 @@ def a_failed_update_leaves_no_trace(trial: Trial) -> None:
         with unchanged(accumulator, "the accumulator", f"refusing {shown(batch)}"):
             if _takes(trial, accumulator, batch):
                 raise Broken(f"update took what it must refuse, {shown(batch)}.")
-    for batch in trial.batches:
-        for spoilt in broken(batch):
+    before = trial.whole().to_bytes()
+    refused: list[Any] = []
+    accumulator = trial.whole()
+    for spoilt in itertools.chain.from_iterable(broken(batch) for batch in trial.batches):
+        if _takes(trial, accumulator, spoilt):  # which changes it: go on with another one
             accumulator = trial.whole()
-            before = accumulator.to_bytes()
-            if not _takes(trial, accumulator, spoilt):
-                is_same = accumulator.to_bytes() == before
-                claim(is_same, f"refusing {shown(spoilt)} changed the accumulator")
+            for earlier in refused:
+                _takes(trial, accumulator, earlier)
+        else:
+            refused.append(spoilt)
+    if accumulator.to_bytes() == before:
+        return
+    for spoilt in refused:
+        accumulator = trial.whole()
+        _takes(trial, accumulator, spoilt)
+        claim(accumulator.to_bytes() == before, f"refusing {shown(spoilt)} changed the accumulator")
+    raise Broken(f"refusing {len(refused)} batches, one after another, changed the accumulator.")
 
 
 @_law

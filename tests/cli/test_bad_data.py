@@ -301,7 +301,7 @@ def dirty(n_bad, n_good=200):
     return "".join(f"{line}\n" for line in [*lines, *['{"y_true": 1, "y_pred": 1}'] * n_good])
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize(("n_bad", "limit"), [(2, "1%"), (10, "4.77%"), (10, "4.7619047619048%")])
 def test_max_bad_takes_a_share_of_all_rows(n_bad, limit, jobs, folder, call):
     (folder / "a.jsonl").write_text(dirty(n_bad))
@@ -330,20 +330,26 @@ def test_max_bad_as_a_share_counts_rows_that_the_accumulator_refuses(folder, cal
     assert "3 of 100 rows are bad; --max-bad is 2.9%." in done.err
 
 
-def test_max_bad_as_a_number_bears_any_number_of_first_rows(folder, call, small_buffers):
-    n_bad = 65 * 2**15 // 8
+def test_max_bad_as_a_number_bears_any_number_of_first_rows(
+    folder, call, small_buffers, monkeypatch
+):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 2**12)
+    n_bad = 65 * 2**12 // 8
     (folder / "a.jsonl").write_text("no JSON\n" * n_bad + '{"y_true": 1, "y_pred": 1}\n')
     done = call("eval", "a.jsonl", "--max-bad", n_bad, "--json")
     assert (done.code, done.json["bad"], done.json["n"]) == (0, n_bad, 1)
 
 
-def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(folder, call, small_buffers):
-    (folder / "a.jsonl").write_text("no JSON\n" * 300_000)
+def test_max_bad_as_a_share_refuses_a_file_without_one_good_row(
+    folder, call, small_buffers, monkeypatch
+):
+    monkeypatch.setattr(lines, "PIECE_BYTES", 2**12)
+    (folder / "a.jsonl").write_text("no JSON\n" * 40_000)
     done = call("eval", "a.jsonl", "--max-bad", "50%")
     assert done.code == 3
     assert "a.jsonl, line 1: not JSON" in done.err
     held = int(done.err.partition(" rows are bad")[0].split()[-1].replace(",", ""))
-    assert held == 64 * 2**15 // 8
+    assert held == 64 * 2**12 // 8
 
 
 def test_max_bad_as_a_share_gives_up_where_most_rows_are_refused(folder, call):

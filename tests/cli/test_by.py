@@ -554,9 +554,9 @@ def test_what_is_sure_is_true(seed):
             assert set(chosen) == set(counted(values).top(number)[0])
 
 
-def test_note_says_that_the_top_values_may_be_others(call, write, monkeypatch):
-    rows = [{"y_true": 1, "y_pred": 1, "id": n} for n in range(2**16 + 1)]
-    monkeypatch.setattr(eval_command, "_MAX_BYTES", 10**6)
+def test_note_says_that_the_top_values_may_be_others(call, write, small_buffers, monkeypatch):
+    rows = [{"y_true": 1, "y_pred": 1, "id": n} for n in range(2**12 + 1)]
+    monkeypatch.setattr(eval_command, "_MAX_BYTES", 2**16)
     done = call("eval", write("log.jsonl", rows), "--by", "id")
     assert done.code == 0
     assert "`id` has so many values that the most frequent ones may be others" in done.err
@@ -691,7 +691,7 @@ COUNTS = {("DE", "ios"): 6, ("FR", "ios"): 4, (None, "ios"): 3, ("DE", None): 2}
 BY_PAIRS = ("--by", "at.country", "--by", "device")
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.parquet"])
 def test_by_several_columns_counts_their_combinations(name, jobs, call, write):
     done = call("eval", write(name, PAIRS), *BY_PAIRS, "--json", "--jobs", jobs)

@@ -21,6 +21,7 @@ tab() {
 """
 
 
+@pytest.mark.slow
 def test_bash_is_told_what_completes(folder):
     done = bash('eval "$(streameval completion bash)" && complete -p streameval', folder)
     assert done.returncode == 0

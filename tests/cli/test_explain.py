@@ -503,3 +503,13 @@ def test_explain_names_a_state_that_cannot_be_read(name, message, call, folder):
     assert (done.code, done.out) == (3, "")
     (line,) = done.err.splitlines()
     assert line.startswith(f"streameval: error: {message}")
+
+
+@pytest.mark.parametrize("kind", ["binary", "coarse"])
+def test_explain_names_the_metrics_on_request(kind, explained):
+    result = KINDS[kind]().compute()
+    line = re.search(
+        r"^On request, by --metrics: ([^.]*)\.$", explained(KINDS[kind]()), re.MULTILINE
+    )
+    named = re.sub(r"\s+", " ", line[1]).split(", ")
+    assert [*result.readings(), *named] == result.readable()

@@ -64,15 +64,18 @@ def test_script_is_quiet_on_a_closed_pipe(gate, code, error, closed, labels):
     assert (done.returncode, done.stderr) == (code, error)
 
 
+@pytest.mark.slow
 def test_script_is_quiet_when_nobody_reads_help(closed):
     done = run("--help", stdout=closed)
     assert (done.returncode, done.stderr) == (0, "")
 
 
+@pytest.mark.slow
 def test_script_keeps_its_exit_code_when_nobody_reads_errors(closed):
     assert run("eval", "absent", stderr=closed).returncode == 3
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not FULL.exists(), reason="needs a disk that is always full")
 def test_script_says_that_the_disk_of_its_output_is_full(labels):
     with FULL.open("w") as full:
@@ -81,6 +84,7 @@ def test_script_says_that_the_disk_of_its_output_is_full(labels):
     assert done.stderr == "streameval: error: standard output: no space left on device.\n"
 
 
+@pytest.mark.slow
 def test_script_prints_a_label_that_the_terminal_cannot(write):
     log = write("a.jsonl", [{"y_true": "naïve", "y_pred": "naïve"}])
     done = run("eval", log, env=os.environ | {"PYTHONIOENCODING": "ascii"})
@@ -93,8 +97,9 @@ def heed_interrupts():
     signal.signal(signal.SIGINT, signal.SIG_DFL)
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
-@pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
+@pytest.mark.parametrize("jobs", ["1", "2"])
 def test_script_ends_quietly_on_an_interrupt(jobs, labels, folder):
     os.mkfifo("pipe.jsonl")
     command = [*SCRIPT, "eval", labels, "pipe.jsonl", "--jobs", jobs]
@@ -253,6 +258,7 @@ def test_script_ends_with_the_status_of_the_signal(name, code, folder):
     assert (process.returncode, error) == (code, b"")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 def test_script_goes_on_after_a_hangup_when_nohup_started_it(folder):
     os.mkfifo("pipe.jsonl")
@@ -266,6 +272,7 @@ def test_script_goes_on_after_a_hangup_when_nohup_started_it(folder):
     assert out.startswith(b"1 row of 1 file")
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(os.name != "posix", reason="needs a named pipe")
 def test_script_ends_at_once_on_a_second_signal():
     body = (

@@ -208,3 +208,12 @@ def test_report_refuses_another_level(level, call, states):
 @pytest.mark.parametrize("arguments", [[], ["a.state"], ["-o", "a.html"]])
 def test_report_needs_a_state_and_an_output(arguments, call, states):
     assert call("report", *arguments).code == 2
+
+
+def test_report_shows_the_metrics_that_are_asked_for(folder, call):
+    se.save(se.ConfusionAccumulator().update([0, 1], [0, 1]), "a.state")
+    done = call("report", "a.state", "-o", "a.html", "--metrics", "zero_one_loss,recall[0]")
+    assert (done.code, done.err) == (0, "")
+    page = (folder / "a.html").read_text()
+    assert "Zero-one loss" in page
+    assert "recall[0]" in page

@@ -50,7 +50,7 @@ def test_delimiter_of_a_tsv_file_may_be_another(table, call, expected):
     assert done.json | {"files": None} == expected
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_header_names_the_columns_of_a_table_without_one(jobs, table, call, expected):
     name = table("log.csv", ",", names=None)
     done = call("eval", name, "--header", "id,y_true,y_pred", "--json", "--jobs", jobs)

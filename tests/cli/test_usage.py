@@ -203,6 +203,7 @@ OPTIONS = {
     "--max-open-queries": "9",
     "--per-query": None,
     "--trec": None,
+    "--versus": "v",
     "--query": "q",
     "--relevance": "r",
     "--doc": "d",
@@ -212,7 +213,11 @@ OPTIONS = {
 TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
-        *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label"),
+        *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label", "--versus"),
+    },
+    "paired": {
+        *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
+        *("--threshold", "--scores", "--pos-label", "--ignore-label"),
     },
     "regression": {"--label", "--weight", "--pred"},
     "binary": {

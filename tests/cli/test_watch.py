@@ -7,6 +7,7 @@ import re
 import signal
 import sys
 import threading
+import urllib.request
 from pathlib import Path
 
 import pytest
@@ -125,6 +126,22 @@ def test_labels_that_meet_no_prediction_are_shown(watch, folder):
         ", 1 duplicate prediction, 1 duplicate label, 1 conflicting label, "
         "2 labels without a prediction"
     )
+
+
+def test_json_of_a_checkpoint_tells_what_became_of_rows_and_labels(watch, call, folder):
+    write(folder / "p.jsonl", [{"id": at, "ts": START + 40 * at, "y_score": 0.5} for at in (0, 1)])
+    labels = [{"id": at, "ts": START + 40, "y_true": 1} for at in (0, 1, 1)]
+    write(folder / "l.jsonl", labels)
+    watch("p.jsonl", "--labels", "l.jsonl", "--join", "id", "--wait", "1m", "--once")
+    told = json.loads(call("show", "ck.db", "--json").out)["monitor"]
+    assert [told[name] for name in ("commit", "n_rows", "n_counted", "n_labelled")] == [1, 2, 2, 2]
+    assert told["counters"] == {"labels": 3, "joined": 2, "duplicate_label": 1}
+
+
+def test_json_of_a_state_tells_of_no_monitor(watch, call, log):
+    watch(log, "--once")
+    call("merge", "ck.db", "-o", "all.state")
+    assert "monitor" not in json.loads(call("show", "all.state", "--json").out)
 
 
 def test_long_lag_is_told_in_days(watch, log):
@@ -397,6 +414,32 @@ def test_quiet_prints_nothing(watch, log, monkeypatch):
     assert (done.code, done.out, done.err) == (0, "", "")
 
 
+@pytest.mark.parametrize("quiet", [False, True])
+def test_page_is_served_while_files_are_followed(watch, log, monkeypatch, quiet):
+    def read(monitor):
+        (server,) = monitor._servers
+        with urllib.request.urlopen(server.url) as answer:
+            pages.append(answer.read().decode())
+        urls.append(server.url)
+        assert server._hosts.allow("page.example")
+        monitor.stop()
+
+    pages, urls = [], []
+    ended_after(monkeypatch, 1, read)
+    options = ("--serve", "127.0.0.1:0", "--allow-host", "page.example", "--metrics", "roc_auc")
+    done = watch(log, *options, *(["--quiet"] if quiet else []))
+    assert (done.code, done.err) == (0, "" if quiet else f"live page: {urls[0]}\n")
+    assert "<h1><bdi>ck.db</bdi></h1>" in pages[0]
+    assert "roc_auc of" not in pages[0]
+    assert 'aria-label="roc_auc over time. ' in pages[0]
+
+
+def test_address_that_cannot_be_served_at_is_named(watch, log):
+    done = watch(log, "--serve", "nowhere/x")
+    assert done.code == 2
+    assert "--serve must be HOST:PORT, such as 127.0.0.1:8765, got 'nowhere/x'." in done.err
+
+
 @pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM])
 def test_signal_lets_the_step_commit_and_ends(watch, log, monkeypatch, number):
     ended_after(monkeypatch, 1, lambda monitor: signal.raise_signal(number))
@@ -470,6 +513,8 @@ def test_output_that_cannot_be_written_ends_the_watch(
     ("arguments", "message"),
     [
         (("--by", "country", "--top", "3"), "no option --top here: it is for eval"),
+        (("--allow-host", "page.example"), "--allow-host needs --serve."),
+        (("--serve",), "--serve has no meaning with --once, which ends at once."),
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
@@ -483,7 +528,11 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--allowed-lateness", "soon"), "must be a duration such as"),
         (("--alert", "roc_auc"), "'roc_auc' is no rule"),
         (("--on-alert", "no-such-program-here"), "--on-alert must begin with a program"),
-        (("--metrics", "nonsense"), "nonsense"),
+        (("--metrics", "nonsense"), "no metric 'nonsense'"),
+        (("--metrics", "recall_at(0.5),roc_auk"), "no metric 'roc_auk': did you mean 'roc_auc'"),
+        (("--alert", "roc_auk < 0.5"), "'roc_auk < 0.5': no metric 'roc_auk'"),
+        (("--alert", "roc_auc_mikro < 0.5"), "no metric 'roc_auc_mikro'"),
+        (("--out", "log.jsonl"), "--out must not be among the files that are read"),
         (("--where", "absent=1"), "no column 'absent'"),
         (("--max-ahead", "5"), "--max-ahead must be a duration"),
     ],
@@ -492,6 +541,22 @@ def test_wrong_usage_is_told(watch, log, arguments, message):
     done = watch(log, "--once", *arguments)
     assert done.code == 2
     assert message in done.err
+
+
+@pytest.mark.parametrize(
+    "options",
+    [("--metrics", "roc_auk"), ("--alert", "roc_auk < 0.5"), ("--alert", "roc_auc_makro < 0.5")],
+)
+def test_metric_that_is_misspelt_is_told_before_the_first_row(watch, folder, options):
+    done = watch("none-yet.jsonl", *options)
+    assert (done.code, "did you mean 'roc_auc" in done.err) == (2, True)
+    assert not (folder / "ck.db").exists()
+
+
+@pytest.mark.parametrize("metric", ["roc_auc_macro", "recall_at(0.5)", "roc_auc[micro]"])
+def test_metric_that_some_classes_have_is_taken_before_the_first_row(watch, folder, metric):
+    done = watch("none-yet.jsonl", "--once", "--metrics", metric, "--alert", "coverage < 0.5")
+    assert (done.code, "no rows yet" in done.out) == (0, True)
 
 
 def test_time_is_needed(call, log):

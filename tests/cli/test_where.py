@@ -64,7 +64,7 @@ def test_where_takes_a_path(name, write, call):
     assert done.json["rows"] == 60
 
 
-@pytest.mark.parametrize("jobs", [1, 2])
+@pytest.mark.parametrize("jobs", [1, pytest.param(2, marks=pytest.mark.slow)])
 def test_where_leaves_bad_rows_alone_that_do_not_fit(jobs, write, call):
     rows = [{"y_true": "x", "split": "train"}, {"split": "train"}, *ROWS[40:]]
     done = call("eval", write("log.jsonl", rows), "--where", "split=test", "--jobs", jobs, "--json")

@@ -75,6 +75,13 @@ def test_saved_results_are_of_the_contests_as_they_are() -> None:
     assert sorted(saved, key=str) == sorted(now, key=str)
 
 
+def test_rows_measured_again_replace_those_that_were_saved() -> None:
+    first, second = (Row.of(one, one.peers[0], one.size) for one in CONTESTS[:2])
+    again = attrs.evolve(second, rounds=3)
+    gone = attrs.evolve(first, work="no contest any more")
+    assert report.together([second, gone, first], [again]) == [first, again]
+
+
 @pytest.mark.parametrize(("verb", "work", "size", "library", "goal"), GOALS)
 def test_every_goal_is_a_row(verb: str, work: str, size: int, library: str, goal: float) -> None:
     rows = [

@@ -168,6 +168,7 @@ def test_readme_sets_up_in_two_commands() -> None:
 BLOCK = "```console\n{}\n```\n"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "block",
     [

@@ -70,6 +70,7 @@ def test_format_given_wins_over_the_name(tmp_path):
     assert list(block.rows()) == [{"a": 1}]
 
 
+@pytest.mark.slow
 def test_reading_text_does_not_import_pyarrow():
     code = "import sys, streameval.cli; print('pyarrow' in sys.modules)"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

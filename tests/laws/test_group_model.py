@@ -223,11 +223,15 @@ def check_panes(windowed: se.Windowed, make: Make, rows: Rows, random: random.Ra
         assert part.to_bytes() == of(make, model.between(end - width, end)).to_bytes()
 
 
+NESTINGS = [("slices", None), ("panes", None), ("both", None), ("both", "many")]
+
+
 @pytest.mark.parametrize("seed", range(cases(1000)))
-def test_groups_equal_a_model_of_lists_of_rows(seed: int) -> None:
-    draw = random.Random(seed)
-    chosen = draw.choice(sorted(SINGLE))
-    single, nesting = SINGLE[chosen], draw.choice(["slices", "panes", "both"])
+@pytest.mark.parametrize(("nesting", "chosen"), NESTINGS)
+def test_groups_equal_a_model_of_lists_of_rows(nesting: str, chosen: str | None, seed: int) -> None:
+    draw = random.Random(f"{nesting} {chosen} {seed}")
+    chosen = chosen or draw.choice(sorted(SINGLE))
+    single = SINGLE[chosen]
     named = draw.sample(VALUES, draw.randrange(3))
     size, tiers = draw.randint(max(len(named), 1), 5), draw.choice(TIERS)
 

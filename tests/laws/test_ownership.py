@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import inspect
 import weakref
@@ -133,9 +134,17 @@ def test_scribbling_over_arguments_changes_nothing(name: str, data: st.DataObjec
 def test_scribbling_over_arguments_of_a_large_case_changes_nothing(
     name: str, form: str, size: int
 ) -> None:
-    for case in (LARGE[name](), LARGE[name]().without_weights()):
-        pieces = in_pieces(case, size)
-        assert counted(case, FORMS[form], pieces).to_bytes() == expected(case, pieces)
+    for is_weighted in (True, False):
+        case, pieces, data = large_case(name, is_weighted, size)
+        assert counted(case, FORMS[form], pieces).to_bytes() == data
+
+
+@functools.cache
+def large_case(name: str, is_weighted: bool, size: int) -> tuple[Case, list[slice], bytes]:
+    """A large case, three pieces of it, and the bytes of these."""
+    case = LARGE[name]() if is_weighted else LARGE[name]().without_weights()
+    pieces = in_pieces(case, size)
+    return case, pieces, expected(case, pieces)
 
 
 N_PROGRAMS = {

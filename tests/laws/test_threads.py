@@ -27,7 +27,7 @@ def test_one_accumulator_per_thread_merges_to_one_answer(name: str) -> None:
 @pytest.mark.usefixtures("long_blocks")
 def test_a_reader_never_sees_a_torn_state(name: str) -> None:
     case = LARGE[name]()
-    pieces = np.array_split(np.arange(case.size), quick_cases(200))
+    pieces = np.array_split(np.arange(case.size), quick_cases(200, least=10))
     whole = {case.empty().to_bytes()}
     running = case.empty()
     for piece in pieces:

@@ -109,7 +109,7 @@ def test_pieces_are_replaced_by_the_whole_once_they_are_as_large(writer, path):
 
 
 def test_commit_of_a_few_rows_writes_little(writer, path):
-    writer.commit(rows_of(*range(0, 500_000, 10)))
+    writer.commit(rows_of(*range(0, 350_000, 10)))
     writer.checkpoint._base.execute("PRAGMA wal_checkpoint(TRUNCATE)")
     writer.commit(rows_of(3))
     assert path.with_name("ck.db-wal").stat().st_size < len(writer.total.to_bytes()) / 10

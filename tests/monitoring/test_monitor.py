@@ -1,5 +1,7 @@
 """The monitor without a join: counting, commits, closing of panes, bad rows."""
 
+import json
+import pathlib
 import threading
 from datetime import date
 from decimal import Decimal
@@ -9,7 +11,7 @@ import pytest
 from monitoring.memory import Clock, Rows
 
 import streameval as se
-from streameval.monitoring.monitor import _plain
+from streameval.monitoring.reader import row_to_json
 from streameval.runs.counting import Share
 
 START = 1_699_999_980
@@ -451,9 +453,9 @@ def test_rows_of_any_type_are_kept_as_json(start):
         assert monitor.windowed.n == 2
 
 
-def test_plain_rows_keep_their_types():
+def test_first_rows_keep_their_types_as_json():
     value = {"a": [Decimal("1.5"), date(2026, 1, 2), None, "x"]}
-    assert _plain(value) == {"a": [1.5, "2026-01-02", None, "x"]}
+    assert row_to_json(value) == {"a": [1.5, "2026-01-02", None, "x"]}
 
 
 def test_panes_are_reported_although_one_commit_could_move_them_out_of_what_is_kept(start):
@@ -522,3 +524,144 @@ def test_monitor_may_be_used_by_another_thread(start):
     closing.start()
     closing.join()
     start(source).close()
+
+
+@pytest.mark.parametrize("lost", ["ck.db", "ck.db-lock"])
+def test_checkpoint_that_is_deleted_is_noticed_before_rows_are_read(start, tmp_path, lost):
+    source = Rows(a=[row(0)])
+    monitor = start(source)
+    monitor.step()
+    (tmp_path / lost).unlink()
+    with pytest.raises(se.BadDataError, match=r"ck\.db: was deleted or replaced while a monitor"):
+        monitor.step()
+
+
+def test_checkpoint_that_is_replaced_is_noticed(start, tmp_path):
+    monitor = start(Rows(a=[row(0)]))
+    monitor.step()
+    copy = (tmp_path / "ck.db").read_bytes()
+    (tmp_path / "ck.db").unlink()
+    (tmp_path / "ck.db").write_bytes(copy)
+    with pytest.raises(se.BadDataError, match="was deleted or replaced"):
+        monitor.step()
+
+
+@pytest.mark.parametrize("source", ["", "*", "ck.*", "ck.db-*", "ck.db", "../*/ck.d?", "**/*"])
+def test_checkpoint_among_the_files_that_are_read_is_refused(start, tmp_path, source):
+    with pytest.raises(se.InvalidInputError, match="`checkpoint` must not be among the files"):
+        start(str(tmp_path / source))
+    assert [*tmp_path.iterdir()] == []
+
+
+@pytest.mark.parametrize("source", ["-", "*.jsonl", "other/*"])
+def test_checkpoint_beside_the_files_that_are_read_is_taken(start, tmp_path, source):
+    start(str(tmp_path / source) if source != "-" else source).close()
+
+
+def many_panes(n_panes):
+    return [row(60 * at) for at in range(n_panes + 1)]
+
+
+@pytest.mark.parametrize("n_first", [1, 3, 100])
+def test_panes_are_closed_once_and_in_order_however_many_a_step_may_close(
+    start, monkeypatch, n_first
+):
+    monkeypatch.setattr("streameval.monitoring.monitor._FIRST_CLOSED", n_first)
+    source = Rows(a=many_panes(20))
+    kept = windowed(keep="4h")
+    with start(source, kept, alerts=["accuracy > 2, n >= 1"]) as monitor:
+        panes = [pane for step in until_idle(monitor) for pane in step.closed]
+        assert [pane.start for pane in panes] == [*np.unique([pane.start for pane in panes])]
+        assert len(panes) == 20
+        source.add("a", *many_panes(10))
+        revised = [pane for step in until_idle(monitor) for pane in step.closed]
+    assert [pane.start for pane in revised] == [pane.start for pane in panes[:11]]
+    assert all(pane.is_revised for pane in revised)
+
+
+def until_idle(monitor):
+    while True:
+        step = monitor.step()
+        yield step
+        if step.is_idle:
+            return
+
+
+def test_panes_that_are_not_yet_reported_are_after_a_restart(start, monkeypatch):
+    monkeypatch.setattr("streameval.monitoring.monitor._FIRST_CLOSED", 2)
+    source, kept = Rows(a=many_panes(5)), windowed(keep="4h")
+    starts = []
+    with start(source, kept) as monitor:
+        starts += [pane.start for step in until_idle(monitor) for pane in step.closed]
+    source.add("a", *many_panes(5))
+    while True:
+        with start(source, kept) as monitor:
+            step = monitor.step()
+        starts += [pane.start for pane in step.closed]
+        if step.is_idle:
+            break
+    assert [*map(starts.count, sorted({*starts}))] == [2] * 5
+
+
+def test_more_panes_are_closed_in_a_step_while_steps_are_short(start, monkeypatch):
+    for is_long, pace in ((False, [1, 2, 4, 4, 4]), (True, [4, 2, 1, 1, 1])):
+        with monkeypatch.context() as patch, start(Rows(a=many_panes(60))) as monitor:
+            patch.setattr("streameval.monitoring.monitor._MAX_CLOSED", 4)
+            patch.setattr("streameval.monitoring.monitor._LONG", -1 if is_long else 1e9)
+            patch.setattr("streameval.monitoring.monitor._SHORT", -1 if is_long else 1e9)
+            monitor._n_closed = pace[0]
+            assert [len(monitor.step().closed) for _ in pace] == pace
+        monitor._checkpoint.close()
+        for path in pathlib.Path(monitor._name).parent.iterdir():
+            path.unlink()
+
+
+def test_stop_ends_a_step_after_the_next_read(start):
+    with start(Rows(a=[row(at) for at in range(100)]), read_bytes=1) as monitor:
+        monitor.stop()
+        step = monitor.step()
+        assert (step.n_rows, step.is_idle) == (1, False)
+
+
+def test_rules_are_checked_before_the_first_row(start):
+    with pytest.raises(se.InvalidInputError, match=r"no metric 'acuracy': did you mean 'accuracy'"):
+        start(Rows(), alerts=["acuracy < 0.5"])
+
+
+def test_new_receiver_is_told_of_alerts_that_began_before(start):
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    source, got = Rows(a=[row(0, 0), row(61)]), []
+    with start(source, **rules) as monitor:
+        (begun,) = monitor.step().events
+    with start(source, on_alert=got.append, **rules) as monitor:
+        monitor.step()
+    source.add("a", row(122))
+    with start(source, on_alert=got.append, **rules) as monitor:
+        (ended,) = monitor.step().events
+    assert json.dumps(got) == json.dumps([begun.to_json(), ended.to_json()])
+
+
+def test_new_receiver_is_not_told_of_alerts_that_are_over(start):
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    source, got = Rows(a=[row(0, 0), row(61)]), []
+    with start(source, **rules) as monitor:
+        monitor.step()
+    source.add("a", row(122))
+    with start(source, **rules) as monitor:
+        assert [event.state for event in monitor.step().events] == ["resolved"]
+    with start(source, on_alert=got.append, **rules) as monitor:
+        monitor.step()
+    assert got == []
+
+
+def test_receiver_that_comes_back_is_told_of_the_end(start):
+    rules = {"alerts": ["accuracy < 0.5, n >= 1"]}
+    source, got = Rows(a=[row(0, 0), row(61)]), []
+    with start(source, on_alert=got.append, **rules) as monitor:
+        monitor.step()
+    source.add("a", row(122))
+    with start(source, **rules) as monitor:
+        monitor.step()
+    with start(source, on_alert=got.append, **rules) as monitor:
+        monitor.step()
+    assert [event["state"] for event in got] == ["firing", "resolved"]

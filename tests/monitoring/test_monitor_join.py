@@ -1,5 +1,7 @@
 """The monitor with labels that come later."""
 
+import re
+
 import numpy as np
 import pytest
 from monitoring.memory import Clock, Rows
@@ -371,3 +373,20 @@ def test_what_needs_no_truth_cannot_be_joined(start):
     refused = pytest.raises(se.InvalidInputError, match="`accumulator` is counted without labels")
     with start(*both, accumulator) as monitor, refused:
         monitor.step()
+
+
+@pytest.mark.parametrize(("name", "is_said"), [("order-{}", True), ("{}", False)])
+def test_labels_that_meet_no_prediction_at_all_are_warned_of_once(start, name, is_said):
+    both = sources(
+        predictions=[prediction(str(at), at) for at in range(400)],
+        labels=[label(name.format(at), at + 1) for at in range(400)],
+    )
+    with start(*both, commit_bytes=1000, read_bytes=1000) as monitor:
+        notes = []
+        while not (step := monitor.step()).is_idle:
+            notes += step.notes
+    assert len(notes) == is_said
+    pattern = (
+        "no label has met its prediction by `id`: [0-9]+ labels .* 'order-[0-9]+', and 10[0-9]"
+    )
+    assert all(re.match(pattern, note) for note in notes)

@@ -1,3 +1,4 @@
+from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,27 @@ def test_options_reach_the_source(tmp_path):
     for value in (tmp_path, "app.log", "-"):
         with pytest.raises(InvalidInputError, match=r"^`delimiter` must be one character"):
             as_source(value, delimiter="::")
+
+
+@pytest.mark.parametrize("make", [Tail, Folder])
+def test_source_reads_decimal_commas(make, tmp_path):
+    (tmp_path / "a.csv").write_text("score;n\n0,25;1\n")
+    path = tmp_path if make is Folder else tmp_path / "a.csv"
+    with closing(make(path, delimiter=";", decimal=",")) as source:
+        assert [*source.read(2**20).block.rows()] == [{"score": 0.25, "n": 1}]
+
+
+def test_decimal_sign_is_a_comma_or_a_point():
+    with pytest.raises(InvalidInputError, match=r"^`decimal` must be ',' or '\.', got ';'"):
+        as_source("a.csv", decimal=";")
+
+
+@pytest.mark.parametrize("make", [Tail, Folder, lambda _: StandardInput()])
+def test_closed_source_is_not_read(make, tmp_path):
+    source = make(tmp_path)
+    source.close()
+    with pytest.raises(InvalidInputError, match=r"^`source` is closed"):
+        source.read(2**20)
 
 
 def test_options_of_a_source_that_is_there_are_refused():

@@ -100,9 +100,103 @@ def jaccard(one: Case, average: str | None) -> Any:
     )
 
 
-def specificity(one: Case, average: str | None) -> Any:
-    tp, fp, fn, tn = class_counts(one, average)
-    return averaged_ratio(tn, tn + fp, tp + fn, average, zero_division(one))
+def by_definition(above: str, below: str) -> Callable[[Case, str | None], Any]:
+    """The oracle of a ratio, given the outcomes that are added above and below the line."""
+
+    def oracle(one: Case, average: str | None) -> Any:
+        counts = dict(zip(("tp", "fp", "fn", "tn"), class_counts(one, average), strict=True))
+        part, whole = counts[above], counts[above] + counts[below]
+        support = counts["tp"] + counts["fn"]
+        return averaged_ratio(part, whole, support, average, zero_division(one))
+
+    return oracle
+
+
+BY_DEFINITION = {
+    "specificity": by_definition("tn", "fp"),
+    "negative_predictive_value": by_definition("tn", "fn"),
+    "false_positive_rate": by_definition("fp", "tn"),
+    "false_negative_rate": by_definition("fn", "tp"),
+    "false_discovery_rate": by_definition("fp", "tp"),
+    "false_omission_rate": by_definition("fn", "tn"),
+}
+
+
+def pooled_matthews(one: Case) -> Any:
+    """Scikit-learn's correlation of all labels of all examples."""
+    n_labels = one.y_true.shape[1]
+    weight = None if one.weight is None else np.repeat(one.weight, n_labels)
+    args = (one.y_true.ravel(), one.y_pred.ravel())
+    return scikit_learn(metrics.matthews_corrcoef, *args, sample_weight=weight)
+
+
+def kappa(weights: str) -> Callable[[Case], Any]:
+    return lambda one: scikit_learn(
+        metrics.cohen_kappa_score,
+        *numbered(one),
+        labels=range(len(one.labels)),
+        weights=weights,
+        sample_weight=one.weight,
+    )
+
+
+def mean_class_distance(one: Case) -> Any:
+    return scikit_learn(metrics.mean_absolute_error, *numbered(one), sample_weight=one.weight)
+
+
+def numbered(one: Case) -> tuple[list[int], list[int]]:
+    """Truth and prediction as positions in the order of the classes."""
+    truth, predicted = (list(map(one.labels.index, y.tolist())) for y in (one.y_true, one.y_pred))
+    return truth, predicted
+
+
+def geometric_mean(one: Case) -> Any:
+    present = [label for label in one.labels if class_weight(one, label)]
+    recalls = scikit_learn(
+        metrics.recall_score,
+        one.y_true,
+        one.y_pred,
+        labels=present,
+        average=None,
+        sample_weight=one.weight,
+    )
+    return np.prod(recalls) ** (1 / len(recalls))
+
+
+def class_weight(one: Case, label: Any) -> float:
+    weight = np.ones(len(one.y_true)) if one.weight is None else one.weight
+    return float(weight[one.y_true == label].sum())
+
+
+def likelihood_ratios(one: Case) -> Any:
+    """Scikit-learn's ratios, of the positive class: it takes the second label for that."""
+    labels = sorted(one.labels, key=lambda label: label == one.pos_label)
+    return scikit_learn(
+        metrics.class_likelihood_ratios,
+        one.y_true,
+        one.y_pred,
+        labels=labels,
+        sample_weight=one.weight,
+        replace_undefined_by=np.nan,
+    )
+
+
+def informedness(one: Case) -> Any:
+    return adjusted_accuracy(one.y_true, one.y_pred, one.weight)
+
+
+def markedness(one: Case) -> Any:
+    """The informedness of the prediction by the truth."""
+    return adjusted_accuracy(one.y_pred, one.y_true, one.weight)
+
+
+def adjusted_accuracy(y_true: np.ndarray, y_pred: np.ndarray, weight: np.ndarray | None) -> Any:
+    """Scikit-learn's, which is of the classes in the truth: undefined here where there is one."""
+    if len(set(y_true.tolist())) < 2:
+        return math.nan
+    return scikit_learn(
+        metrics.balanced_accuracy_score, y_true, y_pred, sample_weight=weight, adjusted=True
+    )
 
 
 def fowlkes_mallows(one: Case, average: str | None) -> Any:

@@ -227,6 +227,133 @@ def threshold_at_precision(table: Table, precision: float) -> Value:
     return max(reached)[-1] if reached else UNDEFINED
 
 
+def is_at_most(part: int, whole: int, bound: float) -> bool:
+    wanted = typed(bound)
+    return part * wanted.denominator <= wanted.numerator * whole
+
+
+def points_of(table: Table) -> list[tuple[int, int]]:
+    """True and false positives at each score, and of nothing predicted."""
+    return [(0, 0), *zip(table.tp, table.fp, strict=True)]
+
+
+def tpr_at_fpr(table: Table, fpr: float) -> Value:
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    held = [tp for tp, fp in points_of(table) if is_at_most(fp, table.n_neg, fpr)]
+    return Fraction(max(held), table.n_pos)
+
+
+def sensitivity_at_specificity(table: Table, specificity: float) -> Value:
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    n = table.n_neg
+    held = [tp for tp, fp in points_of(table) if is_at_least(n - fp, n, specificity)]
+    return Fraction(max(held), table.n_pos)
+
+
+def fpr_at_tpr(table: Table, tpr: float) -> Value:
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    held = [fp for tp, fp in points_of(table) if is_at_least(tp, table.n_pos, tpr)]
+    return Fraction(min(held), table.n_neg)
+
+
+def specificity_at_sensitivity(table: Table, sensitivity: float) -> Value:
+    return 1 - fpr_at_tpr(table, sensitivity)
+
+
+def threshold_at_fpr(table: Table, fpr: float) -> Value:
+    return _threshold_held(table, lambda fp: is_at_most(fp, table.n_neg, fpr))
+
+
+def threshold_at_specificity(table: Table, specificity: float) -> Value:
+    n = table.n_neg
+    return _threshold_held(table, lambda fp: is_at_least(n - fp, n, specificity))
+
+
+def _threshold_held(table: Table, is_held: Callable[[int], bool]) -> Value:
+    """Of the scores that hold a limit and find a positive, that of the most of them."""
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    rows = zip(table.tp, table.fp, table.scores, strict=True)
+    held = [(tp, -fp, x) for tp, fp, x in rows if tp and is_held(fp)]
+    return max(held)[-1] if held else UNDEFINED
+
+
+def threshold_at_sensitivity(table: Table, sensitivity: float) -> Value:
+    if not table.n_pos:
+        return UNDEFINED
+    rows = zip(table.tp, table.scores, strict=True)
+    return max(x for tp, x in rows if is_at_least(tp, table.n_pos, sensitivity))
+
+
+def equal_error_rate(table: Table) -> Value:
+    """Where the line from point to point meets the line of equal error rates."""
+    if not (table.n_pos and table.n_neg):
+        return UNDEFINED
+    rates = [(Fraction(fp, table.n_neg), Fraction(tp, table.n_pos)) for tp, fp in points_of(table)]
+    for (x0, y0), (x1, y1) in itertools.pairwise(rates):
+        if x1 + y1 >= 1:
+            return x0 + (1 - x0 - y0) / (x1 + y1 - x0 - y0) * (x1 - x0)
+    raise AssertionError("everything predicted has an FPR of 1")
+
+
+def equal_error_rate_threshold(table: Table) -> Value:
+    p, n = table.n_pos, table.n_neg
+    if not (p and n):
+        return UNDEFINED
+    rows = zip(table.tp, table.fp, table.scores, strict=True)
+    return max(x for tp, fp, x in rows if fp * p >= (p - tp) * n)
+
+
+def youden_j(table: Table) -> tuple[Value, float]:
+    p, n = table.n_pos, table.n_neg
+    if not (p and n):
+        return UNDEFINED, UNDEFINED
+    rows = zip(table.tp, table.fp, table.scores, strict=True)
+    return max((Fraction(tp * n - fp * p, p * n), x) for tp, fp, x in rows)
+
+
+def gini(table: Table) -> Value:
+    return 2 * roc_auc(table) - 1
+
+
+def positives_at_top(table: Table, share: float) -> Fraction:
+    """The positives expected among the highest share of the examples, ties in any order."""
+    left, found = typed(share) * (table.n_pos + table.n_neg), Fraction(0)
+    for pos, neg in zip(table.pos, table.neg, strict=True):
+        taken = min(left, pos + neg)
+        found, left = found + pos * taken / Fraction(pos + neg), left - taken
+    return found
+
+
+def precision_at_top(table: Table, share: float) -> Value:
+    if not table.n_pos:
+        return UNDEFINED
+    return positives_at_top(table, share) / (typed(share) * (table.n_pos + table.n_neg))
+
+
+def recall_at_top(table: Table, share: float) -> Value:
+    return positives_at_top(table, share) / table.n_pos if table.n_pos else UNDEFINED
+
+
+def lift_at_top(table: Table, share: float) -> Value:
+    return recall_at_top(table, share) / typed(share) if table.n_pos else UNDEFINED
+
+
+def min_cost(table: Table, fp_cost: float, fn_cost: float, prevalence: float | None) -> Value:
+    p, n = table.n_pos, table.n_neg
+    if not (p and n):
+        return UNDEFINED
+    of_pos = Fraction(p, p + n) if prevalence is None else Fraction(prevalence)
+    return min(
+        of_pos * Fraction(fn_cost) * Fraction(p - tp, p)
+        + (1 - of_pos) * Fraction(fp_cost) * Fraction(fp, n)
+        for tp, fp in points_of(table)
+    )
+
+
 def ks(table: Table) -> Value:
     """The largest distance of the true from the false positive rate."""
     p, n = table.n_pos, table.n_neg
@@ -308,7 +435,44 @@ def _called(name: str, oracle: Callable[..., Value], argument: float) -> Metric:
     )
 
 
+OPERATING_POINTS: dict[str, Metric] = {
+    **{f"tpr_at_fpr({x})": _called("tpr_at_fpr", tpr_at_fpr, x) for x in (0.0, 0.1, 0.5)},
+    **{f"fpr_at_tpr({x})": _called("fpr_at_tpr", fpr_at_tpr, x) for x in (0.3, 0.95)},
+    **{
+        f"sensitivity_at_specificity({x})": _called(
+            "sensitivity_at_specificity", sensitivity_at_specificity, x
+        )
+        for x in (0.6, 0.9)
+    },
+    "specificity_at_sensitivity(0.6)": _called(
+        "specificity_at_sensitivity", specificity_at_sensitivity, 0.6
+    ),
+    "equal_error_rate": _named("equal_error_rate", equal_error_rate),
+    "youden_j": _named("youden_j", lambda table: youden_j(table)[0]),
+    "gini": _named("gini", gini),
+    "min_cost()": Metric(
+        lambda table: min_cost(table, 1.0, 1.0, None), lambda curve: curve.min_cost()
+    ),
+    "min_cost(2, 5, 0.125)": Metric(
+        lambda table: min_cost(table, 2.0, 5.0, 0.125),
+        lambda curve: curve.min_cost(2.0, 5.0, prevalence=0.125),
+    ),
+}
+"""Numbers of both classes."""
+
+TOP_METRICS: dict[str, Metric] = {
+    f"{name}({x})": _called(name, oracle, x)
+    for name, oracle in {
+        "precision_at_top": precision_at_top,
+        "recall_at_top": recall_at_top,
+        "lift_at_top": lift_at_top,
+    }.items()
+    for x in (0.1, 0.5, 1.0)
+}
+
 CURVE_METRICS: dict[str, Metric] = {
+    **OPERATING_POINTS,
+    **TOP_METRICS,
     "roc_auc": _named("roc_auc", roc_auc),
     "average_precision": _named("average_precision", average_precision),
     "average_precision_interpolated": _named(
@@ -336,7 +500,27 @@ CURVE_METRICS: dict[str, Metric] = {
 }
 """Numbers that depend on the order of the rows only."""
 
+OPERATING_THRESHOLDS: dict[str, Metric] = {
+    **{
+        f"threshold_at_fpr({x})": _called("threshold_at_fpr", threshold_at_fpr, x)
+        for x in (0.0, 0.1, 0.5)
+    },
+    "threshold_at_specificity(0.6)": _called(
+        "threshold_at_specificity", threshold_at_specificity, 0.6
+    ),
+    "equal_error_rate_threshold": _named("equal_error_rate_threshold", equal_error_rate_threshold),
+    "youden_j_threshold": _named("youden_j_threshold", lambda table: youden_j(table)[1]),
+}
+"""Scores that need both classes."""
+
 SCORE_METRICS: dict[str, Metric] = {
+    **OPERATING_THRESHOLDS,
+    **{
+        f"threshold_at_sensitivity({x})": _called(
+            "threshold_at_sensitivity", threshold_at_sensitivity, x
+        )
+        for x in (0.3, 1.0)
+    },
     **{
         f"threshold_at_precision({x})": _called("threshold_at_precision", threshold_at_precision, x)
         for x in (0.3, 0.75)

@@ -18,7 +18,10 @@ import streameval as se
 from streameval.states.calibration import bin_indices
 
 CASES = range(quick_cases(200))
+OF_BINS = {"max_calibration_error", "rms_calibration_error"}
+PARTS_OF_BRIER = {"brier_reliability", "brier_resolution", "brier_uncertainty"}
 COMPARED = {"log_loss", "brier", "ece", "pcopc", "mean_prediction", "mean_label"}
+COMPARED |= {"normalized_entropy", *OF_BINS, *PARTS_OF_BRIER}
 EPSILON = 2.0**-52
 DIGITS = Context(prec=40)
 
@@ -73,6 +76,45 @@ def test_log_loss_equals_scikit_learn(make: Callable[[int], Rows]) -> None:
         expected = sk.log_loss(truth, probability, labels=list(labels), sample_weight=weights)
         ours = computed((truth, probability, weights)).log_loss
         assert ours == pytest.approx(expected, rel=1e-12), f"seed {seed}"
+
+
+@KINDS
+def test_normalized_entropy_equals_the_quotient_of_scikit_learns_losses(
+    make: Callable[[int], Rows],
+) -> None:
+    for seed in CASES:
+        truth, probability, weights = make(seed)
+        labels = list(range(probability.shape[1] if probability.ndim == 2 else 2))
+        shares = np.array([np.average(truth == k, weights=weights) for k in labels])
+        ours = computed((truth, probability, weights)).value("normalized_entropy")
+        if (shares > 0).sum() < 2:
+            assert math.isnan(ours)
+            continue
+        always = np.tile(shares, (len(truth), 1))
+        loss = sk.log_loss(truth, probability, labels=labels, sample_weight=weights)
+        base = sk.log_loss(truth, always, labels=labels, sample_weight=weights)
+        assert ours == pytest.approx(loss / base, rel=1e-12), f"seed {seed}"
+
+
+def test_parts_of_brier_add_up_to_it_where_each_bin_holds_one_prediction() -> None:
+    truth, probability = [0, 1, 1, 0, 1, 1, 0], [0.1, 0.1, 0.1, 0.5, 0.5, 0.9, 0.9]
+    result = computed((np.array(truth), np.array(probability), None))
+    reliability, resolution, uncertainty = (
+        result.value(f"brier_{part}") for part in ("reliability", "resolution", "uncertainty")
+    )
+    assert reliability - resolution + uncertainty == pytest.approx(result.brier, rel=1e-12)
+
+
+@pytest.mark.parametrize("name", sorted(PARTS_OF_BRIER))
+def test_parts_of_brier_are_refused_for_several_classes(name: str) -> None:
+    result = computed(several(0))
+    with pytest.raises(se.InvalidInputError, match=f"`{name}` is defined for two classes"):
+        result.value(name)
+
+
+@pytest.mark.parametrize("name", sorted(OF_BINS | PARTS_OF_BRIER | {"normalized_entropy"}))
+def test_metric_on_request_of_nothing_is_nan(name: str) -> None:
+    assert math.isnan(se.CalibrationAccumulator().compute().value(name))
 
 
 @KINDS
@@ -142,6 +184,16 @@ def check_curve(result: se.Calibration, sums: list[tuple[Fraction, ...]], n: Fra
     assert rate.tolist() == [ratio(y, w) for _, y, w in sums]
     assert weight.tolist() == [float(w) for _, _, w in sums]
     assert result.ece == ratio(sum((abs(y - p) for p, y, _ in sums), Fraction()), n)
+    gaps = [(abs(y - p) / w, w) for p, y, w in sums]
+    assert result.value("max_calibration_error") == float(max(gap for gap, _ in gaps))
+    square = ratio(sum((w * gap * gap for gap, w in gaps), Fraction()), n)
+    assert result.value("rms_calibration_error") == math.sqrt(square)
+    if not result.labels:
+        base = sum(y for _, y, _ in sums) / n
+        spread = sum((w * (y / w - base) ** 2 for _, y, w in sums), Fraction())
+        assert result.value("brier_reliability") == square
+        assert result.value("brier_resolution") == ratio(spread, n)
+        assert result.value("brier_uncertainty") == float(base * (1 - base))
 
 
 def test_binary_metrics_are_the_exact_values_rounded_once() -> None:

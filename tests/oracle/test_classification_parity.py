@@ -21,15 +21,23 @@ from oracle.classification_cases import (
     weights,
 )
 from oracle.classification_oracles import (
+    BY_DEFINITION,
     class_counts,
     f_options,
     fowlkes_mallows,
+    geometric_mean,
+    informedness,
     jaccard,
+    kappa,
+    likelihood_ratios,
+    markedness,
     matrix,
+    mean_class_distance,
     outcomes,
     plain,
+    pooled_matthews,
     precision_recall_f,
-    specificity,
+    scikit_learn,
     zero_division,
 )
 from profiles import quick_cases
@@ -126,6 +134,48 @@ PARITY = [
         plain(metrics.matthews_corrcoef),
         SINGLE_LABEL,
     ),
+    Parity(
+        "matthews_corrcoef",
+        attribute("matthews_corrcoef"),
+        pooled_matthews,
+        MULTILABEL,
+        reason="scikit-learn's, of all labels pooled as torchmetrics does",
+    ),
+    Parity("zero_one_loss", attribute("zero_one_loss"), plain(metrics.zero_one_loss), KINDS),
+    Parity(
+        "geometric_mean",
+        attribute("geometric_mean"),
+        geometric_mean,
+        SINGLE_LABEL,
+        reason="scikit-learn has none: by its recalls",
+    ),
+    Parity("cohen_kappa_linear", attribute("cohen_kappa_linear"), kappa("linear"), SINGLE_LABEL),
+    Parity(
+        "cohen_kappa_quadratic",
+        attribute("cohen_kappa_quadratic"),
+        kappa("quadratic"),
+        SINGLE_LABEL,
+    ),
+    Parity(
+        "mean_class_distance",
+        attribute("mean_class_distance"),
+        mean_class_distance,
+        SINGLE_LABEL,
+    ),
+    Parity(
+        "positive_likelihood_ratio",
+        attribute("positive_likelihood_ratio"),
+        lambda one: likelihood_ratios(one)[0],
+        BINARY,
+    ),
+    Parity(
+        "negative_likelihood_ratio",
+        attribute("negative_likelihood_ratio"),
+        lambda one: likelihood_ratios(one)[1],
+        BINARY,
+    ),
+    Parity("informedness", attribute("informedness"), informedness, BINARY),
+    Parity("markedness", attribute("markedness"), markedness, BINARY),
     Parity("cohen_kappa", attribute("cohen_kappa"), plain(metrics.cohen_kappa_score), SINGLE_LABEL),
     *set_wise("precision", lambda one, average: precision_recall_f(one, average)[0]),
     *set_wise("recall", lambda one, average: precision_recall_f(one, average)[1]),
@@ -142,7 +192,11 @@ PARITY = [
         fowlkes_mallows,
         reason="scikit-learn's is of clusterings: by its precision and recall",
     ),
-    *set_wise("specificity", specificity, reason="scikit-learn has none: by definition"),
+    *(
+        row
+        for name, oracle in BY_DEFINITION.items()
+        for row in set_wise(name, oracle, reason="scikit-learn has none: by definition")
+    ),
 ]
 
 
@@ -196,7 +250,9 @@ def test_counts_of_two_classes_are_plain_numbers_of_the_positive_class(name: str
     assert isinstance(getattr(c, name), int)
 
 
-@pytest.mark.parametrize("name", ["matthews_corrcoef", "cohen_kappa", "balanced_accuracy"])
+@pytest.mark.parametrize(
+    "name", ["cohen_kappa", "balanced_accuracy", "geometric_mean", "cohen_kappa_linear"]
+)
 def test_single_label_metric_raises_for_multilabel(name: str) -> None:
     acc = se.ConfusionAccumulator(2, multilabel=True)
     c = acc.update(np.array([[1, 0], [1, 1]]), np.array([[1, 1], [0, 1]])).compute()
@@ -242,3 +298,41 @@ def test_ignored_rows_leave_no_trace() -> None:
             sample_weight=None if weight is None else weight[kept],
         )
         np.testing.assert_allclose(c.matrix, expected, rtol=1e-12, err_msg=f"seed {seed}")
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted"])
+@pytest.mark.parametrize("kind", [*MULTICLASS, *MULTILABEL])
+def test_mean_over_named_classes_equals_scikit_learns(kind: str, average: str) -> None:
+    for seed in range(N_CASES):
+        one = case(kind, seed)
+        named = one.labels[:: 1 + seed % 2]
+        theirs = scikit_learn(
+            metrics.precision_recall_fscore_support,
+            one.y_true,
+            one.y_pred,
+            labels=named,
+            average=average,
+            zero_division=0.0,
+            sample_weight=one.weight,
+        )
+        names = ("precision", "recall", "f_score")
+        labels = [result(one).labels[one.labels.index(label)] for label in named]
+        ours = [result(one).value(name, average=average, labels=labels) for name in names]
+        np.testing.assert_allclose(ours, theirs[:3], rtol=1e-12, atol=1e-14, err_msg=str(one))
+
+
+@pytest.mark.parametrize("normalize", ["true", "pred", "all"])
+@pytest.mark.parametrize("kind", SINGLE_LABEL)
+def test_normalized_matrix_equals_scikit_learns(kind: str, normalize: Any) -> None:
+    for seed in range(N_CASES):
+        one = case(kind, seed)
+        expected = scikit_learn(
+            metrics.confusion_matrix,
+            one.y_true,
+            one.y_pred,
+            labels=one.labels,
+            sample_weight=one.weight,
+            normalize=normalize,
+        )
+        ours = result(one).normalized_matrix(normalize)
+        np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-14, err_msg=str(one))

@@ -49,12 +49,10 @@ from profiles import cases
 
 import streameval as se
 
-pytestmark = pytest.mark.xdist_group("bounds")  # one process: its campaigns are made once
-
-N_SAMPLES = cases(345)
+N_SAMPLES = cases(345, least=6)
 N_SAMPLES_LONG = 4_000
 N_CHECKS_LONG = 1_200_000
-N_COARSENED = cases(90_000)
+N_COARSENED = cases(90_000, least=1800)
 
 ENVELOPED = (
     "roc_auc",

@@ -18,6 +18,8 @@ import numpy as np
 import pytest
 from oracle.curve_oracles import (
     CURVE_METRICS,
+    OPERATING_POINTS,
+    OPERATING_THRESHOLDS,
     PROBABILITY_METRICS,
     SCORE_METRICS,
     Metric,
@@ -313,6 +315,31 @@ def test_weighted_curve_equals_scikit_learn(name: str, draw: Callable[[int], Cas
             np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-15, err_msg=str(one))
 
 
+@pytest.mark.parametrize("draw", [case, exactly_weighted])
+def test_det_curve_equals_scikit_learn(draw: Callable[[int], Case]) -> None:
+    for seed in range(N_WEIGHTED):
+        one = draw(seed)
+        if not one.has_both:
+            continue
+        *rates, thresholds = scikit_learn(metrics.det_curve, one, drop_intermediate=False)
+        *our_rates, our_thresholds = one.curve.det_curve()
+        np.testing.assert_array_equal(our_thresholds, one.meant(thresholds), err_msg=str(one))
+        for ours, expected in zip(our_rates, rates, strict=True):
+            np.testing.assert_allclose(ours, expected, rtol=1e-12, atol=1e-15, err_msg=str(one))
+
+
+def test_gain_curve_is_the_recall_at_each_share_of_the_examples() -> None:
+    for seed in range(quick_cases(200)):
+        one = case(seed)
+        if one.has_both:
+            share, recall, thresholds = one.curve.gain_curve()
+            at = [one.curve.recall_at(x) for x in thresholds[1:]]
+            np.testing.assert_allclose(recall[1:], at, rtol=1e-12, err_msg=str(one))
+            top = [one.curve.recall_at_top(float(x)) for x in share[1:]]
+            np.testing.assert_allclose(recall[1:], top, rtol=1e-9, err_msg=str(one))
+            assert (share[0], recall[0], thresholds[0]) == (0.0, 0.0, np.inf)
+
+
 @pytest.mark.parametrize("max_fpr", [0.01, 0.1, 0.37, 0.5, 1.0])
 def test_partial_roc_auc_equals_scikit_learn(max_fpr: float) -> None:
     for draw, count in ((case, 1000), (exactly_weighted, 400), (freely_weighted, 400)):
@@ -424,7 +451,11 @@ def test_curve_of_few_scores_is_exact() -> None:
             assert [one.curve.n_pos, one.curve.n_neg] == expected, one
 
 
-NEEDS_BOTH = ("roc_auc", "partial_roc_auc(0.1)", "ks")
+NEEDS_BOTH = (
+    *("roc_auc", "partial_roc_auc(0.1)", "ks"),
+    *OPERATING_POINTS,
+    *OPERATING_THRESHOLDS,
+)
 
 
 @pytest.mark.parametrize("name", NEEDS_BOTH)

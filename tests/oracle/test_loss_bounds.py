@@ -32,8 +32,6 @@ from oracle.curve_oracles import (
 import streameval as se
 from streameval.metrics import loss_bounds
 
-pytestmark = pytest.mark.xdist_group("losses")  # one process: its cases are made once
-
 CLOSE = 1e-11
 
 Parts = tuple[int, ...]

@@ -38,7 +38,7 @@ from profiles import cases
 
 import streameval as se
 
-N_QUERIES = cases(62, least=20)
+N_QUERIES = cases(62, least=30)
 FEW_QUERIES = max(N_QUERIES // 2, 1)
 
 GAINS: dict[str, Options] = {

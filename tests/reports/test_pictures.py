@@ -302,6 +302,7 @@ def test_empty_classes_have_no_table_and_no_matrix() -> None:
     assert figures(page, "By class") == figures(page, "Confusion matrix") == []
 
 
+@pytest.mark.slow
 def test_reports_need_no_matplotlib_and_are_imported_when_they_are_used() -> None:
     code = (
         "import sys, streameval as se; assert 'streameval.reports' not in sys.modules; "

@@ -181,6 +181,21 @@ def counts_then_fails(self: Any, x: Any, *, sample_weight: Any = None) -> Any:
     return self._absorb(attrs.evolve(made, n=FixedPoint.zeros(())))
 
 
+def counts_second_failures() -> Callable[..., Any]:
+    failed: list[Any] = []
+
+    def update(self: Any, *args: Any, **kwargs: Any) -> Any:
+        try:
+            return Base.update(self, *args, **kwargs)
+        except Exception:
+            if any(one is self for one in failed):
+                self._absorb(Sound.of(None, x=np.ones(1), sample_weight=None))
+            failed.append(self)
+            raise
+
+    return update
+
+
 def returns_nothing(self: Any, *args: Any, **kwargs: Any) -> Any:
     Base.update(self, *args, **kwargs)
 
@@ -267,6 +282,10 @@ BROKEN: dict[str, tuple[Callable[[], Any], str]] = {
     ),
     "an update in two steps": (
         lambda: accumulator(update=counts_then_fails),
+        "a_failed_update_leaves_no_trace",
+    ),
+    "an update whose second failure counts": (
+        lambda: accumulator(update=counts_second_failures()),
         "a_failed_update_leaves_no_trace",
     ),
     "a copy that is none": (lambda: accumulator(copy=same_object), "copies_are_independent"),

@@ -381,12 +381,14 @@ def wrong(tmp_path: Path) -> Path:
     return path
 
 
+@pytest.mark.slow
 @needs_proc
 def test_load_refuses_a_large_wrong_file_in_64_mib(wrong: Path) -> None:
     error = limited("load", wrong).stderr
     assert error == "state is corrupt: these are not the bytes of an accumulator.\n"
 
 
+@pytest.mark.slow
 @needs_proc
 def test_load_refuses_a_large_file_of_another_length_than_declared_in_64_mib(wrong: Path) -> None:
     with wrong.open("r+b") as file:
@@ -478,6 +480,7 @@ def test_load_refuses_what_a_pipe_gives_when_it_is_no_state(
     writer.join()
 
 
+@pytest.mark.slow
 def test_load_reads_standard_input(tmp_path: Path) -> None:
     script = "import streameval as se; print(se.load('/dev/stdin').n)"
     command = [sys.executable, "-c", script]

@@ -75,7 +75,7 @@ def test_outcomes_of_a_matrix_are_the_sums_of_its_cells(matrix: FixedPoint) -> N
     parts = (outcomes.tp, outcomes.fp, outcomes.fn, outcomes.tn)
     assert {part.is_whole for part in parts} == {matrix.is_whole}
     floats = [[float(number) for number in exact(part)] for part in parts]
-    assert outcomes.to_floats().tolist() == floats
+    assert outcomes.floats.tolist() == floats
     assert outcomes.seen().tolist() == [truth[k] + predicted[k] > 0 for k in places]
 
 

@@ -83,7 +83,7 @@ def count(rows: Rows, index: Any = slice(None), **options: Any) -> se.GroupedAUC
 @every_weighting
 @pytest.mark.parametrize("kind", ["probability", "real"])
 def test_gauc_is_the_mean_of_those_of_scikit_learn(weighting: str, kind: Any) -> None:
-    undefined, n_cases = 0, quick_cases(100)
+    undefined, n_cases = 0, quick_cases(100, least=5)
     for seed in range(n_cases):
         rows = random_rows(seed, kind=kind)
         result = count(rows, scores=kind, group_weight=weighting).compute()
@@ -99,7 +99,7 @@ def test_gauc_is_the_mean_of_those_of_scikit_learn(weighting: str, kind: Any) ->
 
 
 def test_areas_of_the_groups_are_those_of_scikit_learn() -> None:
-    for seed in range(quick_cases(100)):
+    for seed in range(quick_cases(100, least=5)):
         rows = random_rows(seed)
         found, expected = count(rows).compute().per_group(), areas_by_hand(rows)
         assert found["group"].tolist() == list(expected)
@@ -111,7 +111,7 @@ def test_areas_of_the_groups_are_those_of_scikit_learn() -> None:
 
 
 def test_bounds_hold_the_exact_values_when_cells_are_wide() -> None:
-    coarse, at_low, at_high, n_cases = 0, 0, 0, quick_cases(1500)
+    coarse, at_low, at_high, n_cases = 0, 0, 0, quick_cases(1500, least=75)
     for seed in range(n_cases):
         rows = random_rows(seed, ties=seed % 4 == 0)
         weighting = WEIGHTINGS[seed % 3]

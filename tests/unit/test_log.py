@@ -164,6 +164,7 @@ def fingerprint() -> str:
     return hashlib.sha256(b"".join(part.tobytes() for part in found)).hexdigest()
 
 
+@pytest.mark.slow
 @pytest.mark.skipif(not DISPATCHED, reason="NumPy has one path only on this CPU")
 def test_vector_instructions_do_not_change_a_bit() -> None:
     script = (

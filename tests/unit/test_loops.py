@@ -25,6 +25,7 @@ def label_and_score(pred: Any) -> dict[str, Any]:
     return {"y_true": pred.label_ids == 1, "y_score": pred.predictions[1]}
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     ("module", "message"),
     [
@@ -44,6 +45,7 @@ def test_a_missing_framework_is_named_with_what_installs_it(module: str, message
     assert done.stderr.splitlines()[-1] == f"ImportError: {message}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("module", ["transformers", "torch"])
 def test_the_adapter_to_transformers_does_not_import(module: str) -> None:
     code = f"import sys, streameval.loops.transformers; sys.exit({module!r} in sys.modules)"

@@ -13,6 +13,7 @@ import attrs
 import pytest
 
 import streameval as se
+from streameval.cli import main
 from streameval.configs.descriptions import DESCRIPTIONS
 from streameval.configs.measures import MEASURES
 from streameval.metrics.table import Metric, Table
@@ -111,7 +112,7 @@ def test_headline_of_classes_is_their_macro_mean() -> None:
 @kinds_of_result
 def test_every_metric_of_a_result_is_listed_by_dir(name: str) -> None:
     result = RESULT_OF[name].compute()
-    every = set(result.TABLE)
+    every = {metric for metric, row in result.TABLE.items() if row.listed(result._source)}
     assert every & set(dir(result)) == {metric for metric in every if hasattr(result, metric)}
     assert every <= set(dir(result)) or name == "Ranking"  # which has what was asked for
 
@@ -165,21 +166,22 @@ def test_ranking_gives_measures_that_need_a_cutoff_by_cutoff() -> None:
         _ = result.rprec
 
 
-def in_text(accumulator: Any, tmp_path: Path, *command: str) -> str:
-    """What the command line says of a state."""
-    se.save(accumulator, tmp_path / "a.state")
-    run = [sys.executable, "-m", "streameval", *command, str(tmp_path / "a.state")]
-    return subprocess.run(run, check=True, capture_output=True, text=True).stdout
-
-
 @kinds_of_result
-def test_every_metric_is_in_text_json_page_and_explain(name: str, tmp_path: Path) -> None:
+def test_every_metric_is_in_text_json_page_and_explain(
+    name: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def in_text(*command: str) -> str:
+        """What the command line says of the state."""
+        assert main([*command, str(tmp_path / "a.state")]) == 0
+        return capsys.readouterr().out
+
     accumulator = RESULT_OF[name]
+    se.save(accumulator, tmp_path / "a.state")
     result = accumulator.compute()
     names = [metric for metric in result.readings() if not result._row(metric).is_count]
     text, page = result.report(), se.reports.html_report({"a": accumulator})
-    explained, json = in_text(accumulator, tmp_path, "explain"), result.entries(0.95)["metrics"]
-    chosen = in_text(accumulator, tmp_path, "show", "--metrics", ",".join(names))
+    explained, json = in_text("explain"), result.entries(0.95)["metrics"]
+    chosen = in_text("show", "--metrics", ",".join(names))
     for metric in names:
         assert f"\n{metric}  " in explained
         assert f"\n{metric[:21]}" in chosen  # where long names are cut
@@ -215,6 +217,7 @@ def test_metric_with_a_row_alone_is_there_in_text_json_page_and_as_an_attribute(
     assert "right</th>" in result._repr_html_()
 
 
+@pytest.mark.slow
 def test_metrics_are_described_without_docstrings() -> None:
     code = (
         "import streameval as se; r = se.RegressionAccumulator().compute(); print(r.meaning('mae'))"
@@ -245,3 +248,17 @@ def test_reference_lists_the_names_of_measures(monkeypatch: pytest.MonkeyPatch) 
     table = metric_tables.filled("<!-- measures -->")
     assert "| `p` | needed | `rel` | `precision` | `P_10` |\n" in table
     assert all(f"\n| `{name}` | " in table for name in MEASURES)
+
+
+def test_finder_lists_every_metric_with_its_other_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    import metric_tables
+
+    table = metric_tables.filled("<!-- finder -->")
+    assert table.count("\n") == 1 + sum(not row.is_count for _, row in ROWS)
+    for kind, row in ROWS:
+        cells = (f" `{metric_tables.signature(row)}`", f" `{kind.MADE_BY}`")
+        lines = [line for line in table.splitlines() if all(cell in line for cell in cells)]
+        assert row.is_count or any(
+            all(f"`{name}`" in line for name in row.aliases) for line in lines
+        )

@@ -514,6 +514,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.slow
 def test_a_class_of_a_script_is_known_in_the_processes_it_spawns(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT, encoding="utf-8")
@@ -535,6 +536,7 @@ def test_a_module_may_be_loaded_again() -> None:
     assert type(se.from_bytes(week().to_bytes())) is again.WinRate
 
 
+@pytest.mark.slow
 def test_reading_bytes_imports_nothing(tmp_path: Path) -> None:
     path = tmp_path / "week.se"
     se.save(week(), path)

@@ -74,10 +74,15 @@ def is_for_types(node: ast.AST) -> bool:
 
 def running_nodes(node: ast.AST, but: tuple[type[ast.AST], ...] = ()) -> Iterator[ast.AST]:
     """Walk everything but what only a type checker reads, and but some types of nodes."""
-    yield node
-    for child in ast.iter_child_nodes(node):
-        if not is_for_types(child) and not isinstance(child, but):
-            yield from running_nodes(child, but)
+    left = [node]
+    while left:
+        node = left.pop()
+        yield node
+        left += [
+            child
+            for child in ast.iter_child_nodes(node)
+            if not is_for_types(child) and not isinstance(child, but)
+        ]
 
 
 def imported_by(node: ast.AST) -> Iterator[str]:

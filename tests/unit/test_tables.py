@@ -249,6 +249,7 @@ def test_integers_beside_floats_are_floats() -> None:
     assert [type(n) for n in se.table({"a": whole, "b": part})["n"]] == [float, float]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("make", ["pandas", "polars"])
 def test_frames_are_not_imported_until_they_are_asked_for(make: str) -> None:
     program = (

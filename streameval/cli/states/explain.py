@@ -85,6 +85,9 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     lines += ["", "What the numbers mean"]
     for name, reading in readings.items():
         lines += _metric(name, reading, result.meaning(name), width)
+    more = [name for name in result.readable() if name not in readings]
+    if more:
+        lines += ["", *_wrapped(f"On request, by --metrics: {', '.join(more)}.", width, "  ")]
     return lines + _key(readings.values(), result.TERMS, width)
 
 

@@ -17,12 +17,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from streameval.render.tables import Confusions
+    from streameval.results.names import MetricName
 
 __all__ = ["report", "short_names"]
 
 
 def report(
-    states: Sequence[str], output: str, title: str | None, level: float, confusions: Confusions
+    states: Sequence[str],
+    output: str,
+    title: str | None,
+    level: float,
+    confusions: Confusions,
+    metrics: Sequence[MetricName],
 ) -> Outcome:
     """Lay out what states hold, side by side.
 
@@ -36,7 +42,7 @@ def report(
     check_output(output, states)
     check_distinct(states)
     held = {name: load_state(path) for name, path in short_names(states).items()}
-    page = html_report(held, title=title, level=level, confusions=confusions)
+    page = html_report(held, title=title, level=level, confusions=confusions, metrics=metrics)
     try:
         replace_file(output, page.encode())
     except OSError as error:

@@ -11,7 +11,7 @@ from streameval.accumulators.parts import Parts
 from streameval.cli.evidence_text import evidence_of
 from streameval.cli.outcome import Findings, Outcome, laid_out, reported
 from streameval.cli.slice_text import line_sheet
-from streameval.cli.state_files import checked, load_state
+from streameval.cli.state_files import checked, load_state, numbers_of_monitor
 from streameval.cli.states.report import short_names
 from streameval.cli.window_text import split_up
 from streameval.render.text import plural, printable
@@ -62,7 +62,7 @@ def _findings(path: str, reporting: Reporting) -> Findings:
         windows=windows,
         evidence=evidence_of(accumulator, reporting),
         heading=f"{printable(path)}, {size_text(accumulator)}",
-        origin={"state": path},
+        origin={"state": path, **numbers_of_monitor(path, accumulator)},
     )
 
 

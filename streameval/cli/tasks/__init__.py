@@ -8,7 +8,7 @@ import attrs
 
 from streameval.cli.errors import UsageError
 from streameval.cli.options import option_text
-from streameval.cli.tasks import classification, curves, ranking, regression
+from streameval.cli.tasks import classification, curves, paired, ranking, regression
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -39,9 +39,16 @@ TASKS = {
     "classification": Task(
         options=(
             *("label", "weight", "pred", "score", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "top_k", "ignore_label"),
+            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "versus"),
         ),
         plan=classification.plan,
+    ),
+    "paired": Task(
+        options=(
+            *("label", "weight", "pred", "score", "versus", "classes", "multilabel"),
+            *("threshold", "scores", "pos_label", "ignore_label"),
+        ),
+        plan=paired.plan,
     ),
     "regression": Task(options=("label", "weight", "pred"), plan=regression.plan),
     "binary": Task(
@@ -66,7 +73,7 @@ TASKS = {
 
 
 def task_asked_for(options: Options) -> str:
-    """Name the task; binary labels in groups are a separate task.
+    """Name the task; binary labels in groups, and two models, are tasks of their own.
 
     Raises
     ------
@@ -74,7 +81,8 @@ def task_asked_for(options: Options) -> str:
         If an option was given that the task would ignore.
     """
     in_groups = options.task == "binary" and options.group is not None
-    asked = "grouped" if in_groups else options.task
+    of_two = options.task == "classification" and options.versus is not None
+    asked = "grouped" if in_groups else "paired" if of_two else options.task
     for name in dict.fromkeys(option for task in TASKS.values() for option in task.options):
         if name not in TASKS[asked].options and getattr(options, name) is not None:
             others = ", ".join(task for task in TASKS if name in TASKS[task].options)

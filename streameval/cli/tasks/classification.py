@@ -28,12 +28,12 @@ from streameval.runs.columns import has_integer_labels
 from streameval.runs.counting import Plan
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from streameval.cli.options import Options
     from streameval.runs.sources import Row
 
-__all__ = ["plan"]
+__all__ = ["choose", "plan", "prediction_column", "predictions"]
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
@@ -46,26 +46,45 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    prediction, of_scores = _prediction(options, rows)
+    prediction, of_scores = predictions(options, rows)
     layout = lay_out(options, rows, prediction, of_scores=of_scores)
-    _check_options(options, layout)
-    classes = _classes(options, layout)
-    if classes == "auto":
-        _refuse_fractions(layout)
-    configuration = _configuration(options, classes, layout)
-    make = partial(ConfusionAccumulator, with_names(options, classes), **configuration)
-    make()  # mistakes in the options are reported before any row is read
-    positive = _positive_index(classes, configuration)
+    make, classes, positive = choose(ConfusionAccumulator, options, layout)
     columns = (
         Column("y_true", layout.label, label_type(layout, layout.label, classes)),
-        _prediction_column(layout, classes, positive),
+        prediction_column(layout, classes, positive, "y_pred"),
         *weight_columns(options),
     )
     counted = layout.label if layout.multilabel else layout.prediction
     return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
 
 
-def _prediction(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
+def choose(
+    cls: type[Any], options: Options, *layouts: Layout
+) -> tuple[Callable[[], Any], Any, int]:
+    """Choose the classes and the configuration, for predictions in one or more layouts.
+
+    Returns
+    -------
+    make : callable
+        Makes an accumulator of the class.
+    classes : int, tuple of int, tuple of str, or "auto"
+    positive : int
+        The index of the positive one of two classes.
+    """
+    for layout in layouts:
+        _check_options(options, layout)
+    first = layouts[0]
+    classes = _classes(options, first)
+    if classes == "auto":
+        for layout in layouts:
+            _refuse_fractions(layout)
+    configuration = _configuration(options, classes, first)
+    make = partial(cls, with_names(options, classes), **configuration)
+    make()  # mistakes in the options are reported before any row is read
+    return make, classes, _positive_index(classes, configuration)
+
+
+def predictions(options: Options, rows: Sequence[Row]) -> tuple[tuple[str, ...], bool]:
     """Choose the columns of the predictions, and tell whether they are scores."""
     if options.score is not None:
         return options.score, True
@@ -85,7 +104,8 @@ def _check_options(options: Options, layout: Layout) -> None:
     if not layout.of_scores and option is not None:
         raise UsageError(f"{option} is for scores, and `{layout.prediction[0]}` holds labels.")
     if not layout.multilabel:
-        check_one_column(options, "label", "pred", unless=", unless --multilabel is given")
+        names = ("label", "pred") if layout.of_scores else ("label", "pred", "versus")
+        check_one_column(options, *names, unless=", unless --multilabel is given")
 
 
 def _refuse_fractions(layout: Layout) -> None:
@@ -150,16 +170,16 @@ def _positive_index(classes: Any, configuration: dict[str, Any]) -> int:
     return labels.index(configuration["pos_label"])
 
 
-def _prediction_column(layout: Layout, classes: Any, positive: int) -> Column:
-    """Read the predictions: labels, or scores.
+def prediction_column(layout: Layout, classes: Any, positive: int, array: str) -> Column:
+    """Read the predictions as an array of the accumulator: labels, or scores.
 
     Where there is a score for each of two classes, that of the `positive` one counts.
     """
     names = layout.prediction
     if not layout.of_scores:
-        return Column("y_pred", names, label_type(layout, names, classes))
+        return Column(array, names, label_type(layout, names, classes))
     is_binary = n_classes(classes) == 2 and not layout.multilabel
     if is_binary and layout.width(names) is None:
-        return Column("y_pred", names, Numbers())
+        return Column(array, names, Numbers())
     field_type = vector_type(layout, names, classes, integers=False)
-    return Column("y_pred", names, field_type, positive if is_binary else None)
+    return Column(array, names, field_type, positive if is_binary else None)

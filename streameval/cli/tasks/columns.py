@@ -118,9 +118,14 @@ def is_integer_text(label: Any) -> bool:
 
 
 def lay_out(
-    options: Options, rows: Sequence[Row], prediction: tuple[str, ...], *, of_scores: bool
+    options: Options,
+    rows: Sequence[Row],
+    prediction: tuple[str, ...],
+    *,
+    of_scores: bool,
+    also: tuple[str, ...] = (),
 ) -> Layout:
-    """Find the columns in the first rows.
+    """Find the columns in the first rows, and others that a row must have.
 
     Raises
     ------
@@ -129,7 +134,7 @@ def lay_out(
     """
     others = [name for name in (options.weight, options.group) if name is not None]
     label = options.label or ("y_true",)
-    names = (*label, *prediction, *others)
+    names = (*label, *prediction, *also, *others)
     check_columns(names, rows)
     row = typical_row(rows, names)
     return Layout(label, prediction, of_scores, bool(options.multilabel), row)

@@ -1,0 +1,55 @@
+"""Two models on the same rows: from options and the first rows to a plan."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import attrs
+
+from streameval.accumulators.paired import Paired
+from streameval.cli.errors import UsageError
+from streameval.cli.tasks.classification import choose, prediction_column, predictions
+from streameval.cli.tasks.columns import (
+    label_type,
+    lay_out,
+    note_of_classes,
+    weight_columns,
+)
+from streameval.io import Column
+from streameval.runs.counting import Plan
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.cli.options import Options
+    from streameval.runs.sources import Row
+
+__all__ = ["plan"]
+
+
+def plan(options: Options, rows: Sequence[Row]) -> Plan:
+    """Choose the columns, the classes and the configuration; both models are read alike.
+
+    Raises
+    ------
+    UsageError
+        If a column is not in the first rows, or the options do not fit what it holds.
+    InvalidInputError
+        If the accumulator refuses the options.
+    """
+    if options.versus is None:
+        raise UsageError("--task paired needs --versus, the predictions of the other model.")
+    names, of_scores = predictions(options, rows)
+    if options.versus == names:
+        raise UsageError(f"--versus is the column of --{'score' if of_scores else 'pred'} itself.")
+    a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
+    b = attrs.evolve(a, prediction=options.versus)
+    make, classes, positive = choose(Paired, options, a, b)
+    columns = (
+        Column("y_true", a.label, label_type(a, a.label, classes)),
+        prediction_column(a, classes, positive, "y_pred_a"),
+        prediction_column(b, classes, positive, "y_pred_b"),
+        *weight_columns(options),
+    )
+    counted = a.label if a.multilabel else a.prediction
+    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))

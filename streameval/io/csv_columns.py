@@ -1,0 +1,157 @@
+"""Tables of text without quotes, cut column by column instead of row by row.
+
+Where something does not fit, None is returned, and the table has to be read in another way.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from streameval.io.columns import Numbers
+from streameval.io.lines import is_utf8
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from streameval.io.columns import Array
+    from streameval.io.rows import Field
+
+__all__ = ["Cells"]
+
+_NEWLINE = b"\n"[0]
+_ARROW_BYTES = 2**16  # less is read before pyarrow is imported
+_SPECIAL = (b'"', b"\r", b"\0")
+
+
+@attrs.frozen
+class Cells:
+    """Rows of as many cells as there are columns, without quotes and blank lines.
+
+    Parameters
+    ----------
+    data : bytes
+        The rows.
+    n_columns : int
+        How many cells every row should have.
+    delimiter : bytes
+        What stands between them.
+    """
+
+    _data: bytes = attrs.field(repr=False)
+    _n_columns: int
+    _delimiter: bytes
+
+    @classmethod
+    def of(cls, data: bytes, n_columns: int, delimiter: str) -> Cells | None:
+        """Prepare rows; None if the first look shows that they have to be read otherwise."""
+        if b"\r" in data:
+            data = data.replace(b"\r\n", b"\n")
+        data = data.removesuffix(b"\n")
+        is_simple = len(delimiter.encode()) == 1 and not any(byte in data for byte in _SPECIAL)
+        if not data or not is_simple or not is_utf8(data):
+            return None
+        return cls(data, n_columns, delimiter.encode())
+
+    def __len__(self) -> int:
+        """Count the rows."""
+        return self._data.count(b"\n") + 1
+
+    def arrays(self, fields: Mapping[Field, int]) -> dict[Field, Array] | None:
+        """Read columns by way of pyarrow, each different text of a column once.
+
+        Parameters
+        ----------
+        fields : mapping from field to int
+            Where the columns are.
+
+        Returns
+        -------
+        mapping from field to array, or None
+            None if a value does not fit, or is NaN: pyarrow takes nan(1) for it.
+        """
+        if len(self._data) < _ARROW_BYTES:
+            return None
+        table = self._table({at: _is_number(at, fields) for at in fields.values()})
+        if table is None or table.num_rows != len(self):
+            return None
+        arrays: dict[Field, Array] = {}
+        for field, at in fields.items():
+            column = table.column(str(at)).combine_chunks()
+            array = _numbers(column, field) if _is_number(at, fields) else _texts(column, field)
+            if array is None:
+                return None
+            arrays[field] = array
+        return arrays
+
+    def _table(self, numeric: Mapping[int, bool]) -> Any:
+        """Read numbers as float64, other columns as codes of texts."""
+        try:
+            import pyarrow as pa  # noqa: PLC0415 (optional, and slow to import)
+            from pyarrow import csv  # noqa: PLC0415
+        except ImportError:
+            return None
+        coded = pa.dictionary(pa.int32(), pa.string())
+        types = {str(at): pa.float64() if is_number else coded for at, is_number in numeric.items()}
+        try:
+            return csv.read_csv(
+                pa.BufferReader(self._data),
+                read_options=csv.ReadOptions(
+                    use_threads=False,
+                    block_size=len(self._data) + 1,
+                    column_names=list(map(str, range(self._n_columns))),
+                ),
+                parse_options=csv.ParseOptions(
+                    delimiter=self._delimiter.decode(), quote_char=False
+                ),
+                convert_options=csv.ConvertOptions(
+                    column_types=types,
+                    include_columns=list(types),
+                    null_values=[""],
+                    strings_can_be_null=False,
+                ),
+            )
+        except pa.ArrowException:
+            return None
+
+    def texts(self, columns: Iterable[int]) -> dict[int, list[str]] | None:
+        """Cut the cells of some columns, or return None if a row has more or fewer."""
+        array = np.frombuffer(self._data, dtype=np.uint8)
+        cuts = np.flatnonzero((array == _NEWLINE) | (array == self._delimiter[0]))
+        cuts = np.concatenate([[-1], cuts, [len(array)]])
+        n_rows, n_columns = len(self), self._n_columns
+        row_ends = cuts[n_columns:-1:n_columns]
+        if len(cuts) != n_rows * n_columns + 1 or np.any(array[row_ends] != _NEWLINE):
+            return None
+        if n_columns == 1 and np.any(np.diff(cuts) == 1):
+            return None  # a blank line, which is no row
+        is_ascii = self._data.isascii()
+        held: Any = self._data.decode() if is_ascii else self._data
+        found: dict[int, list[str]] = {}
+        for at in columns:
+            starts, ends = cuts[at:-1:n_columns] + 1, cuts[at + 1 :: n_columns]
+            cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+            found[at] = cells if is_ascii else [cell.decode() for cell in cells]
+        return found
+
+
+def _is_number(at: int, fields: Mapping[Field, int]) -> bool:
+    """Tell whether a column is read as numbers alone."""
+    types = [field_type for (_, field_type), position in fields.items() if position == at]
+    return all(isinstance(field_type, Numbers) for field_type in types)
+
+
+def _numbers(column: Any, field: Field) -> Array | None:
+    """Take numbers, and empty cells where there may be gaps."""
+    array: Array = column.to_numpy(zero_copy_only=False)
+    n_empty = column.null_count
+    are_sound = int(np.isnan(array).sum()) == n_empty
+    return array if are_sound and (not n_empty or getattr(field[1], "gaps", False)) else None
+
+
+def _texts(column: Any, field: Field) -> Array | None:
+    """Turn every different text into a value once."""
+    distinct = field[1].whole(field[1].from_text(column.dictionary.to_pylist()))
+    return None if distinct is None else distinct[column.indices.to_numpy()]

@@ -1,0 +1,271 @@
+"""Operating points of a curve: what is reached where one of its rates is held, and the threshold.
+
+A score of at least the threshold is a positive prediction; nothing predicted is a point too, of no
+true and no false positives. Sources: Youden, Index for rating diagnostic tests (1950); Martin et
+al., The DET curve in assessment of detection task performance (1997), for the equal error rate
+and costs; Ling and Li, Data mining for direct marketing (1998), for lift.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.fixed_point import FixedPoint
+from streameval.metrics.bounded import ROUNDING, Bounded, outward
+from streameval.metrics.envelope import of_shares, of_sums
+from streameval.metrics.points import CellTable, Points
+from streameval.metrics.shares import (
+    first_of_highest,
+    is_within,
+    reaches,
+    share_of,
+    simplest_fraction,
+    units_of,
+)
+from streameval.metrics.thresholds import hull, min_fp, of_highest_recall
+
+__all__ = [
+    "equal_error_rate",
+    "equal_error_rate_threshold",
+    "fpr_at_tpr",
+    "lift_at_top",
+    "min_cost",
+    "precision_at_top",
+    "recall_at_top",
+    "sensitivity_at_specificity",
+    "specificity_at_sensitivity",
+    "threshold_at_fpr",
+    "threshold_at_sensitivity",
+    "threshold_at_specificity",
+    "tpr_at_fpr",
+    "youden_j",
+    "youden_j_threshold",
+]
+
+Mask = npt.NDArray[np.bool_]
+Indices = npt.NDArray[np.intp]
+Limit = Callable[[FixedPoint, FixedPoint], Mask]
+
+
+def tpr_at_fpr(table: CellTable, max_fpr: float) -> Bounded:
+    """Bound the highest TPR with an FPR of at most `max_fpr`."""
+    return of_shares(
+        table, lambda points: _sensitivity(points, lambda fp, tn: is_within(fp, tn, max_fpr))
+    )
+
+
+def sensitivity_at_specificity(table: CellTable, min_specificity: float) -> Bounded:
+    """Bound the highest sensitivity with a specificity of at least `min_specificity`."""
+    return of_shares(
+        table, lambda points: _sensitivity(points, lambda fp, tn: reaches(tn, fp, min_specificity))
+    )
+
+
+def specificity_at_sensitivity(table: CellTable, min_sensitivity: float) -> Bounded:
+    """Bound the highest specificity with a sensitivity of at least `min_sensitivity`."""
+
+    def specificity(points: Points) -> float:
+        at = _first_at(points, min_sensitivity)
+        fp = points.exact_fp
+        return math.nan if at is None else share_of(fp[-1] - fp[at], fp[at])
+
+    return of_shares(table, specificity)
+
+
+def fpr_at_tpr(table: CellTable, min_tpr: float) -> Bounded:
+    """Bound the lowest FPR with a TPR of at least `min_tpr`."""
+
+    def fpr(points: Points) -> float:
+        at = _first_at(points, min_tpr)
+        fp = points.exact_fp
+        return math.nan if at is None else share_of(fp[at], fp[-1] - fp[at])
+
+    value = fpr(table.estimate)
+    return Bounded(value) if table.is_exact else Bounded(value, fpr(table.high), fpr(table.low))
+
+
+def threshold_at_fpr(table: CellTable, max_fpr: float) -> Bounded:
+    """Bound the threshold of `tpr_at_fpr`; nan if none that finds a positive is within it."""
+    return _of_limit(table, lambda fp, tn: is_within(fp, tn, max_fpr))
+
+
+def threshold_at_specificity(table: CellTable, min_specificity: float) -> Bounded:
+    """Bound the threshold of `sensitivity_at_specificity`, as `threshold_at_fpr`."""
+    return _of_limit(table, lambda fp, tn: reaches(tn, fp, min_specificity))
+
+
+def threshold_at_sensitivity(table: CellTable, min_sensitivity: float) -> Bounded:
+    """Bound the highest threshold with a sensitivity of at least `min_sensitivity`."""
+    if not table.estimate.n_pos:
+        return Bounded(math.nan)
+    return hull(table, _reached(table.estimate, min_sensitivity))
+
+
+def equal_error_rate(table: CellTable) -> Bounded:
+    """Bound the rate at which the ROC curve, joined by lines, has an FPR equal to its FNR."""
+    value = _equal_error_rate(table.estimate)
+    if table.is_exact:
+        return Bounded(value)
+    return outward(_equal_error_rate(table.high), value, _equal_error_rate(table.low))
+
+
+def equal_error_rate_threshold(table: CellTable) -> Bounded:
+    """Bound the highest threshold at which the FPR is at least the FNR."""
+    points = table.estimate
+    if not (points.n_pos and points.n_neg):
+        return Bounded(math.nan)
+    tp, fp = points.exact_tp, points.exact_fp
+    n_pos, n_neg = tp[-1].to_fraction(), fp[-1].to_fraction()
+
+    def excess(at: int) -> Fraction:
+        return tp[at].to_fraction() * n_neg + fp[at].to_fraction() * n_pos
+
+    return hull(table, bisect_left(range(len(points.tp)), n_pos * n_neg, key=excess))
+
+
+def youden_j(table: CellTable) -> Bounded:
+    """Bound the max over thresholds of TPR - FPR."""
+    return of_sums(table, _youden_j)
+
+
+def youden_j_threshold(table: CellTable) -> Bounded:
+    """Bound the threshold of `youden_j`, the highest of several."""
+    points = table.estimate
+    n_pos, n_neg = points.n_pos, points.n_neg
+    if not (n_pos and n_neg):
+        return Bounded(math.nan)
+    tp, fp = points.exact_tp, points.exact_fp
+    tn = fp[-1] - fp
+
+    def exact(indices: Indices) -> Iterator[tuple[int, int]]:
+        some_tp, some_tn, (of_pos,), (of_neg,) = units_of(
+            tp[indices], tn[indices], tp[-1:], fp[-1:]
+        )
+        for here, others in zip(some_tp, some_tn, strict=True):
+            yield here * of_neg + others * of_pos, of_pos * of_neg
+
+    near = points.tp / n_pos + tn.near_floats() / n_neg
+    first = first_of_highest(near, exact)
+    threshold = float(table.lo[first])
+    if table.is_exact:
+        return Bounded(threshold)
+    highest = points.tp / n_pos + (n_neg - min_fp(table).near_floats()) / n_neg
+    can_hold = (highest >= near[first] * (1.0 - ROUNDING)) & table.pos.is_positive()
+    cells = np.flatnonzero(can_hold)
+    return Bounded(threshold, float(table.lo[cells[-1]]), float(table.hi[cells[0]]))
+
+
+def min_cost(table: CellTable, fp_cost: float, fn_cost: float, prevalence: float | None) -> Bounded:
+    """Bound the lowest expected cost of an example over all thresholds, and none predicted."""
+
+    def cost(points: Points) -> float:
+        n_pos, n_neg = points.n_pos, points.n_neg
+        if not (n_pos and n_neg):
+            return math.nan
+        share = n_pos / (n_pos + n_neg) if prevalence is None else prevalence
+        tpr, fpr = np.append(0.0, points.tp / n_pos), np.append(0.0, points.fp / n_neg)
+        return float((share * fn_cost * (1.0 - tpr) + (1.0 - share) * fp_cost * fpr).min())
+
+    value = cost(table.estimate)
+    if table.is_exact:
+        return Bounded(value)
+    return outward(cost(table.high), value, cost(table.low), max_value=max(fp_cost, fn_cost))
+
+
+def precision_at_top(table: CellTable, share: float) -> Bounded:
+    """Bound the share of positives among the highest `share` of the examples."""
+    return of_shares(table, lambda points: _of_top(points, share, lambda tp, top, *_: tp / top))
+
+
+def recall_at_top(table: CellTable, share: float) -> Bounded:
+    """Bound the share of the positives that are among the highest `share` of the examples."""
+    return of_shares(
+        table, lambda points: _of_top(points, share, lambda tp, _, n_pos, __: tp / n_pos)
+    )
+
+
+def lift_at_top(table: CellTable, share: float) -> Bounded:
+    """Bound the precision of the highest `share` of the examples over that of all."""
+    return of_shares(
+        table, lambda points: _of_top(points, share, lambda tp, top, p, n: tp * n / (top * p))
+    )
+
+
+def _sensitivity(points: Points, holds: Limit) -> float:
+    """Compute the sensitivity of the lowest threshold that holds a limit of false positives."""
+    if not (points.n_pos and points.n_neg):
+        return math.nan
+    tp, fp = points.exact_tp, points.exact_fp
+    held = int(np.count_nonzero(holds(fp, fp[-1] - fp)))
+    return share_of(tp[held - 1], tp[-1] - tp[held - 1]) if held else 0.0
+
+
+def _first_at(points: Points, min_sensitivity: float) -> int | None:
+    """Find the highest threshold with a sensitivity; None unless both classes occur."""
+    if not (points.n_pos and points.n_neg):
+        return None
+    return _reached(points, min_sensitivity)
+
+
+def _reached(points: Points, min_sensitivity: float) -> int:
+    tp = points.exact_tp
+    return int(reaches(tp, tp[-1] - tp, min_sensitivity).argmax())
+
+
+def _of_limit(table: CellTable, holds: Limit) -> Bounded:
+    """Bound the threshold of the highest sensitivity that holds a limit of false positives."""
+    points = table.estimate
+    if not (points.n_pos and points.n_neg):
+        return Bounded(math.nan)
+    n_neg = points.exact_fp[-1]
+    held = int(np.count_nonzero(holds(points.exact_fp, n_neg - points.exact_fp)))
+    fewest = min_fp(table)
+    return of_highest_recall(table, held - 1 if held else None, holds(fewest, n_neg - fewest))
+
+
+def _equal_error_rate(points: Points) -> float:
+    if not (points.n_pos and points.n_neg):
+        return math.nan
+    fpr, tpr = points.fp / points.n_neg, points.tp / points.n_pos
+    above = fpr + tpr - 1.0
+    at = int((above >= 0.0).argmax())
+    before = (float(fpr[at - 1]), float(above[at - 1])) if at else (0.0, -1.0)
+    share = -before[1] / (float(above[at]) - before[1])
+    return before[0] + share * (float(fpr[at]) - before[0])
+
+
+def _youden_j(points: Points) -> float:
+    if not (points.n_pos and points.n_neg):
+        return math.nan
+    return max(float((points.tp / points.n_pos - points.fp / points.n_neg).max()), 0.0)
+
+
+def _of_top(
+    points: Points,
+    share: float,
+    metric: Callable[[Fraction, Fraction, Fraction, Fraction], Fraction],
+) -> float:
+    """Compute a metric of the positives expected among the top; ties are in any order."""
+    if not points.n_pos:
+        return math.nan
+    tp, fp = points.exact_tp, points.exact_fp
+
+    def positives(at: int) -> Fraction:
+        return tp[at].to_fraction() if at >= 0 else Fraction(0)
+
+    def examples(at: int) -> Fraction:
+        return positives(at) + fp[at].to_fraction() if at >= 0 else Fraction(0)
+
+    size = len(points.tp)
+    n_pos, n = positives(size - 1), examples(size - 1)
+    top = simplest_fraction(share) * n
+    at = bisect_left(range(size), top, key=examples)
+    inside = (top - examples(at - 1)) / (examples(at) - examples(at - 1))
+    found = positives(at - 1) + inside * (positives(at) - positives(at - 1))
+    return float(metric(found, top, n_pos, n))

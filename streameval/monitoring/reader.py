@@ -1,0 +1,81 @@
+"""One of the two sources of a monitor: what has been read of it, and how it is read."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import BadDataError
+from streameval.inputs.paths import Fields
+from streameval.runs.counting import Plan, bad_rows
+
+if TYPE_CHECKING:
+    from streameval.io import RowFilter
+    from streameval.monitoring.sources import Chunk, Source
+    from streameval.monitoring.watermarks import Partitions
+    from streameval.runs.totals import BadRows
+
+__all__ = ["Reader", "row_to_json"]
+
+_FIRST_ROWS = 100
+_MAX_HELD = 64
+
+
+class Reader:
+    """A source that is read chunk by chunk, once its first rows have told how.
+
+    Parameters
+    ----------
+    role : {"predictions", "labels"}
+    source : Source
+    partitions : Partitions
+        How far its event time has come.
+    """
+
+    def __init__(self, role: str, source: Source, partitions: Partitions) -> None:
+        self.role = role
+        self.source = source
+        self.partitions = partitions
+        self.plan: Plan | None = None
+        self.position: Any = None
+        self.last_id = ""
+        self.held: list[Chunk] = []
+        self.rows: list[Fields] = []
+        self._others: list[Fields] = []
+
+    def look(self, limit: int, where: RowFilter | None, bad: BadRows) -> bool:
+        """Hold chunks until there are rows to look at; tell whether there are.
+
+        They are the first that the filter keeps, unless these are far behind others.
+        """
+        while not self.rows and len(self.held) < _MAX_HELD:
+            chunk = self.source.read(limit)
+            if chunk is None:
+                break
+            self.held.append(chunk)
+            rows = list(map(Fields, chunk.block.rows()))
+            self.rows = [row for row in rows if where is None or where.keeps(row)][:_FIRST_ROWS]
+            self._others = self._others or rows[:_FIRST_ROWS]
+            if not rows:
+                bad.add(bad_rows(chunk.block, chunk.block.parse(()).faults))
+        self.rows = self.rows or self._others
+        if not self.rows and len(self.held) == _MAX_HELD:
+            raise BadDataError(f"{self.source.name}: none of the first rows can be counted.")
+        return bool(self.rows)
+
+    def next(self, limit: int) -> Chunk | None:
+        """Return the next chunk."""
+        return self.held.pop(0) if self.held else self.source.read(limit)
+
+
+def row_to_json(row: Any) -> Any:
+    """Write one of the first rows as JSON that reads as the same types."""
+    if isinstance(row, Mapping):
+        return {str(name): row_to_json(value) for name, value in row.items()}
+    if isinstance(row, list):
+        return list(map(row_to_json, row))
+    if isinstance(row, Decimal):
+        return float(row)
+    return row.isoformat() if isinstance(row, datetime.date | datetime.time) else row

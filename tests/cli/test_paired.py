@@ -1,0 +1,122 @@
+"""`--versus`: two models on the same rows."""
+
+import json
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+ROWS = 300
+RANDOM = np.random.default_rng(0)
+TRUTH = RANDOM.integers(0, 2, ROWS)
+OLD, NEW = (np.where(RANDOM.random(ROWS) < share, TRUTH, 1 - TRUTH) for share in (0.7, 0.9))
+SCORES = {
+    name: np.abs(labels - RANDOM.random(ROWS) * 0.4) for name, labels in (("p", OLD), ("q", NEW))
+}
+COLUMNS = {
+    "y_true": TRUTH,
+    "old": OLD,
+    "new": NEW,
+    **SCORES,
+    "w": RANDOM.integers(1, 4, ROWS),
+    "c": RANDOM.integers(0, 3, ROWS),
+}
+
+
+@pytest.fixture
+def log(tmp_path):
+    path = tmp_path / "log.jsonl"
+    rows = zip(*(column.tolist() for column in COLUMNS.values()), strict=True)
+    path.write_text(
+        "".join(json.dumps(dict(zip(COLUMNS, row, strict=True))) + "\n" for row in rows)
+    )
+    return path
+
+
+def counted(*names, weight=None, **options):
+    weights = None if weight is None else COLUMNS[weight]
+    arrays = (COLUMNS[name] for name in ("y_true", *names))
+    return se.Paired(**options).update(*arrays, sample_weight=weights)
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (("--pred", "old", "--versus", "new"), counted("old", "new", classes="auto")),
+        (("--score", "p", "--versus", "q"), counted("p", "q")),
+        (
+            ("--score", "p", "--versus", "q", "--threshold", "0.3", "--pos-label", "0"),
+            counted("p", "q", threshold=0.3, pos_label=0),
+        ),
+        (
+            ("--pred", "new", "--versus", "old", "--weight", "w", "--classes", "2"),
+            counted("new", "old", weight="w"),
+        ),
+        (
+            ("--task", "paired", "--pred", "old", "--versus", "new"),
+            counted("old", "new", classes="auto"),
+        ),
+    ],
+    ids=["labels", "scores", "threshold", "weights", "task"],
+)
+def test_versus_counts_what_a_program_does(options, expected, call, log, tmp_path):
+    assert call("eval", log, *options, "-o", tmp_path / "a.state").code == 0
+    assert (tmp_path / "a.state").read_bytes() == expected.to_bytes()
+
+
+def test_versus_reports_both_models_and_whether_they_differ(call, log):
+    result = counted("old", "new", classes="auto").compute()
+    found = call("eval", log, "--pred", "old", "--versus", "new", "--json").json
+    assert found["task"] == "paired"
+    assert found["metrics"]["difference"] == result.difference < 0
+    assert found["metrics"]["mcnemar_pvalue"] == result.mcnemar_pvalue
+    assert found["intervals"]["accuracy_b"] == list(result.confidence("accuracy_b"))
+
+
+def test_versus_is_a_gate(call, log):
+    gate = ("--require", "anytime_pvalue<=0.01")
+    assert call("eval", log, "--pred", "old", "--versus", "new", *gate).code == 0
+    assert call("eval", log, "--pred", "old", "--versus", "w", *gate).code == 0
+    assert call("eval", log, "--score", "p", "--versus", "p", "--pos-label", "1", *gate).code == 2
+
+
+def test_versus_goes_with_slices_and_shows_again(call, log, tmp_path):
+    options = ("--pred", "old", "--versus", "new", "--by", "c", "--json")
+    done = call("eval", log, *options, "-o", tmp_path / "states")
+    slices = {one["value"]: one["n"] for one in done.json["slices"]}
+    assert slices == {str(value): int((COLUMNS["c"] == value).sum()) for value in range(3)}
+    shown = call("show", tmp_path / "states" / "all.state", "--json").json
+    assert shown["metrics"] == done.json["metrics"]
+
+
+def test_versus_takes_multilabel(call, tmp_path):
+    path = tmp_path / "log.jsonl"
+    path.write_text('{"y_true": [0, 1], "a": [0, 1], "b": [1, 1]}\n')
+    done = call("eval", path, "--multilabel", "--pred", "a", "--versus", "b", "--json")
+    assert (done.json["metrics"]["accuracy_a"], done.json["metrics"]["accuracy_b"]) == (1.0, 0.0)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--task", "paired"), "--task paired needs --versus, the predictions of the other model."),
+        (("--pred", "old", "--versus", "old"), "--versus is the column of --pred itself."),
+        (("--score", "p", "--versus", "p"), "--versus is the column of --score itself."),
+        (("--task", "binary", "--versus", "q"), "--versus does not go with --task binary"),
+        (
+            ("--pred", "old", "--versus", "mew"),
+            "no column 'mew' in the first rows: did you mean 'new'?",
+        ),
+        (("--pred", "old", "--versus", "q"), "`q` holds fractions"),
+        (("--pred", "old", "--versus", "new,w"), "--versus takes one column"),
+        (
+            ("--pred", "old", "--versus", "new", "--top-k", "2"),
+            "--top-k does not go with --task paired",
+        ),
+    ],
+)
+def test_versus_refuses(options, message, call, log):
+    done = call("eval", log, *options)
+    assert done.code == 2
+    assert message in done.err

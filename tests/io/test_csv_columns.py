@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+import random
+import sys
+
+import pytest
+from mutated_rows import mutated, outcome
+from profiles import cases
+
+from streameval.io import Column, Flags, Labels, Numbers, RowFilter, Texts, Values, csv_columns
+from streameval.io.csv_columns import Cells
+from streameval.io.csv_rows import CsvBlock
+from streameval.io.row_filters import Condition
+from streameval.io.times import Gaps, Times
+
+HEADER = ("t", "s", "w", "id", "f", "at")
+INTEGERS = Column("y_true", ("t",), Labels(integers=True))
+SCORES = Column("y_score", ("s",), Numbers())
+WORDS = Column("y_pred", ("w",), Labels(integers=False, listed=False))
+COLUMN_SETS = {
+    "numbers": [INTEGERS, SCORES],
+    "words": [WORDS, Column("y_true", ("w",), Gaps(Labels(integers=False, among=("a", "b"))))],
+    "one_column_twice": [INTEGERS, Column("y_pred", ("t",), Numbers(gaps=True))],
+    "gaps": [Column("relevance", ("s",), Numbers(gaps=True)), SCORES],
+    "values": [Column("id", ("id",), Values()), Column("by", ("w",), Texts())],
+    "flags": [Column("f", ("f",), Flags()), Column("two", ("t", "id"), Numbers())],
+    "times": [Column("time", ("at",), Times()), Column("steps", ("id",), Times("ms"))],
+}
+WHERE = RowFilter((Condition("w", "!=", ("a",)), Condition("s", "<", ("0.75",))))
+TOKENS = [
+    *(b" 1", b"1 ", b"\t1", b"01", b"0x10", b"nan(1)", b"nan", b"-nan", b"NaN", b"inf", b"+1"),
+    *(b"1e400", b"1e-400", b"1.", b".5", b"1E5", b"1d5", b"1_0", b"-0", b"-0.0", b"9" * 400),
+    *(b"0." + b"3" * 40, b"9007199254740993", b"18446744073709551616", b"LABEL_3", b"3.0", b"3.5"),
+    *(b",", b",,", b"\n", b"\n\n", b"\r\n", b"\r", b'"', b'"a,b"', b'""', b"\0", b";", b"1,5"),
+    *(b"\xff", b"\xc3\xa9", b"\xe2\x80\xa8", b"\x85", b"\xc2\xa0", b"\xef\xbb\xbf", b"\xd9\xa1"),
+    *(b"", b" ", b"NA", b"null", b"None", b"true", b"False", b"TRUE", b"0", b"yes", b"#N/A"),
+    *(b"2026-01-01", b"x" * 257, b"\\", b"\\n", b"'"),
+]
+
+
+def row(number):
+    cells = (
+        str(number % 2),
+        repr(number / 7),
+        "abé"[number % 3],
+        str(number),
+        ["true", "false"][number % 2],
+        f"2026-01-01T00:00:{number % 60:02}Z",
+    )
+    return ",".join(cells).encode()
+
+
+@pytest.fixture(params=["arrow", "split"])
+def reader(request, monkeypatch):
+    """Read small tables by pyarrow, or none."""
+    if request.param == "arrow":
+        pytest.importorskip("pyarrow")
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0 if request.param == "arrow" else 2**60)
+
+
+def block(data, header=HEADER):
+    return CsvBlock("log", 7, data, len(data), header, ",")
+
+
+def both(table, columns, where=None):
+    """Read a table by column, and row by row."""
+    fast = outcome(table, columns, where)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(CsvBlock, "_whole", lambda *_: None)
+        return fast, outcome(table, columns, where)
+
+
+def check_mutated_rows(n_rows, seed):
+    draw = random.Random(seed)
+    for _ in range(n_rows):
+        rows = [row(draw.randrange(100)) for _ in range(draw.randint(0, 5))]
+        rows.insert(draw.randint(0, len(rows)), mutated(row(draw.randrange(100)), TOKENS, draw))
+        data = draw.choice((b"\n", b"\n", b"\r\n")).join(rows) + draw.choice((b"", b"\n"))
+        for columns in COLUMN_SETS.values():
+            fast, slow = both(block(data), columns, draw.choice((None, None, WHERE)))
+            assert fast == slow, data
+
+
+@pytest.mark.usefixtures("reader")
+def test_mutated_rows_are_read_by_column_as_row_by_row():
+    check_mutated_rows(cases(30_000), 0)
+
+
+@pytest.mark.long
+@pytest.mark.usefixtures("reader")
+def test_many_mutated_rows_are_read_by_column_as_row_by_row():
+    check_mutated_rows(30_000, 1)
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize("columns", COLUMN_SETS.values(), ids=COLUMN_SETS)
+@pytest.mark.parametrize("token", TOKENS, ids=lambda token: repr(token[:20]))
+def test_cell_is_read_by_column_as_row_by_row(token, columns):
+    for name in {name for column in columns for name in column.names}:
+        cells = row(1).split(b",")
+        cells[HEADER.index(name)] = token
+        fast, slow = both(block(b"\n".join([row(0), b",".join(cells), row(2)])), columns)
+        assert fast == slow
+
+
+@pytest.mark.usefixtures("reader")
+@pytest.mark.parametrize(
+    "data",
+    [b"", b"\n", b"\r\n", b"1", b"1\n", b"1\n\n0", b"\n1\n0", b"1\n0\n\n", b" \n1", b"1\r\n\r\n0"],
+)
+def test_table_of_one_column_is_read_by_column_as_row_by_row(data):
+    fast, slow = both(block(data, ("t",)), [INTEGERS])
+    assert fast == slow
+
+
+@pytest.mark.usefixtures("reader")
+def test_table_without_quotes_is_not_read_row_by_row(monkeypatch):
+    monkeypatch.setattr(CsvBlock, "_rows", None)
+    parsed = block(b"\r\n".join(map(row, range(9)))).parse([INTEGERS, SCORES, WORDS], WHERE)
+    assert len(parsed.row_ids) == 4
+
+
+@pytest.mark.usefixtures("reader")
+def test_row_that_lends_a_cell_to_the_next_is_found():
+    rows = [row(0), row(1) + b",1", row(2).rpartition(b",")[0], row(3)]
+    fast, slow = both(block(b"\n".join(rows)), [INTEGERS, SCORES])
+    assert fast == slow
+    assert [line for line, _ in fast[2]] == [8, 9]
+
+
+def test_table_of_good_rows_is_read_by_pyarrow(monkeypatch):
+    pytest.importorskip("pyarrow")
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0)
+    monkeypatch.setattr(Cells, "texts", None)
+    assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS, SCORES, WORDS]).row_ids) == 9
+
+
+def test_small_table_is_read_without_pyarrow(monkeypatch):
+    monkeypatch.setattr(Cells, "_table", None)
+    assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS]).row_ids) == 9
+
+
+@pytest.mark.parametrize("delimiter", ["é", "\u2028"])
+def test_delimiter_of_several_bytes_is_read_row_by_row(delimiter):
+    assert Cells.of(delimiter.join("ab").encode(), 2, delimiter) is None
+
+
+def test_table_is_split_where_pyarrow_is_not_installed(monkeypatch):
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    fast, slow = both(block(row(1)), [INTEGERS, SCORES, WORDS])
+    assert fast == slow

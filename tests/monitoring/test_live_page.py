@@ -1,0 +1,713 @@
+"""The live page: what it shows of a commit, and how updates reach those who look at it."""
+
+from __future__ import annotations
+
+import html.parser
+import json
+import math
+import re
+import socket
+import threading
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.accumulators.windowed import Windowed
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.table import Reading
+from streameval.monitoring.live_page import LivePage, _Readers
+from streameval.monitoring.series import AlertState
+from streameval.monitoring.server import Request, Response, Server
+from streameval.monitoring.status import Snapshot, Status
+from streameval.render.live import View, document, fragment
+from streameval.render.sparklines import Strip, sparkline
+from streameval.render.time_pictures import Pane
+from streameval.results.names import parse_metric
+
+RULE = "accuracy < 0.8"
+HOSTILE = "<script>alert(1)</script>\"'&\u202e\x1b[2J"
+VOID = {"meta", "link"}
+
+
+class Page(html.parser.HTMLParser):
+    """The elements of a page; it checks that they are nested, and ids unique."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str | None]]] = []
+        self.text: list[str] = []
+        self.open: list[str] = []
+        self.feed(text)
+        assert not self.open
+        ids = [one["id"] for _, one in self.elements if "id" in one]
+        assert len(ids) == len(set(ids))
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag: str) -> None:
+        assert self.open.pop() == tag
+
+    def handle_data(self, data: str) -> None:
+        self.text.append(data)
+
+    def all(self, tag: str, **wanted: str) -> list[dict[str, str | None]]:
+        return [
+            found
+            for name, found in self.elements
+            if name == tag and all(found.get(key.rstrip("_")) == one for key, one in wanted.items())
+        ]
+
+
+def windowed(
+    rights: Mapping[Any, Sequence[int | None]], *, per: int = 50, values: Sequence[Any] = ()
+) -> Windowed:
+    """Count panes of a minute: of each slice, how many of the rows are right; None is no row."""
+    batch: dict[str, list[Any]] = {"y_true": [], "y_pred": [], "ts": [], "country": []}
+    for value, panes in rights.items():
+        for number, n_right in enumerate(panes):
+            for row in range(per if n_right is not None else 0):
+                batch["y_true"].append(row % 2)
+                batch["y_pred"].append(row % 2 if row < (n_right or 0) else 1 - row % 2)
+                batch["ts"].append(number * 60)
+                batch["country"].append(value)
+    sliced = se.Sliced(
+        se.ConfusionAccumulator(), "country", values=values, max_values=max(3, len(values))
+    )
+    made = se.Windowed(sliced, pane="1m", time="ts", unit="s")
+    return made.update(batch) if batch["ts"] else made
+
+
+def snapshot(
+    held: Windowed | None,
+    *,
+    number: int = 1,
+    n_open: int = 1,
+    alerts: Sequence[AlertState] = (),
+    **changes: Any,
+) -> Snapshot:
+    newest = None if held is None else held.newest
+    until = None if newest is None else newest.astype("M8[m]") + 1 - n_open
+    known: dict[str, Any] = {
+        "number": number,
+        "n_rows": 0 if held is None else held.n_rows(),
+        "n_counted": 0 if held is None else held.n_rows(),
+        "n_labelled": 0 if held is None else held.n,
+        "n_pending": 0,
+        "watermark": newest,
+        "label_watermark": None,
+        "mature_until": None if until is None else until.astype("M8[us]"),
+        "last_event_time": newest,
+        "counters": {},
+        "positions": {},
+        "is_full": False,
+        "committed_at": 0.0,
+    }
+    status = Status(**(known | changes))
+    shown: Any = held
+    return Snapshot(windowed=shown, status=status, alerts=tuple(alerts))
+
+
+def alert(state: Any, country: Any = None, rule: str = RULE, **changes: Any) -> AlertState:
+    known: dict[str, Any] = {
+        "rule": rule,
+        "metric": "accuracy",
+        "slice": None if country is None else {"country": country},
+        "state": state,
+        "since": "1970-01-01T00:02:00Z",
+        "alert": None,
+    }
+    return AlertState(**(known | changes))
+
+
+def view(shown: Snapshot, metrics: Sequence[str] = ("accuracy",), level: float = 0.95) -> View:
+    return _Readers([parse_metric(one) for one in metrics], level).view("ck.db", shown)
+
+
+def page(shown: View) -> Page:
+    return Page(document(shown, fragment(shown)))
+
+
+def order(shown: Snapshot) -> list[str]:
+    return [card.name.removeprefix("country=") for card in view(shown).slices]
+
+
+def test_page_shows_every_series_with_value_interval_and_coverage() -> None:
+    rights = {"DE": [40, 45], "FR": [30, 35]}
+    text = fragment(view(snapshot(windowed(rights), n_open=0)))
+    for name, value in (("DE", "0.9000"), ("FR", "0.7000"), ("All rows", "0.8000")):
+        assert name in text
+        assert f'class="big">{value}<' in text
+    result = windowed({"DE": [45]}).total()["DE"].compute()
+    low, high = result.confidence("accuracy")
+    assert f"95% {low:.4f} \N{EN DASH} {high:.4f}" in text
+    assert "50 labelled rows · coverage 100%" in text
+
+
+def test_page_shows_coverage_of_panes_with_unlabelled_rows() -> None:
+    held = windowed({"DE": [40, 45]})
+    blank = {"y_true": [None] * 50, "y_pred": [1] * 50, "ts": [60] * 50, "country": ["DE"] * 50}
+    held.update(blank)
+    text = fragment(view(snapshot(held, n_open=0)))
+    assert "coverage 50.0%" in text
+
+
+def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
+    held = windowed({"DE": [40, 45, 10]})
+    mature, opened = fragment(view(snapshot(held, n_open=0))), fragment(view(snapshot(held)))
+    assert 'class="big">0.2000<' in mature
+    assert "url(#hatching)" not in mature
+    assert 'class="big">0.9000<' in opened
+    assert opened.count("url(#hatching)") == 2
+    assert "1 newer pane still open" in opened
+    assert "00:02, open" in opened
+    assert 'id="hatching"' in document(view(snapshot(held)), opened)
+
+
+def test_pane_without_labels_leaves_metrics_undefined() -> None:
+    held = windowed({"DE": [40, 45]})
+    held.update({"y_true": [None], "y_pred": [1], "ts": [120], "country": ["DE"]})
+    made = view(snapshot(held, n_open=0))
+    text = fragment(made)
+    assert made.slices[0].state == "silent"
+    assert "undefined in the newest mature pane; between 0.8000 and 0.9000 in 2 panes." in text
+    assert "No labelled rows." in text
+    assert "0 labelled rows · coverage 0%" in text
+    assert '<td class="number"><span class="undefined"' in text
+
+
+def test_page_shows_no_value_while_no_pane_is_mature() -> None:
+    text = fragment(view(snapshot(windowed({"DE": [40]}))))
+    assert "accuracy of country=DE: no mature pane defines it. 1 newer pane still open." in text
+    assert 'class="big">0.' not in text
+
+
+@pytest.mark.parametrize("shown", [None, windowed({})], ids=["no accumulator", "no rows"])
+def test_page_waits_for_first_rows(shown: Windowed | None) -> None:
+    status: dict[str, Any] = {"watermark": None, "mature_until": None, "last_event_time": None}
+    made = view(snapshot(shown, number=0, committed_at=None, **status))
+    text = fragment(made)
+    assert "No rows have been counted yet." in text
+    assert "Waiting for rows" in text
+    assert "not begun yet" in text
+    page(made)
+
+
+def test_sparkline_says_what_it_shows() -> None:
+    held = windowed({"DE": [40, 45]})
+    (picture,) = page(view(snapshot(held, n_open=0))).all("svg", class_="spark")
+    assert picture["role"] == "img"
+    low, high = windowed({"DE": [45]}).total()["DE"].compute().confidence("accuracy")
+    assert picture["aria-label"] == (
+        f"accuracy of country=DE: 0.9000, 95% interval from {low:.4f} to {high:.4f}; "
+        "between 0.8000 and 0.9000 in 2 panes."
+    )
+
+
+def test_every_series_has_a_table_behind_it() -> None:
+    made = page(view(snapshot(windowed({"DE": range(12), "FR": range(12)}, per=20), n_open=0)))
+    regions = [one["aria-label"] for one in made.all("div", role="region")]
+    names = [f"The newest panes of country={name}" for name in ("DE", "FR")]
+    assert sorted(map(str, regions)) == [*names, "accuracy over time"]
+    assert len(made.all("details")) == len(made.all("summary")) == 3
+    assert len(made.all("tr")) == 1 + 12 + 2 * (1 + 10)
+
+
+def test_certified_band_and_sampling_interval_are_drawn_and_said_differently() -> None:
+    rng = np.random.default_rng(7)
+    scores, times = rng.random(600), np.repeat(np.arange(3) * 60, 200)
+    sketch = se.Sliced(se.PRCurveSketch(budget=16), "country")
+    held = se.Windowed(sketch, pane="1m", time="ts", unit="s").update(
+        {
+            "y_true": (rng.random(600) < scores).astype(int),
+            "y_score": scores,
+            "ts": times,
+            "country": ["DE"] * 600,
+        }
+    )
+    text = fragment(view(snapshot(held, n_open=0), ["roc_auc"]))
+    card = text[text.index("<article") :]
+    assert 'class="area s0"' in card
+    assert 'class="line whisker s0"' in card
+    assert re.search(r"certified 0\.\d{4,} \N{EN DASH} 0\.\d{4,}", card)
+    assert re.search(r"95% 0\.\d{4} \N{EN DASH} 0\.\d{4}", card)
+    assert ", certified between 0." in card
+    plain = fragment(view(snapshot(held, n_open=0), ["roc_auc"], level=0.0))
+    assert "whisker" not in plain[plain.index("<article") :]
+
+
+def test_alerts_are_shown_with_their_rule_state_and_limit() -> None:
+    alerts = [alert("firing", "DE"), alert("pending"), alert("inactive", "FR")]
+    made = view(snapshot(windowed({"DE": [30, 45], "FR": [45, 45]}), n_open=0, alerts=alerts))
+    text = fragment(made)
+    assert "accuracy &lt; 0.8" in text
+    assert "firing since 1970-01-01 00:02:00" in text
+    assert made.summary == "1 alert firing, 1 alert pending"
+    assert made.state == "firing"
+    assert "(1) ck.db" in document(made, fragment(made))
+    assert text.count("line limit") == 3
+    cards = page(made).all("article")
+    assert [card["class"] for card in cards] == ["card firing", "card inactive"]
+
+
+def test_alerts_about_sources_stand_above_all_rows() -> None:
+    alerts = [
+        alert("firing", rule="no data for 10m", metric=None),
+        alert("firing", rule="coverage < 0.5", metric="coverage"),
+        alert("resolved", rule="labels stalled for 1h", metric=None),
+    ]
+    made = view(snapshot(windowed({"DE": [40]}), alerts=alerts))
+    assert [one.rule for one in made.others] == [one.rule for one in alerts]
+    assert made.whole is not None
+    assert made.whole.alerts == []
+    text = fragment(made)
+    assert text.index("no data for 10m") < text.index("All rows")
+
+
+def test_page_says_that_nothing_fires() -> None:
+    made = view(snapshot(windowed({"DE": [40]}), alerts=[alert("inactive")]))
+    assert made.summary == "No alert is firing"
+    assert made.state == "inactive"
+    assert 'class="badge inactive"' in fragment(made)
+
+
+def test_slices_are_ordered_by_what_needs_attention() -> None:
+    full = [40, 40, 40]
+    rights: dict[Any, Sequence[int | None]] = {
+        "calm": full,
+        "evidence": full,
+        "firing": full,
+        "pending": full,
+        "resolved": full,
+        "silent": [40, 40, None],
+        "worse": [40, 40, 20],
+    }
+    alerts = [
+        alert("resolved", "resolved"),
+        alert("pending", "pending"),
+        alert("firing", "firing"),
+        alert("inactive", "evidence", log_evidence=9.0, log_threshold=10.0),
+        alert("inactive", "calm", log_evidence=-math.inf, log_threshold=0.0),
+    ]
+    held = windowed(rights, values=[*rights])
+    shown = order(snapshot(held, n_open=0, alerts=alerts))
+    assert shown == ["firing", "pending", "silent", "resolved", "evidence", "worse", "calm"]
+
+
+def test_slices_with_equal_need_are_ordered_by_size_and_name() -> None:
+    held = windowed({"b": [40], "a": [40], "c": [40]})
+    held.update({"y_true": [1], "y_pred": [1], "ts": [0], "country": ["c"]})
+    assert order(snapshot(held, n_open=0)) == ["c", "a", "b"]
+
+
+def test_metric_that_is_better_when_low_is_worse_when_high() -> None:
+    counted = se.ConfusionAccumulator(2, multilabel=True)
+    held = se.Windowed(se.Sliced(counted, "country"), pane="1m", time="ts", unit="s")
+    truth = np.tile([[0, 1]], (200, 1))
+    guess = np.where(np.arange(200)[:, None] < 100, truth, 1 - truth)
+    country = ["a"] * 100 + ["z"] * 100
+    held.update({"y_true": truth, "y_pred": guess, "ts": [0] * 200, "country": country})
+    made = view(snapshot(held, n_open=0), ["hamming_loss"])
+    assert [card.name for card in made.slices] == ["country=z", "country=a"]
+
+
+def test_slice_that_seldom_has_rows_is_not_silent() -> None:
+    held = windowed({"often": [40] * 4, "seldom": [None, 40, None, None]})
+    assert [card.state for card in view(snapshot(held, n_open=0)).slices] == ["inactive"] * 2
+
+
+def test_rows_without_a_slice_have_a_card_of_their_own() -> None:
+    held = windowed({value: [40, 40] for value in "abcd"}, values=["a", "b", "c"])
+    made = view(snapshot(held, n_open=0))
+    assert [card.name for card in made.slices] == ["country=a", "country=b", "country=c", "other"]
+
+
+def test_slice_without_rows_in_the_panes_shown_is_there() -> None:
+    held = windowed({"old": [40] + [None] * 70, "new": [None] + [40] * 70}, per=2)
+    assert {card.name for card in view(snapshot(held)).slices} == {"country=old", "country=new"}
+
+
+def test_page_without_slices_shows_all_rows_alone() -> None:
+    held = se.Windowed(se.ConfusionAccumulator(), pane="1m", time="ts", unit="s")
+    held.update({"y_true": [1, 0], "y_pred": [1, 1], "ts": [0, 60]})
+    made = view(snapshot(held, n_open=0))
+    assert not made.slices
+    assert "Slices" not in fragment(made)
+    page(made)
+
+
+def test_page_shows_panes_of_steps() -> None:
+    held = se.Windowed(se.ConfusionAccumulator(), pane=10, time="step")
+    held.update({"y_true": [1, 0], "y_pred": [1, 1], "step": [5, 15]})
+    made = view(
+        Snapshot(
+            windowed=held,
+            status=attrs.evolve(snapshot(None).status, mature_until=20, last_event_time=15),
+            alerts=(),
+        )
+    )
+    assert made.whole is not None
+    assert [(pane.start, pane.end) for pane in made.whole.series[0].panes] == [(0, 10), (10, 20)]
+
+
+def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
+    alerts = [alert("inactive", metric="recall[1]", rule="recall[1] < 0.5"), alert("inactive")]
+    shown = snapshot(windowed({"DE": [40]}), n_open=0, alerts=alerts)
+    made = view(shown, metrics=())
+    assert made.whole is not None
+    names = [series.metric for series in made.whole.series]
+    assert names == ["recall[1]", "accuracy", "f_score"]
+
+
+def test_rate_of_nothing_is_undefined() -> None:
+    held = se.Windowed(se.ConfusionAccumulator(), pane="1m", time="ts", unit="s")
+    held.update({"y_true": [0, 0, 1], "y_pred": [0, 0, 1], "ts": [0, 60, 60]})
+    made = view(snapshot(held, n_open=0), ["recall[1]", "recall[2]"])
+    assert made.whole is not None
+    first, second = (
+        [float(pane.reading.value) for pane in series.panes] for series in made.whole.series
+    )
+    assert math.isnan(first[0])
+    assert first[1] == 1.0
+    assert all(map(math.isnan, second))
+
+
+def test_page_names_what_a_status_says() -> None:
+    shown = snapshot(
+        windowed({"DE": [40]}),
+        n_pending=7,
+        is_full=True,
+        label_watermark=np.datetime64("2026-01-02T03:04:05", "us"),
+        counters={"refused": 2, "future": 1, "late_label": 4, "labels": 99},
+    )
+    facts = dict(view(shown).facts)
+    assert facts["Waiting for a label"] == "7"
+    assert facts["Labels complete until"] == "2026-01-02 03:04:05"
+    assert facts["Bad rows"] == "3"
+    assert facts["Late label"] == "4"
+    assert facts["Predictions"] == "not read until labels come"
+    assert facts["Rows"] == "50"
+    assert facts["Labelled"] == "100%"
+    assert "Labels" not in facts
+
+
+def test_page_of_hostile_names_is_harmless() -> None:
+    held = windowed({HOSTILE: [40, 45]}, values=[HOSTILE])
+    made = view(snapshot(held, n_open=0, alerts=[alert("firing", HOSTILE)]))
+    shown = page(attrs.evolve(made, title=HOSTILE))
+    text = document(made, fragment(made))
+    assert [one.get("src") for one in shown.all("script")] == ["live.js"]
+    assert not re.search("[\x00-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text.rstrip("\n")[16:])
+    names = {name for _, one in shown.elements for name in one}
+    assert not [name for name in names if name.startswith("on") or name == "style"]
+
+
+def test_page_is_complete_without_script_and_names_only_relative_addresses() -> None:
+    made = page(view(snapshot(windowed({"DE": [40, 45]}))))
+    assert {"http-equiv": "refresh", "content": "30"} in made.all("meta")
+    addresses = [one[key] for _, one in made.elements for key in ("href", "src") if key in one]
+    assert addresses == ["icon.svg", "page.css", "live.js"]
+    assert len(made.all("svg", class_="spark")) == 1
+    (status,) = made.all("p", role="status")
+    assert status["id"] == "announcement"
+
+
+def test_panes_that_have_not_changed_are_read_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = windowed({"DE": [40, 45, 50]})
+    readers = _Readers([parse_metric("accuracy")], 0.95)
+    read: list[int] = []
+    usual = _Readers._counted
+
+    def counted(self: _Readers, span: Any) -> Any:
+        read.append(span.start)
+        return usual(self, span)
+
+    monkeypatch.setattr(_Readers, "_counted", counted)
+    readers.view("ck", snapshot(held))
+    assert sorted(read) == [0, 60_000_000, 120_000_000]
+    read.clear()
+    held.update({"y_true": [1], "y_pred": [1], "ts": [120], "country": ["DE"]})
+    state = held._everything(held._held)
+    made = readers.view("ck", snapshot(Windowed._make(held._config, state)))
+    assert read == [120_000_000]
+    assert made.whole is not None
+    assert made.whole.series[0].panes[-1].labelled == 51
+
+
+def test_older_panes_are_read_later_where_it_takes_long() -> None:
+    shown = snapshot(windowed({"DE": [40, 45, 50]}), n_open=0)
+    readers = _Readers([parse_metric("accuracy")], 0.95, patience=-1.0)
+    versions = []
+    for _ in range(3):
+        made = readers.view("ck", shown)
+        assert made.whole is not None
+        versions.append((made.version, len(made.whole.coverage)))
+    assert versions == [("1-1", 1), ("1-2", 2), ("1", 3)]
+    assert made.whole is not None
+    assert made.whole.series[0].panes[-1].reading.value == 1.0
+
+
+# updates
+
+
+class Client:
+    """A stream of updates, read event by event."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._file = connection.makefile("rb")
+        while self._file.readline().strip():
+            pass
+
+    def next(self) -> dict[str, str]:
+        lines = iter(lambda: self._file.readline().decode().rstrip("\n"), "")
+        return dict(line.partition(": ")[::2] for line in lines)
+
+
+@contextmanager
+def streaming(server: Server, query: str = "", headers: str = "") -> Iterator[Client]:
+    host, port = server._sockets.server_address[:2]
+    with socket.create_connection((host, port), timeout=20) as connection:  # type: ignore[arg-type]
+        request = f"GET /events{query} HTTP/1.1\r\nHost: localhost\r\n{headers}\r\n"
+        connection.sendall(request.encode())
+        yield Client(connection)
+
+
+@contextmanager
+def served(shown: Snapshot, **options: Any) -> Iterator[tuple[LivePage, Server]]:
+    live = LivePage("ck.db", shown, pace=0.0, **options)
+    with Server(live.routes, "127.0.0.1:0", on_close=live.close) as server:
+        yield live, server
+
+
+def ask(live: LivePage, path: str) -> Response:
+    return live.routes[path](Request(path, "", {}))  # type: ignore[arg-type]
+
+
+def test_update_is_sent_when_a_commit_is_shown() -> None:
+    held = windowed({"DE": [40, 45]})
+    with served(snapshot(held)) as (live, server), streaming(server, "?after=1") as client:
+        assert client.next() == {"retry": "2000"}
+        live.show(snapshot(held, number=2, alerts=[alert("firing", "DE")]))
+        update = client.next()
+        assert (update["id"], update["event"]) == ("2", "update")
+        assert "1 alert firing" in update["data"]
+        live.show(snapshot(held, number=3))
+        assert client.next()["id"] == "3"
+
+
+def test_update_is_sent_at_once_to_who_knows_an_older_commit() -> None:
+    with served(snapshot(windowed({"DE": [40]}), number=8)) as (_, server):
+        with streaming(server, "?after=7") as client:
+            client.next()
+            assert client.next()["id"] == "8"
+        with streaming(server, "?after=8", "Last-Event-ID: 5\r\n") as client:
+            client.next()
+            assert client.next()["id"] == "8"
+
+
+def test_stream_sends_comments_while_nothing_happens() -> None:
+    with (
+        served(snapshot(windowed({"DE": [40]})), keep_alive=0.01) as (_, server),
+        streaming(server, "?after=1") as client,
+    ):
+        client.next()
+        assert client.next() == {":": ""}
+        assert client.next() == {":": ""}
+
+
+def test_updates_keep_a_pace(monkeypatch: pytest.MonkeyPatch) -> None:
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held), pace=1000.0)
+    pauses: list[int] = []
+
+    def pause() -> None:
+        pauses.append(1)
+        live.close()
+
+    monkeypatch.setattr(live, "_pause", pause)
+    updates = ask(live, "/events").body
+    assert isinstance(updates, Iterator)
+    assert next(updates) == b"retry: 2000\n\n"
+    assert b"id: 1\n" in next(updates)
+    live.show(snapshot(held, number=2))
+    assert list(updates) == []
+    assert len(pauses) == 1
+
+
+def test_pause_ends_when_the_page_is_closed() -> None:
+    live = LivePage("ck.db", snapshot(windowed({"DE": [40]})), pace=1000.0)
+    thread = threading.Thread(target=live._pause)
+    thread.start()
+    live.close()
+    thread.join(20)
+    assert not thread.is_alive()
+
+
+def test_commit_is_rendered_once_for_all(monkeypatch: pytest.MonkeyPatch) -> None:
+    rendered = []
+
+    def counted(made: View) -> Any:
+        rendered.append(made.number)
+        return fragment(made)
+
+    monkeypatch.setattr("streameval.monitoring.live_page.fragment", counted)
+    held = windowed({"DE": [40]})
+    live = LivePage("ck.db", snapshot(held))
+    assert [ask(live, "/").body for _ in range(3)] == [ask(live, "/").body] * 3
+    assert rendered == [1]
+    live.show(snapshot(held, number=2))
+    ask(live, "/")
+    assert rendered == [1, 2]
+
+
+def test_close_ends_streams() -> None:
+    shown = snapshot(windowed({"DE": [40]}))
+    with served(shown) as (live, server), streaming(server, "?after=1") as client:
+        client.next()
+        live.close()
+        assert client.next() == {}
+
+
+def test_files_of_the_page_are_served() -> None:
+    live = LivePage("ck.db", snapshot(windowed({"DE": [40]}), alerts=[alert("firing")]))
+    style, script, icon = (ask(live, path) for path in ("/page.css", "/live.js", "/icon.svg"))
+    assert style.content_type == "text/css; charset=utf-8"
+    assert b"prefers-reduced-motion" in style.body
+    assert b"prefers-color-scheme: dark" in style.body
+    assert script.content_type == "text/javascript; charset=utf-8"
+    assert b"EventSource" in script.body
+    assert icon.content_type == "image/svg+xml; charset=utf-8"
+    assert b"#d9480f" in icon.body
+
+
+@pytest.mark.parametrize("level", [-0.1, 1.0])
+def test_page_refuses_what_is_no_level(level: float) -> None:
+    with pytest.raises(se.InvalidInputError, match="level"):
+        LivePage("ck.db", snapshot(None), level=level)
+
+
+# sparklines
+
+
+def pane(at: int, reading: Reading, *, is_open: bool = False) -> Pane:
+    return Pane(at, at + 1, 1, 1, reading, is_open)
+
+
+def drawn(values: Sequence[float | Reading], n_open: int = 0, limits: Sequence[float] = ()) -> str:
+    readings = [one if isinstance(one, Reading) else Reading(one) for one in values]
+    n_mature = len(values) - n_open
+    panes = [pane(at, one, is_open=at >= n_mature) for at, one in enumerate(readings)]
+    return sparkline(Strip.of(panes), readings, n_mature, limits, "spoken")
+
+
+def test_sparkline_breaks_where_the_metric_is_undefined() -> None:
+    assert drawn([0.1, math.nan, 0.2, 0.3]).count('class="line s0"') == 2
+    assert drawn([math.nan, 0.2, math.nan]).count('class="line s0"') == 1
+
+
+def test_sparkline_of_nothing_is_empty() -> None:
+    text = drawn([math.nan, math.nan])
+    assert "path" not in text
+    assert "circle" not in text
+    assert "<text" not in text
+
+
+def test_sparkline_of_equal_values_is_a_level_line() -> None:
+    (path,) = re.findall(r'd="(M[^"]*)"', drawn([0.5, 0.5]))
+    assert len({point.split()[1] for point in path[1:].split("L")}) == 1
+    assert "nan" not in drawn([0.0, 0.0])
+
+
+def test_sparkline_draws_limits_within_its_range_alone() -> None:
+    assert drawn([0.2, 0.8], limits=[0.5, 0.9]).count("line limit") == 1
+
+
+def test_sparkline_draws_infinite_bounds_to_nowhere() -> None:
+    text = drawn([Reading(Bounded(0.5, 0.4, math.inf)), 0.2])
+    assert "0.2" in text
+
+
+def test_sparkline_dots_the_newest_mature_pane() -> None:
+    (dot,) = re.findall(r'<circle cx="([\d.]+)"', drawn([0.1, 0.2, 0.3, 0.4], n_open=2))
+    (line,) = re.findall(r'<path d="(M[^"]*)" class="line s0"', drawn([0.1, 0.2, 0.3, 0.4]))
+    assert dot == line[1:].split("L")[1].split()[0]
+
+
+# in a monitor
+
+
+def test_monitor_serves_its_last_commit(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    rows = [{"ts": t, "y_true": t % 2, "y_pred": 1} for t in range(150)]
+    log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    held = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    with se.Monitor(tmp_path / "ck.db", held, predictions=str(log), time="ts") as monitor:
+        server = monitor.serve("127.0.0.1:0", metrics=["accuracy"])
+        assert "No rows have been counted yet" in body(server)
+        with streaming(server, "?after=0") as client:
+            client.next()
+            monitor.step()
+            assert "0.5000" in client.next()["data"]
+        assert "<title>ck.db</title>" in body(server)
+        assert "150" in body(server)
+    assert not server._thread.is_alive()
+    server.close()
+    with (
+        se.Monitor(tmp_path / "ck.db", held.copy(), predictions=str(log), time="ts") as monitor,
+        monitor.serve("127.0.0.1:0") as server,
+    ):
+        assert "0.5000" in body(server)
+
+
+def body(server: Server) -> str:
+    host, port = server._sockets.server_address[:2]
+    with socket.create_connection((host, port), timeout=20) as client:  # type: ignore[arg-type]
+        client.sendall(b"GET / HTTP/1.1\r\nHost: localhost\r\n\r\n")
+        return b"".join(iter(lambda: client.recv(65_536), b"")).partition(b"\r\n\r\n")[2].decode()
+
+
+def test_page_of_a_monitor_is_free_of_its_lock(tmp_path: Path) -> None:
+    log = tmp_path / "log.jsonl"
+    log.write_text('{"ts": 1, "y_true": 1, "y_pred": 1}\n')
+    held = se.Windowed(se.ConfusionAccumulator(), pane="1m", unit="s")
+    with se.Monitor(tmp_path / "ck.db", held, predictions=str(log), time="ts") as monitor:
+        server = monitor.serve("127.0.0.1:0")
+        with monitor._busy:
+            got: list[str] = []
+            thread = threading.Thread(target=lambda: got.append(body(server)))
+            thread.start()
+            thread.join(20)
+            assert got
+
+
+@pytest.mark.speed
+def test_page_of_a_hundred_series_is_rendered_in_time() -> None:
+    rng = np.random.default_rng(3)
+    n = 300_000
+    held = se.Windowed(
+        se.Sliced(se.ConfusionAccumulator(), "c", max_values=100), pane="1m", time="t", unit="s"
+    ).update(
+        {
+            "y_true": rng.integers(0, 2, n),
+            "y_pred": rng.integers(0, 2, n),
+            "t": rng.integers(0, 3600, n),
+            "c": rng.integers(0, 100, n),
+        }
+    )
+    made = _Readers([parse_metric("accuracy")], 0.95, patience=1e9).view("ck", snapshot(held))
+    times = []
+    for _ in range(7):
+        began = time.process_time()
+        text = document(made, fragment(made)).encode()
+        times.append(time.process_time() - began)
+    assert text.count(b'class="spark"') == 100
+    assert min(times) <= 0.05

@@ -1,0 +1,314 @@
+"""The live page in a real browser: updates, keyboard, names and contrast, phones, no script."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from importlib.resources import files
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.monitoring.live_page import LivePage
+from streameval.monitoring.series import AlertState
+from streameval.monitoring.server import Server
+from streameval.monitoring.status import Snapshot, Status
+
+pytestmark = pytest.mark.server(name="chromium")
+
+WAIT = 30
+HOSTILE = "<img src=x onerror=alert(1)>\"'&"
+SCHEMES = ("light", "dark")
+Open = Callable[..., Any]
+
+
+def counted(seed: int = 0) -> se.Windowed:
+    """Count 20 panes of four slices; the newest pane is open."""
+    rng = np.random.default_rng(seed)
+    n, names = 4000, ["DE", "FR", "IT", HOSTILE]
+    truth, scores = rng.integers(0, 2, n), rng.random(n)
+    batch = {
+        "y_true": truth,
+        "y_score": (scores + truth) / 2,
+        "ts": 1_763_800_020 + rng.integers(0, 1200, n),
+        "country": [names[index] for index in rng.integers(0, 4, n)],
+    }
+    sliced = se.Sliced(se.PRCurveSketch(budget=16), "country", values=names)
+    return se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
+
+
+def snapshot(number: int, firing: str = "FR", seed: int = 0) -> Snapshot:
+    held = counted(seed)
+    newest = held.newest
+    status = Status(
+        number=number,
+        n_rows=4000,
+        n_counted=4000,
+        n_labelled=3900,
+        n_pending=12,
+        watermark=newest,
+        label_watermark=newest,
+        mature_until=newest.astype("M8[m]").astype("M8[us]"),
+        last_event_time=newest,
+        counters={"refused": 3, "late_label": 2},
+        positions={},
+        is_full=False,
+        committed_at=1_763_801_220.0 + number,
+    )
+    states = {"FR": "pending", "DE": "resolved", firing: "firing"}
+    alerts = tuple(
+        AlertState(
+            "roc_auc < 0.8", "roc_auc", {"country": name}, state, "2025-11-22T08:31:00Z", "x"
+        )  # type: ignore[arg-type]
+        for name, state in states.items()
+    )
+    return Snapshot(windowed=held, status=status, alerts=alerts)
+
+
+@pytest.fixture(scope="module")
+def live() -> LivePage:
+    return LivePage("model.db", snapshot(1), pace=0.0)
+
+
+@pytest.fixture(scope="module")
+def url(live: LivePage) -> Iterator[str]:
+    with Server(live.routes, "127.0.0.1:0", on_close=live.close) as server:
+        yield server.url
+
+
+@contextmanager
+def browser(*, script: bool = True) -> Iterator[Any]:
+    from selenium import webdriver  # of this lane alone
+
+    options = webdriver.ChromeOptions()
+    options.binary_location = str(shutil.which("chromium"))
+    for argument in ("--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    if not script:
+        blocked = {"profile.managed_default_content_settings.javascript": 2}
+        options.add_experimental_option("prefs", blocked)
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+    service = webdriver.ChromeService(shutil.which("chromedriver"))
+    driver = webdriver.Chrome(options=options, service=service)
+    try:
+        yield driver
+    finally:
+        driver.quit()
+
+
+@pytest.fixture(scope="module")
+def chromium() -> Iterator[Any]:
+    with browser() as driver:
+        yield driver
+
+
+@pytest.fixture(scope="module")
+def scriptless() -> Iterator[Any]:
+    with browser(script=False) as driver:
+        yield driver
+
+
+def until(driver: Any, holds: Callable[[], Any]) -> Any:
+    from selenium.webdriver.support.ui import WebDriverWait
+
+    return WebDriverWait(driver, WAIT, poll_frequency=0.05).until(lambda _: holds())
+
+
+def look(driver: Any, scheme: str = "light", width: int = 1280, motion: str = "reduce") -> None:
+    features = {"prefers-color-scheme": scheme, "prefers-reduced-motion": motion}
+    pairs = [{"name": name, "value": value} for name, value in features.items()]
+    driver.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": pairs})
+    size = {"width": width, "height": 900, "deviceScaleFactor": 1, "mobile": width < 500}
+    driver.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", size)
+
+
+@pytest.fixture
+def opened(chromium: Any, live: LivePage, url: str) -> Any:
+    """Open the page at its first commit, with updates."""
+    live.show(snapshot(1))
+    look(chromium)
+    chromium.get(url)
+    until(chromium, lambda: text(chromium, "connection") == "live")
+    return chromium
+
+
+def text(driver: Any, name: str) -> str:
+    found: str = driver.execute_script(
+        "return document.getElementById(arguments[0]).textContent", name
+    )
+    return found
+
+
+def cards(driver: Any) -> list[str]:
+    found: list[str] = driver.execute_script(
+        "return [...document.querySelectorAll('article h3')].map((one) => one.textContent)"
+    )
+    return found
+
+
+def complaints(driver: Any) -> list[str]:
+    return [entry["message"] for entry in driver.get_log("browser")]
+
+
+def test_update_comes_without_a_reload(opened: Any, live: LivePage) -> None:
+    assert cards(opened)[0] == "country=FR"
+    assert opened.title == "(1) model.db"
+    opened.execute_script("window.marker = 1")
+    live.show(snapshot(2, firing="IT"))
+    until(opened, lambda: "commit 2," in text(opened, "live"))
+    assert cards(opened)[0] == "country=IT"
+    assert text(opened, "announcement") == "1 alert firing, 1 alert pending"
+    assert opened.execute_script("return window.marker") == 1
+    assert text(opened, "connection") == "live"
+
+
+def test_update_keeps_the_focus_and_what_is_open(opened: Any, live: LivePage) -> None:
+    opened.execute_script(
+        "const one = document.querySelector('article summary'); one.focus(); one.click();"
+        "one.parentElement.querySelector('.scroll').scrollTo(0, 40)"
+    )
+    focus = opened.execute_script("return document.activeElement.id")
+    live.show(snapshot(3, firing="IT", seed=1))
+    until(opened, lambda: "commit 3," in text(opened, "live"))
+    assert opened.execute_script("return document.activeElement.id") == focus
+    assert opened.execute_script("return document.querySelectorAll('details[open]').length") == 1
+
+
+def test_keyboard_reaches_every_table_and_opens_it(opened: Any) -> None:
+    from selenium.webdriver.common.action_chains import ActionChains
+    from selenium.webdriver.common.keys import Keys
+
+    wanted = opened.execute_script(
+        "return [...document.querySelectorAll('summary')].map((one) => one.id)"
+    )
+    assert len(wanted) == 2 + 4
+    reached = []
+    for _ in wanted:
+        ActionChains(opened).send_keys(Keys.TAB).perform()
+        reached.append(opened.execute_script("return document.activeElement.id"))
+        assert opened.execute_script(
+            "return getComputedStyle(document.activeElement).outlineStyle !== 'none'"
+        )
+    assert reached == wanted
+    ActionChains(opened).send_keys(Keys.ENTER).perform()
+    ActionChains(opened).send_keys(Keys.TAB).perform()
+    assert opened.execute_script("return document.activeElement.className") == "scroll"
+    assert opened.execute_script("return document.activeElement.offsetHeight") > 50
+
+
+@pytest.mark.parametrize("width", [1280, 390])
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_axe_finds_nothing(opened: Any, scheme: str, width: int) -> None:
+    look(opened, scheme, width)
+    opened.execute_script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
+    axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    opened.execute_script(axe)
+    found = opened.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document, {resultTypes: ['violations']}).then("
+        "  (result) => done({broken: result.violations.map((one) => [one.id,"
+        "    one.nodes.map((node) => node.html.slice(0, 200))]), n: result.passes.length}))"
+    )
+    assert found["n"] > 10
+    assert found["broken"] == []
+
+
+def test_axe_would_find_something(opened: Any) -> None:
+    axe = files("axe_core_python").joinpath("axe.min.js").read_text(encoding="utf-8")
+    opened.execute_script(axe)
+    opened.execute_script("document.querySelector('.spark').removeAttribute('aria-label')")
+    found = opened.execute_async_script(
+        "const done = arguments[arguments.length - 1];"
+        "axe.run(document).then((result) => done(result.violations.map((one) => one.id)))"
+    )
+    assert found == ["svg-img-alt"]
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_page_does_not_scroll_sideways(opened: Any, width: int) -> None:
+    look(opened, width=width)
+    opened.execute_script(
+        "document.querySelectorAll('details').forEach((one) => { one.open = true; })"
+    )
+    assert opened.execute_script("return document.documentElement.scrollWidth") <= width
+    wide = (
+        "return [...document.querySelectorAll('body *')].filter((one) =>"
+        " !one.closest('.scroll, svg, .unseen') && one.getBoundingClientRect().right > arguments[0]"
+        ").map((one) => one.outerHTML.slice(0, 80))"
+    )
+    assert opened.execute_script(wide, width) == []
+
+
+def test_nothing_breaks_the_policy_or_runs_hostile_names(opened: Any, live: LivePage) -> None:
+    live.show(snapshot(5, firing=HOSTILE))
+    until(opened, lambda: "commit 5," in text(opened, "live"))
+    assert cards(opened)[0] == f"country={HOSTILE}"
+    assert opened.execute_script("return document.images.length") == 0
+    assert complaints(opened) == []
+    opened.execute_script(
+        "const one = document.createElement('script');"
+        "one.textContent = 'window.broken = 1'; document.body.append(one)"
+    )
+    assert opened.execute_script("return window.broken") is None
+    assert "Content Security Policy" in complaints(opened)[0]
+
+
+@pytest.mark.parametrize(("motion", "name"), [("reduce", "none"), ("no-preference", "breathe")])
+def test_nothing_moves_for_who_prefers_so(opened: Any, motion: str, name: str) -> None:
+    look(opened, motion=motion)
+    script = "return getComputedStyle(document.getElementById('connection'), '::before')"
+    assert opened.execute_script(f"{script}.animationName") == name
+
+
+def test_hidden_page_holds_no_connection(chromium: Any) -> None:
+    hide = (
+        "Object.defineProperty(document, 'hidden', {value: arguments[0], configurable: true});"
+        "document.dispatchEvent(new Event('visibilitychange'))"
+    )
+    page = LivePage("model.db", snapshot(1), pace=0.0, keep_alive=0.05)
+    with Server(page.routes, "127.0.0.1:0", on_close=page.close) as server:
+        chromium.get(server.url)
+        until(chromium, lambda: text(chromium, "connection") == "live")
+        chromium.execute_script(hide, True)
+        until(chromium, lambda: not server._sockets.clients)
+        page.show(snapshot(2))
+        chromium.execute_script(hide, False)
+        until(chromium, lambda: "commit 2," in text(chromium, "live"))
+
+
+def test_page_says_that_its_server_has_gone(chromium: Any) -> None:
+    page = LivePage("model.db", snapshot(1), pace=0.0)
+    with Server(page.routes, "127.0.0.1:0", on_close=page.close) as server:
+        address = server.url.removeprefix("http://").removesuffix("/")
+        chromium.get(server.url)
+        until(chromium, lambda: text(chromium, "connection") == "live")
+    until(chromium, lambda: text(chromium, "connection") == "connection lost, trying again")
+    page = LivePage("model.db", snapshot(2), pace=0.0)
+    with Server(page.routes, address, on_close=page.close):
+        until(chromium, lambda: "commit 2," in text(chromium, "live"))
+        assert text(chromium, "connection") == "live"
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+def test_page_is_complete_without_script(
+    scriptless: Any, live: LivePage, url: str, scheme: str
+) -> None:
+    from selenium.webdriver.common.by import By
+
+    live.show(snapshot(1))
+    look(scriptless, scheme)
+    scriptless.get(url)
+    found = [one.text for one in scriptless.find_elements(By.CSS_SELECTOR, "article h3")]
+    assert len(found) == 4
+    assert len(scriptless.find_elements(By.CSS_SELECTOR, "svg.spark[role=img]")) == 8
+    assert scriptless.find_element(By.ID, "connection").text == "reloaded every 30 s"
+    (reload,) = scriptless.find_elements(By.CSS_SELECTOR, "noscript meta")
+    assert reload.get_attribute("content") == "30"
+    scriptless.find_element(By.CSS_SELECTOR, "article summary").click()
+    assert scriptless.find_element(By.CSS_SELECTOR, "article details td").is_displayed()
+    assert complaints(scriptless) == []

@@ -1,0 +1,90 @@
+"""Operating points of a curve: their arguments, and what is undefined."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+
+import streameval as se
+
+CURVE = se.PRCurveSketch().update([0, 0, 0, 1, 1, 0], [0.1, 0.05, 0.4, 0.35, 0.8, 0.9]).compute()
+WITH_A_RATE = [
+    *("tpr_at_fpr", "fpr_at_tpr", "sensitivity_at_specificity", "specificity_at_sensitivity"),
+    *("threshold_at_fpr", "threshold_at_specificity", "threshold_at_sensitivity"),
+    *("precision_at_top", "recall_at_top", "lift_at_top"),
+]
+ABOVE_0 = [
+    *("fpr_at_tpr", "specificity_at_sensitivity", "threshold_at_sensitivity"),
+    *("precision_at_top", "recall_at_top", "lift_at_top"),
+]
+
+
+@pytest.mark.parametrize("name", WITH_A_RATE)
+@pytest.mark.parametrize("rate", [-0.1, 1.5, math.nan, "half"])
+def test_rate_outside_0_to_1_is_refused(name: str, rate: Any) -> None:
+    with pytest.raises(se.InvalidInputError, match=r"must (lie in \[0, 1\]|be a)"):
+        getattr(CURVE, name)(rate)
+
+
+@pytest.mark.parametrize("name", ABOVE_0)
+def test_rate_of_0_is_refused_where_nothing_reaches_it_first(name: str) -> None:
+    with pytest.raises(se.InvalidInputError, match="must be above 0"):
+        getattr(CURVE, name)(0.0)
+
+
+@pytest.mark.parametrize("name", WITH_A_RATE)
+def test_operating_point_is_read_with_its_rate(name: str) -> None:
+    assert CURVE.read(f"{name}(0.5)").value == getattr(CURVE, name)(0.5)
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"fp_cost": -1.0}, "`fp_cost` must be at least 0"),
+        ({"fn_cost": math.inf}, "`fn_cost` must be a finite"),
+        ({"prevalence": 1.5}, r"`prevalence` must lie in \[0, 1\]"),
+    ],
+)
+def test_wrong_costs_are_refused(options: dict[str, float], message: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=message):
+        CURVE.min_cost(**options)
+
+
+def test_min_cost_is_at_most_that_of_predicting_nothing_or_everything() -> None:
+    for prevalence in (0.0, 0.2, 0.9, 1.0):
+        cost = CURVE.min_cost(2.0, 3.0, prevalence=prevalence)
+        assert 0.0 <= cost <= min(3.0 * prevalence, 2.0 * (1.0 - prevalence))
+
+
+def test_limit_that_no_positive_holds_has_no_threshold() -> None:
+    assert CURVE.tpr_at_fpr(0.1) == 0.0
+    assert math.isnan(CURVE.threshold_at_fpr(0.1))
+
+
+def test_threshold_reaches_what_it_is_named_for() -> None:
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 500)
+    curve = se.PRCurveSketch(16).update(y, (y + 2.0 * rng.random(500)) / 3.0).compute()
+    for rate in (0.1, 0.5, 0.9):
+        at = curve.confusion_at(float(curve.threshold_at_fpr(rate)))
+        assert 1.0 - at.specificity <= rate
+        assert at.recall == curve.tpr_at_fpr(rate)
+        at = curve.confusion_at(float(curve.threshold_at_sensitivity(rate)))
+        assert at.recall >= rate
+        assert at.specificity == curve.specificity_at_sensitivity(rate)
+
+
+def test_gini_and_equal_error_rate_of_chance() -> None:
+    curve = se.PRCurveSketch().update([0, 1, 0, 1], [0.5] * 4).compute()
+    assert (curve.gini, curve.equal_error_rate, curve.youden_j) == (0.0, 0.5, 0.0)
+
+
+def test_curves_of_nothing_are_a_point_or_undefined() -> None:
+    curve = se.PRCurveSketch().compute()
+    assert [part.tolist() for part in curve.gain_curve()][2] == [math.inf]
+    assert all(len(part) == 1 for part in curve.det_curve())
+    of_one = se.PRCurveSketch().update([1, 1], [0.2, 0.3]).compute()
+    assert np.isnan(of_one.det_curve()[0]).all()
