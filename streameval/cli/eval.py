@@ -62,7 +62,8 @@ def evaluate(options: Options) -> Outcome:
         For the reasons that `exit_code` tells apart.
     """
     if options.qrels is None:
-        options = attrs.evolve(options, files=_files(options.files))
+        files: Any = _files(options.files)
+        options = attrs.evolve(options, files=files)
     task = task_asked_for(options)
     _check_by(options)
     check_windows(options)

@@ -258,7 +258,8 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
     if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
         return _repeated(column, wanted)
     if isinstance(wanted, Values) and str(column.type) in ("string", "large_string"):
-        return _coded(column, wanted)
+        coded: Sequence[Any] = _coded(column, wanted)
+        return coded
     array = None
     if column.null_count == 0 and not isinstance(wanted, Lists):
         array = (

@@ -30,14 +30,14 @@ class Logged:
         What comes before each name.
     """
 
-    metrics: Sequence[str] | None = attrs.field()
+    metrics: Sequence[str] | None
     prefix: str
 
-    @metrics.validator
-    def _check(self, _: Any, metrics: Any) -> None:
-        if metrics is not None and (isinstance(metrics, str) or not metrics):
+    def __attrs_post_init__(self) -> None:
+        """Check the names."""
+        if self.metrics is not None and (isinstance(self.metrics, str) or not self.metrics):
             raise InvalidInputError(
-                f"must be the names of some metrics, got {metrics!r}", argument="metrics"
+                f"must be the names of some metrics, got {self.metrics!r}", argument="metrics"
             )
 
     def of(self, result: Any) -> dict[str, Any]:

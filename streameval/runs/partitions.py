@@ -80,7 +80,7 @@ def with_partition(
     return _with_values(blocks, wanted)
 
 
-def _with_values(blocks: Iterator[Block], wanted: Sequence[tuple[str, Any]]) -> Iterator[Block]:
+def _with_values(blocks: Iterator[Block], wanted: Sequence[tuple[str, Any]]) -> Iterator[Any]:
     first = next(blocks, None)
     if first is None:
         return
@@ -107,8 +107,6 @@ class PartitionBlock:
 
     def __getattr__(self, name: str) -> Any:
         """Be the block in all else."""
-        if name == "block":  # while it is unpickled
-            raise AttributeError(name)
         return getattr(self.block, name)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
