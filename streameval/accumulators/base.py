@@ -19,7 +19,7 @@ from streameval.states.fields import fields_of, written_fields
 from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
-__all__ = ["Accumulator"]
+__all__ = ["Accumulator", "merged"]
 
 ConfigT = TypeVar("ConfigT", bound=attrs.AttrsInstance)
 StateT = TypeVar("StateT", bound=State)
@@ -451,3 +451,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         pairs = ((name, mine, getattr(other, name)) for name, mine in fields_of(config).items())
         option, mine, theirs = next(pair for pair in pairs if pair[1] != pair[2])
         return option, f"differs ({mine!r} and {theirs!r})"
+
+
+def merged(accumulators: Iterable[Accumulator[Any, Any]]) -> Any:
+    """Merge one or more accumulators at once into a new one."""
+    each = iter(accumulators)
+    first = next(each)
+    return first._make(first._config, first._sum_of([first, *map(first._alike, each)]))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import errno
 import os
 import secrets
@@ -10,20 +11,14 @@ from pathlib import Path
 from typing import Any, BinaryIO
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.classes import single_class
-from streameval.accumulators.collection import Collection
 from streameval.accumulators.parts import Parts
-from streameval.accumulators.sliced import Sliced
-from streameval.accumulators.windowed import Windowed
+from streameval.accumulators.reading import read_accumulator
 from streameval.errors import InvalidInputError
 from streameval.states import codec
 
-__all__ = ["from_bytes", "load", "read_accumulator", "replace_file", "save"]
+__all__ = ["from_bytes", "load", "replace_file", "save"]
 
 _PIECE = 2**20
-_OUTER: dict[int, type[Accumulator[Any, Any]]] = {
-    cls.type_id: cls for cls in (Collection, Sliced, Windowed)
-}
 
 
 def from_bytes(data: bytes | bytearray | memoryview) -> Any:
@@ -53,12 +48,6 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     """
     parts = codec.split(data)
     return Parts._decode(parts) if parts.type_id == Parts.type_id else read_accumulator(parts)
-
-
-def read_accumulator(parts: codec.Parts) -> Any:
-    """Read an accumulator of any class from checked bytes."""
-    cls = _OUTER.get(parts.type_id) or single_class(parts)
-    return cls._decode(parts)
 
 
 def save(accumulator: Accumulator[Any, Any] | Parts, path: str | os.PathLike[str]) -> None:
@@ -117,7 +106,8 @@ def replace_file(path: str | os.PathLike[str], data: bytes) -> None:
             os.fsync(file.fileno())
         new.replace(target)
     except BaseException as error:
-        new.unlink(missing_ok=True)
+        with contextlib.suppress(OSError):
+            new.unlink()
         if isinstance(error, OSError):  # it may name the new file, which is nobody's business
             raise OSError(error.errno, error.strerror, os.fspath(path)) from None
         raise

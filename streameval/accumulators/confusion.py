@@ -55,7 +55,6 @@ Buffered = BufferedState[ConfusionCounts]
 Array = npt.NDArray[Any]
 
 _MAX_OBSERVED = 2**13  # rows: more are counted at once
-_ARRAYS = ("y_true", "y_pred", "sample_weight")
 _MAX_CELLS = 2**22  # of the matrices of many groups
 _FEW_LABELS = 256  # numbers: a dictionary finds them faster than their distinct ones are found
 
@@ -346,7 +345,7 @@ class ConfusionAccumulator(
 
     @classmethod
     def _read_rows(cls, config: ConfusionConfig, arrays: Mapping[str, Any]) -> Rows | None:
-        y_true, y_pred, weights = (arrays.get(name) for name in _ARRAYS)
+        y_true, y_pred, weights = arrays["y_true"], arrays["y_pred"], arrays.get("sample_weight")
         if config.is_open or config.ignore_label is not None:
             return None
         reader = FastReader.under(config)

@@ -10,10 +10,9 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
-from streameval.accumulators.merging import merge
 from streameval.accumulators.pending import Block, Rows
 from streameval.accumulators.sealed import FlatLeaves, total_of
 from streameval.configs.inner import Inner, OuterConfig
@@ -219,7 +218,7 @@ class _Reader:
 
     Parameters
     ----------
-    keys : tuple
+    positional : tuple
         The keys of the columns: of `Rows` if they have been read, else of arrays by position.
     by_name : tuple of (array, key)
         The keys of arrays that `update` takes by name.
@@ -231,11 +230,11 @@ class _Reader:
         Whether the member has a user's class, which takes one batch.
     """
 
-    _positional: tuple[Key, ...]
-    _by_name: tuple[tuple[str, Key], ...] = ()
-    _weights: Key = None
+    positional: tuple[Key, ...]
+    by_name: tuple[tuple[str, Key], ...] = ()
+    weights: Key = None
     is_read: bool = False
-    _is_open: bool = False
+    is_open: bool = False
 
     @classmethod
     def of(
@@ -253,10 +252,10 @@ class _Reader:
         if rows is not None:
             parts = tuple((number, at) for at in range(len(rows.columns)))
             columns |= zip(parts, rows.columns, strict=True)
-            weights = None if rows.weights is None else (number, "weights")
-            if weights is not None:
-                columns[weights] = rows.weights
-            return cls(parts, (), weights, is_read=True)
+            if rows.weights is None:
+                return cls(parts, is_read=True)
+            columns[number, "weights"] = rows.weights
+            return cls(parts, weights=(number, "weights"), is_read=True)
         columns |= {key: given[key] for key in keys.values()}
         is_open = member.cls._definition.is_open
         by_position = () if is_open else member.cls._arrays
@@ -266,24 +265,24 @@ class _Reader:
     @property
     def keys(self) -> list[Key]:
         """The keys of all columns."""
-        named = [key for _, key in self._by_name]
-        return [*self._positional, *named, *([] if self._weights is None else [self._weights])]
+        named = [key for _, key in self.by_name]
+        return [*self.positional, *named, *([] if self.weights is None else [self.weights])]
 
     def rows(self, columns: Mapping[Key, Array]) -> Rows:
         """Return rows that have been read."""
-        weights = None if self._weights is None else columns[self._weights]
-        return Rows(tuple([columns[key] for key in self._positional]), weights)
+        weights = None if self.weights is None else columns[self.weights]
+        return Rows(tuple([columns[key] for key in self.positional]), weights)
 
     def hand_over(self, accumulator: Any, columns: Mapping[Key, Array]) -> None:
         """Count rows; an accumulator of a user's class is sure to accept one batch."""
         if self.is_read:
             accumulator._take_rows(self.rows(columns))
             return
-        named = {array: columns[key] for array, key in self._by_name}
-        if self._is_open:
+        named = {array: columns[key] for array, key in self.by_name}
+        if self.is_open:
             accumulator.update(named)
         else:
-            accumulator.update(*[columns[key] for key in self._positional], **named)
+            accumulator.update(*[columns[key] for key in self.positional], **named)
 
 
 def outer_difference(config: Any, other: Any) -> tuple[str, str] | None:
@@ -610,7 +609,7 @@ class Grouping(Accumulator[ConfigT, Any]):
 
     def _sum_of(self, alike: Sequence[Any]) -> Any:
         held = [one._held for one in alike]
-        total = merge([self._all_rows(one) for one in held])
+        total = merged([self._all_rows(one) for one in held])
         state = self._merge_states([self._everything(one) for one in held])
         return attrs.evolve(state, total=total)
 

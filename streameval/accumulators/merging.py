@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from itertools import chain
 from typing import Any
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.parts import Parts
 from streameval.errors import InvalidInputError
 
@@ -51,7 +52,7 @@ def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     if first is None:
         raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator):
-        return first._make(first._config, first._sum_of([first, *map(first._alike, given)]))
+        return merged(chain([first], given))
     total = first.copy()
     for accumulator in given:
         total.merge(accumulator)

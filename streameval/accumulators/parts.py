@@ -10,7 +10,7 @@ from typing import Any, Self, final
 import attrs
 import numpy as np
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.configs.part_ids import (
     PartId,
     canonical_part_id,
@@ -196,7 +196,7 @@ Count it again under one id, or give each an id of its own.
             return self
         states = [self._single[name] for name in names]
         digests = {name: _digest(state) for name, state in zip(names, states, strict=True)}
-        self._hold(_Fold(digests, _sum(states)))
+        self._hold(_Fold(digests, merged(states)))
         return self
 
     @property
@@ -209,7 +209,7 @@ Count it again under one id, or give each an id of its own.
         states = [*self._single.values(), *(fold.total for fold in self._folds())]
         if not states:
             raise InvalidInputError("hold none, so there is no total", argument="parts")
-        return _sum(states)
+        return merged(states)
 
     def __getitem__(self, part_id: Any) -> Any:
         """Copy the state of a part that is in no fold."""
@@ -412,14 +412,9 @@ Count it again under one id, or give each an id of its own.
 
 def _read(parts: codec.Parts) -> Any:
     """Read an accumulator of any class from checked bytes."""
-    from streameval.accumulators.checkpoint import read_accumulator  # noqa: PLC0415 (of all classes)
+    from streameval.accumulators.reading import read_accumulator  # noqa: PLC0415 (of all classes)
 
     return read_accumulator(parts)
-
-
-def _sum(states: list[Accumulator[Any, Any]]) -> Accumulator[Any, Any]:
-    first = states[0]
-    return first._make(first._config, first._sum_of(states))
 
 
 def _check_digest(name: PartId, fold: _Fold, accumulator: Accumulator[Any, Any]) -> None:

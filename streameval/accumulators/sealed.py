@@ -12,10 +12,10 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.accumulators.base import merged
 from streameval.accumulators.classes import single_class
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.members import Members
-from streameval.accumulators.merging import merge
 from streameval.configs.inner import Inner
 from streameval.configs.sliced import SlicedConfig, read_value
 from streameval.errors import CorruptStateError, require
@@ -112,7 +112,7 @@ def merged_all(inner: Inner, groups: Sequence[Sequence[Any]]) -> list[Any]:
         columns = flat.summed(numbers, len(chosen))
         sums: list[Any] = [Sealed(columns, index) for index in range(len(chosen))]
     else:
-        sums = [merge(parts) for parts in chosen]
+        sums = [merged(parts) for parts in chosen]
     for at, total in zip(several, sums, strict=True):
         made[at] = total
     return made
@@ -133,7 +133,7 @@ def total_of(inner: Inner, parts: Sequence[Any]) -> Any:
     others = [part for part in parts if not isinstance(part, Sealed)]
     if inner is not inner.leaf:
         others = [part._all_rows(part._held) for part in others]
-    return merge([*totals, *others])
+    return merged([*totals, *others])
 
 
 @attrs.frozen(eq=False)
@@ -525,7 +525,7 @@ def _addition(member: Any) -> Add:
     def add(states: Sequence[Any]) -> Any:
         alike = [member.cls._make(member.options, state) for state in states]
         while len(alike) > 1:  # one after the other would take the square of their number
-            alike = [merge(alike[at : at + _AT_ONCE]) for at in range(0, len(alike), _AT_ONCE)]
+            alike = [merged(alike[at : at + _AT_ONCE]) for at in range(0, len(alike), _AT_ONCE)]
         return alike[0]._state
 
     return add

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.accumulators.base import Accumulator
+from streameval.accumulators.base import Accumulator, merged
 from streameval.accumulators.collection import Collection
 from streameval.accumulators.grouping import (
     CODES,
@@ -27,7 +27,6 @@ from streameval.accumulators.grouping import (
     outer_difference,
     read_inner,
 )
-from streameval.accumulators.merging import merge
 from streameval.accumulators.pane_bytes import FIELDS, OPTIONS, read_panes, written_options
 from streameval.accumulators.sealed import (
     FlatLeaves,
@@ -350,7 +349,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             self.from_bytes(data)._held.state, self._config, self._merge_all
         )
         _check_weight(state)
-        self._held = Held(state, merge([one._all_rows(one._held) for one in (self, other)]))
+        self._held = Held(state, merged([one._all_rows(one._held) for one in (self, other)]))
         return data
 
     @property
@@ -721,7 +720,7 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
             edge = tier.edge(end)
             if edge is None or int(left.min()) >= edge:
                 found, local = quotients(left, tier.width)
-                new = [(number, index) for index in found.tolist()]
+                new: list[PaneKey] = [(number, index) for index in found.tolist()]
                 if not keys:
                     return new, local
                 pane_of[rest] = local.astype(np.int64) + len(keys)

@@ -1,5 +1,28 @@
-"""The command line; `app` runs a command, and each command has a file of its name."""
+"""The command line; `app` runs a command, and each command has a file of its name.
 
-from streameval.cli.app import main, run
+A worker process imports what the console script does, and runs no command: these are imported
+only when one is run.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 __all__ = ["main", "run"]
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run one command, and return the exit code."""
+    from streameval.cli import app  # noqa: PLC0415
+
+    return app.main(argv)
+
+
+def run() -> None:
+    """Run the console script."""
+    from streameval.cli import app  # noqa: PLC0415
+
+    app.run()

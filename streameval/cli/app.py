@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import signal
 import sys
 from itertools import chain
@@ -34,6 +35,7 @@ from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.render.text import printable_lines
 
 if TYPE_CHECKING:
+    import argparse
     import io
     from collections.abc import Callable, Iterable, Sequence
 
@@ -54,7 +56,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         The exit code.
     """
     try:
-        outcome = _outcome(**vars(argument_parser().parse_args(argv)))
+        outcome = _outcome(**vars(_parser().parse_args(argv)))
     except SystemExit as ended:  # argparse has said what there is to say
         outcome = Outcome("", code=USAGE if ended.code else OK)
     except StreamevalError as error:
@@ -68,6 +70,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     notes = (*outcome.notes, *trouble)
     _write(sys.stderr, (line_of(note, sys.stderr) for note in notes))
     return BAD_DATA if trouble else outcome.code
+
+
+@functools.cache
+def _parser() -> argparse.ArgumentParser:
+    """Build the parser of all commands once in a process: that takes longer than most commands."""
+    return argument_parser()
 
 
 def _outcome(command: str, **arguments: Any) -> Outcome:

@@ -223,7 +223,8 @@ relation='>=', values=('30',)))
     # Quotes keep a comma in a value.
     values = next(csv.reader([typed], skipinitialspace=True)) or [""]
     if relation not in ("=", "!=") and (len(values) > 1 or values == [""]):
-        raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}")
+        quotes = "; quotes keep a comma in it" if len(values) > 1 else ""
+        raise ArgumentTypeError(f"must have one value after {relation}, got {text!r}{quotes}")
     return Condition(column.strip(), relation, tuple(value.strip() for value in values))
 
 

@@ -16,7 +16,7 @@ from streameval.cli.evidence_text import parse_limit
 from streameval.cli.gates import parse_gate
 from streameval.cli.states.conditions import parse_condition
 from streameval.cli.tasks import TASKS
-from streameval.configs.names import closest
+from streameval.configs.names import closest, nearest
 from streameval.io import FORMATS
 from streameval.monitoring.addresses import ADDRESS
 from streameval.render.text import printable
@@ -238,6 +238,10 @@ _WATCH_LABELS: tuple[_Option, ...] = (
         "what counts without one: a row without a label (default), or this label",
     ),
     ("--settle", values.span, "SPAN", "how long a label must stand; the last one counts"),
+    (
+        *("--shard", None, "I/N"),
+        "join one of N parts of all ids, as in 1/4, with a checkpoint for each",
+    ),
     ("--label-time", None, "COLUMN", "the time of a label, default that of --time"),
     (
         *("--label-idle-after", values.span, "SPAN"),
@@ -334,10 +338,18 @@ class _Parser(argparse.ArgumentParser):
             for command, parser in self.siblings.items()
             if name in parser._option_string_actions
         ]
-        if others:
-            return f"no option {name} here: it is for {', '.join(others)}"
         close = closest(name, self._option_string_actions)
+        if others:
+            elsewhere = f"no option {name} here: it is for {', '.join(others)}"
+            is_form = bool(close) and close[0].rstrip("s") == name.rstrip("s")
+            return f"{elsewhere}; did you mean {close[0]}?" if is_form else elsewhere
         return f"no option {name}: did you mean {close[0]}?" if close else f"no option {name}"
+
+    def _check_value(self, action: argparse.Action, value: object) -> None:
+        """Suggest a similar choice where there is none of a name, such as a command."""
+        if action.choices is not None and value not in action.choices:
+            choices = nearest(str(value), map(str, action.choices)).removesuffix(".")
+            raise argparse.ArgumentError(action, f"invalid choice: {value!r}; {choices}")
 
     def error(self, message: str) -> NoReturn:
         """Report what is wrong, and where to read more."""

@@ -22,7 +22,7 @@ from streameval.cli.tasks.windows import check_windows, windowed
 from streameval.cli.terminal import Note, is_live
 from streameval.cli.window_text import split_up
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io import STANDARD_INPUT, Dialect, RowFilter, name_of, size_of
+from streameval.io import STANDARD_INPUT, Dialect, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
@@ -78,7 +78,7 @@ def evaluate(options: Options) -> Outcome:
 
 def _evaluated(task: str, source: Source, options: Options) -> Outcome:
     rows, blocks = look_ahead(
-        source.blocks(), options.max_bad, advice=_PARTIAL, where=_row_filter(options)
+        source.blocks(), options.max_bad, advice=_PARTIAL, where=options.row_filter
     )
     if rows:
         check_columns([condition.column for condition in options.where], rows)
@@ -303,7 +303,7 @@ def _tallied(
     spool: Spool | None = None,
     limit: SizeLimit | None = None,
 ) -> Tally:
-    plan = attrs.evolve(plan, where=_row_filter(options))
+    plan = attrs.evolve(plan, where=options.row_filter)
     tally = Tally(plan)
     with Progress(_terminal(options), _total_size(options.files)) as progress:
         for counted in count_all(blocks, plan, options.jobs):
@@ -314,10 +314,6 @@ def _tallied(
                 spool.write(counted.text)
             progress.advance(counted.n_good + len(counted.bad), counted.taken)
     return tally
-
-
-def _row_filter(options: Options) -> RowFilter | None:
-    return RowFilter(options.where) if options.where else None
 
 
 def _what_was_read(

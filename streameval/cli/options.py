@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, Self
 import attrs
 
 from streameval.cli.errors import UsageError
-from streameval.io import Texts
+from streameval.io import RowFilter, Texts
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -185,6 +185,14 @@ class Options:
     per_query: bool | None = None
     trec: bool | None = None
 
+    @property
+    def row_filter(self) -> RowFilter | None:
+        """Which rows are counted, with values that have decimal commas if cells have."""
+        if not self.where:
+            return None
+        has_commas = self.decimal == ","
+        return RowFilter(tuple(one.with_points() if has_commas else one for one in self.where))
+
 
 @attrs.frozen(kw_only=True)
 class Watching:
@@ -197,6 +205,7 @@ class Watching:
     wait: str | int | None = None
     unlabelled: str | None = None
     settle: str | int | None = None
+    shard: str | None = None
     label_time: str | None = None
     out_of_order: str | int | None = None
     allowed_lateness: str | int | None = None

@@ -28,7 +28,6 @@ from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, window_entry, window_of
 from streameval.errors import BadDataError, UnknownMetricError
-from streameval.io import RowFilter
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.rules import MetricRule, SilenceRule, parse_rule
@@ -48,10 +47,11 @@ __all__ = ["watch"]
 
 _POLL_SECONDS = 1.0
 _OF_MONITOR = (
-    *("wait", "unlabelled", "settle", "label_time", "out_of_order", "allowed_lateness"),
+    *("wait", "unlabelled", "settle", "shard", "label_time", "out_of_order", "allowed_lateness"),
     *("max_ahead", "max_pending", "idle_after", "label_idle_after", "commit_bytes"),
     "false_alarms",
 )
+_OF_JOIN = ("unlabelled", "settle", "shard", "label_time", "label_idle_after", "max_pending")
 
 
 def watch(*, quiet: bool, **arguments: Any) -> Outcome:
@@ -127,7 +127,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     if watching.labels is not None:
         chosen |= {"labels": _source(watching.labels, options), "key": watching.join}
-    where = RowFilter(options.where) if options.where else None
+    where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
         filtered = predictions_of(rows)
@@ -174,7 +174,7 @@ def _check_labels(watching: Watching) -> None:
         rule = parse_rule(text)
         if isinstance(rule, SilenceRule) and rule.of_labels:
             raise UsageError(f"--alert {text!r} needs --labels.")
-    for name in (*needed, "unlabelled", "settle", "label_time", "label_idle_after", "max_pending"):
+    for name in (*needed, *_OF_JOIN):
         if getattr(watching, name) is not None:
             raise UsageError(f"--{name.replace('_', '-')} needs --labels.")
 

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, ClassVar, Protocol
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
+
+import attrs
+
+from streameval.errors import BadDataError
+from streameval.io.streams import reading
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -11,7 +17,7 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Parsed
 
-__all__ = ["Block"]
+__all__ = ["Block", "Emptied", "emptied"]
 
 
 class Block(Protocol):
@@ -54,3 +60,46 @@ class Block(Protocol):
             If the block as a whole cannot be read.
         """
         ...
+
+
+@attrs.frozen
+class Emptied:
+    """A block of a file that can be read again, without its bytes.
+
+    Parameters
+    ----------
+    block : Block
+        All else of it.
+    start, size : int
+        Where its bytes are in the file.
+    """
+
+    _block: Any
+    _start: int
+    _size: int
+
+    def filled(self) -> Block:
+        """Read the bytes.
+
+        Raises
+        ------
+        BadDataError
+            If the file is shorter by now, or cannot be read.
+        """
+        path = self._block.source
+        with reading(path), Path(path).open("rb") as file:
+            file.seek(self._start)
+            data = file.read(self._size)
+        if len(data) < self._size:
+            raise BadDataError(f"{path}: has become shorter while it was read.")
+        filled: Block = attrs.evolve(self._block, data=data)
+        return filled
+
+
+def emptied(block: Any) -> Block | Emptied:
+    """Leave out the bytes of a block if its file can be read again."""
+    end = getattr(block, "end", None)
+    if end is None:
+        return cast("Block", block)
+    size = len(block.data)
+    return Emptied(attrs.evolve(block, data=b""), end - size, size)

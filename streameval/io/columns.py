@@ -38,6 +38,7 @@ __all__ = [
     "scores_by_class",
     "what_is_wrong",
     "whole_numbers",
+    "with_point",
 ]
 
 Array = npt.NDArray[Any]
@@ -447,6 +448,11 @@ def has_decimal_comma(cell: str) -> bool:
     (True, False, False)
     """
     return "," in cell and _DECIMAL_COMMA.fullmatch(cell) is not None
+
+
+def with_point(cell: str) -> str:
+    """Write a number with a decimal comma as Python does; leave all other text."""
+    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
 def integer_or_text(cell: str) -> int | str | None:

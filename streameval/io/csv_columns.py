@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from streameval.io.columns import Numbers
-from streameval.io.lines import is_utf8
+from streameval.io.lines import BYTE_ORDER_MARK, is_utf8
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
@@ -72,8 +72,8 @@ class Cells:
         mapping from field to array, or None
             None if a value does not fit, or is NaN: pyarrow takes nan(1) for it.
         """
-        if len(self._data) < _ARROW_BYTES:
-            return None
+        if len(self._data) < _ARROW_BYTES or self._data.startswith(BYTE_ORDER_MARK):
+            return None  # pyarrow drops the mark of any block
         table = self._table({at: _is_number(at, fields) for at in fields.values()})
         if table is None or table.num_rows != len(self):
             return None

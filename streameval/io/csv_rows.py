@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import attrs
 
 from streameval.errors import BadDataError, Named
-from streameval.io.columns import has_decimal_comma, integer_or_text, number_or_text
+from streameval.io.columns import integer_or_text, number_or_text, with_point
 from streameval.io.csv_columns import Cells
 from streameval.io.errors import shown
 from streameval.io.lines import LONGEST_LINE, RowEnds, is_text, pieces, text_of
@@ -84,6 +84,8 @@ class CsvBlock:
     decimal : {".", ","}
         What stands before the decimals of a number. With a comma, a cell such as 0,5 is read as
         0.5 in every column, so that numbers compare as numbers in filters and slices too.
+    end : int, optional
+        Where it ends in its file, as `Piece` has it.
     """
 
     unit: ClassVar[str] = "line"
@@ -96,6 +98,7 @@ class CsvBlock:
     top: str = "header"
     unended: str = ""
     decimal: str = "."
+    end: int | None = None
 
     def rows(
         self,
@@ -156,7 +159,7 @@ class CsvBlock:
             line = self.first_line + before
             reason = row if isinstance(row, str) else self._misfit(row)
             if reason is None:
-                yield line, row if self.decimal == "." else list(map(_with_point, row))
+                yield line, row if self.decimal == "." else list(map(with_point, row))
                 continue
             yield line, reason
             for more in range(line + 1, self.first_line + after):
@@ -229,6 +232,7 @@ class CsvLayout:
             top=self.top,
             unended=piece.unended,
             decimal=self.decimal,
+            end=piece.end,
         )
 
 
@@ -318,11 +322,6 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
         trouble = "has no column" if n_found == 0 else f"has {n_found} columns"
         raise BadDataError(f"{source}: the header {trouble} {shown(name)}.")
     return header.index(name)
-
-
-def _with_point(cell: str) -> str:
-    """Write a number with a decimal comma as Python does; leave all other text."""
-    return cell.replace(",", ".") if has_decimal_comma(cell) else cell
 
 
 def _value(cell: str) -> int | float | str | None:

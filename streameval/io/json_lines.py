@@ -60,6 +60,8 @@ class JsonBlock:
         How many bytes of the file they are, before unpacking.
     unended : str
         What the last line lacks, as `Piece` has it.
+    end : int, optional
+        Where it ends in its file, as `Piece` has it.
     """
 
     unit: ClassVar[str] = "line"
@@ -68,6 +70,7 @@ class JsonBlock:
     data: bytes = attrs.field(repr=False)
     taken: int
     unended: str = ""
+    end: int | None = None
 
     def rows(
         self,
@@ -135,7 +138,9 @@ class JsonLayout:
 
     def block(self, source: str, piece: Piece) -> JsonBlock:
         """Make a block of whole lines."""
-        return JsonBlock(source, piece.first_line, piece.data, piece.taken, piece.unended)
+        return JsonBlock(
+            source, piece.first_line, piece.data, piece.taken, piece.unended, piece.end
+        )
 
 
 def json_blocks(stream: ByteStream) -> Iterator[JsonBlock]:

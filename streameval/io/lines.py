@@ -34,6 +34,7 @@ __all__ = [
 
 PIECE_BYTES = 2**20
 LONGEST_LINE = 2**26
+LONGEST_BINARY = 2**22
 BYTE_ORDER_MARK = codecs.BOM_UTF8
 _ESCAPED_BYTE = re.compile("[\udc80-\udcff]")
 
@@ -53,12 +54,15 @@ class Piece:
     unended : str
         What the last line of a file lacks, as the end of a sentence; such a line is a piece of
         its own. Empty if nothing is missing.
+    end : int, optional
+        Where it ends in its file; None if the file is packed, or can be read only once.
     """
 
     first_line: int
     data: bytes
     taken: int
     unended: str = ""
+    end: int | None = None
 
 
 class Ends(Protocol):
@@ -110,10 +114,10 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
     Raises
     ------
     BadDataError
-        If a line is longer than 64 MiB, or the stream cannot be read or begins like a file of
-        another type.
+        If a line is longer than 64 MiB, or than 4 MiB with NUL bytes, or the stream cannot be
+        read or begins like a file of another type.
     """
-    line, taken = 1, 0
+    line, taken, end = 1, 0, 0
     pending: list[bytes] = []
     while chunk := stream.read(PIECE_BYTES):
         if line == 1 and not pending:
@@ -121,19 +125,27 @@ def pieces(stream: ByteStream, ends: Ends) -> Iterator[Piece]:
         cut = ends.last(chunk)
         if cut:
             data = b"".join([*pending, chunk[:cut]])
-            yield Piece(line, unmarked(data, line), stream.taken - taken)
+            end += len(data)
+            known_end = end if stream.can_be_read_again else None
+            yield Piece(line, unmarked(data, line), stream.taken - taken, end=known_end)
             line, taken = line + data.count(b"\n"), stream.taken
             pending = []
         pending.append(chunk[cut:])
-        check_length(sum(map(len, pending)), ends, stream.name, line)
+        check_length(sum(map(len, pending)), pending[-1], ends, stream.name, line)
     rest = b"".join(pending)
     if rest or stream.is_cut:
         lacking = stream.cut_short if stream.is_cut else unended(rest, ends)
         yield Piece(line, unmarked(rest, line), stream.taken - taken, lacking)
 
 
-def check_length(size: int, ends: Ends, source: str, line: int) -> None:
-    """Refuse a line that has no end within 64 MiB."""
+def check_length(size: int, latest: bytes, ends: Ends, source: str, line: int) -> None:
+    """Refuse a line that has no end within 64 MiB, or within 4 MiB if its latest bytes hold a NUL.
+
+    So a sparse file, whose holes read as NUL bytes, takes little memory before it is refused.
+    """
+    if size > LONGEST_BINARY and b"\0" in latest:
+        limit = f"{ends.missing} within {LONGEST_BINARY:,} bytes, NUL bytes among them"
+        raise BadDataError(f"{source}, line {line}: {limit}.")
     if size > LONGEST_LINE:
         limit = f"{ends.missing} within {LONGEST_LINE:,} bytes"
         raise BadDataError(f"{source}, line {line}: {limit}.")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-import time
-from contextlib import contextmanager
+import os
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -27,7 +27,7 @@ from streameval.io.columns import (
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
-from streameval.io.streams import STANDARD_INPUT, opened, store_of
+from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -40,9 +40,7 @@ __all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 _SHOWN = 128
 _LARGE = 2**16
 """From so many rows on, the threads of pyarrow save more time than they take."""
-_footers: dict[str, tuple[tuple[int, ...], Any]] = {}
-"""The footer of the last file, with what tells whether the file has changed since."""
-_COARSE = 10**8
+_ENCRYPTED_MAGIC = b"PARE"
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
 """Every value of these types can be told apart."""
@@ -65,6 +63,8 @@ class ParquetBlock:
         How many bytes of the file it covers.
     unended : str
         Nothing: such a file is read whole or not at all.
+    opened : ParquetFile, optional
+        The open file, as long as it is; another process opens it again.
     """
 
     unit: ClassVar[str] = "row"
@@ -73,10 +73,15 @@ class ParquetBlock:
     first_row: int
     taken: int
     unended: str = ""
+    _opened: Any = attrs.field(default=None, eq=False, repr=False)
+
+    def __reduce__(self) -> tuple[type[ParquetBlock], tuple[Any, ...]]:
+        """Leave the open file here."""
+        return ParquetBlock, (self.source, self.group, self.first_row, self.taken, self.unended)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
         """Yield the rows; columns of bytes, unions and the like are left out as None."""
-        with _file(self.source) as file:
+        with _file(self.source, self._opened) as file:
             schema = file.schema_arrow
             shown = [
                 path
@@ -97,7 +102,7 @@ class ParquetBlock:
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
         fields = fields_of(columns, where)
-        with _file(self.source) as file:
+        with _file(self.source, self._opened) as file:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
             is_large = file.metadata.row_group(self.group).num_rows >= _LARGE
@@ -117,38 +122,29 @@ def parquet_blocks(source: str) -> Iterator[ParquetBlock]:
         raise InvalidInputError("parquet cannot be read from standard input", argument="format")
     first_row = 1
     with _file(source) as file:
-        groups = [file.metadata.row_group(number) for number in range(file.num_row_groups)]
-    for number, group in enumerate(groups):
-        size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
-        yield ParquetBlock(source, number, first_row, size)
-        first_row += group.num_rows
+        for number in range(file.num_row_groups):
+            group = file.metadata.row_group(number)
+            size = sum(group.column(at).total_compressed_size for at in range(group.num_columns))
+            yield ParquetBlock(source, number, first_row, size, opened=file)
+            first_row += group.num_rows
 
 
 @contextmanager
-def _file(source: str) -> Iterator[Any]:
-    """Open a file with pyarrow, its errors made into ours."""
+def _file(source: str, open_file: Any = None) -> Iterator[Any]:
+    """Open a file with pyarrow, unless it is open still; its errors are made into ours."""
+    is_open = open_file is not None and not open_file.closed
+    if not is_open:
+        _check_ends(source)
     try:
         import pyarrow  # noqa: PLC0415 (optional, and slow to import)
         from pyarrow import parquet  # noqa: PLC0415
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
-    found = store_of(source)
-    version = _version(source) if found is None else None
-    known, footer = _footers.get(source, (None, None))
-    if version is None or known != version:
-        footer = None
-    if footer is None:
-        with opened(source) as stream:  # what is wrong is reported as for every other format
-            head = stream.peek()
-        if not head.startswith(PARQUET_MAGIC):
-            check_is_text(head, source)
+    found = None if is_open else store_of(source)
     try:
         stored = source if found is None else found[0].open_input_file(found[1])
-        with parquet.ParquetFile(stored, metadata=footer) as file:
-            if version is not None:
-                _footers.clear()
-                _footers[source] = version, file.metadata
+        with nullcontext(open_file) if is_open else parquet.ParquetFile(stored) as file:
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.
@@ -156,18 +152,20 @@ def _file(source: str) -> Iterator[Any]:
         raise BadDataError(f"{source}: not a sound Parquet file ({reason}).") from None
 
 
-def _version(source: str) -> tuple[int, ...] | None:
-    """Tell the versions of a file of this machine apart; None for one that has just changed.
-
-    Clocks of file systems are coarse, so that another version may bear the same time.
-    """
-    try:
-        status = Path(source).stat()
-    except OSError:
-        return None
-    if status.st_mtime_ns > time.time_ns() - _COARSE:
-        return None
-    return status.st_ino, status.st_size, status.st_mtime_ns
+def _check_ends(source: str) -> None:
+    """Refuse a file that does not begin and end as Parquet, before pyarrow takes memory."""
+    with opened(source) as stream:  # what is wrong is reported as for every other format
+        head = stream.peek()
+    if not head.startswith(PARQUET_MAGIC):
+        check_is_text(head, source)
+    if size_of(source) is None:  # pyarrow reads it from a store
+        return
+    with reading(source), Path(source).open("rb") as file:
+        file.seek(-min(len(PARQUET_MAGIC), os.fstat(file.fileno()).st_size), os.SEEK_END)
+        end = file.read()
+    if end not in (PARQUET_MAGIC, _ENCRYPTED_MAGIC):
+        reason = "the last bytes are not those of one; is it cut short?"
+        raise BadDataError(f"{source}: not a sound Parquet file ({reason}).")
 
 
 @attrs.frozen

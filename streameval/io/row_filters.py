@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import operator
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.inputs.paths import find
-from streameval.io.columns import Column, Texts, as_text, integer_or_text, number_or_text
+from streameval.io.columns import (
+    Column,
+    Texts,
+    as_text,
+    integer_or_text,
+    number_or_text,
+    with_point,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -63,6 +70,10 @@ class Condition:
         eq=False,
         default=attrs.Factory(lambda made: frozenset(_numbers(made._texts)), takes_self=True),
     )
+
+    def with_points(self) -> Self:
+        """Read values with decimal commas as cells of such a table are read."""
+        return attrs.evolve(self, values=tuple(map(with_point, self.values)))
 
     def holds(self, text: str | None) -> bool:
         """Tell whether the condition holds for a value: its text, or None if it is missing."""

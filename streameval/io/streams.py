@@ -108,6 +108,8 @@ class ByteStream:
         The name of the file for messages.
     may_be_cut : bool
         Whether packed data that is cut short ends there, with `is_cut`, instead of an error.
+    can_be_read_again : bool
+        Whether the name is that of a file whose bytes stay where they are; false if it is packed.
 
     Raises
     ------
@@ -115,7 +117,14 @@ class ByteStream:
         If nothing is installed that unpacks the data.
     """
 
-    def __init__(self, file: Readable, name: str, *, may_be_cut: bool = False) -> None:
+    def __init__(
+        self,
+        file: Readable,
+        name: str,
+        *,
+        may_be_cut: bool = False,
+        can_be_read_again: bool = False,
+    ) -> None:
         self.name = name
         self.is_cut = False
         self._may_be_cut = may_be_cut
@@ -123,6 +132,7 @@ class ByteStream:
         head = file.read(HEAD_BYTES)
         self._file = _CountingReader(file, head)
         packing = packing_of(head)
+        self.can_be_read_again = can_be_read_again and packing is None
         self._packing = "" if packing is None else packing.name
         self._unpacked: Unpacked | None = None
         if packing is not None:
@@ -188,7 +198,8 @@ def opened(
             yield ByteStream(sys.stdin.buffer, name_of(name), may_be_cut=may_be_cut)
     else:
         with reading(name), _file(name) as file:
-            yield ByteStream(file, name, may_be_cut=may_be_cut)
+            is_file = size_of(name) is not None
+            yield ByteStream(file, name, may_be_cut=may_be_cut, can_be_read_again=is_file)
 
 
 def _file(name: str) -> Any:
@@ -269,7 +280,9 @@ def name_of(source: str) -> str:
 
 
 def size_of(name: str) -> int | None:
-    """Return the size of a file in bytes, or None for what has none, a pipe."""
+    """Return the size of a file here in bytes, or None for what has none, a pipe."""
+    if isinstance(name, Stored):
+        return None
     try:
         status = Path(name).stat()
     except OSError:

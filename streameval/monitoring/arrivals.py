@@ -115,8 +115,14 @@ class Arrivals:
         ]
         self._newest_finished = max(known, default=None)
 
-    def put(self, partition: str, times: Times, columns: Columns) -> None:
-        """Add rows of a partition, in its order."""
+    def put(
+        self,
+        partition: str,
+        times: Times,
+        columns: Columns,
+        is_own: npt.NDArray[np.bool_] | None = None,
+    ) -> None:
+        """Add rows of a partition, in its order; those that are not its own move the watermark."""
         self.declare(partition)
         if not len(times):
             return
@@ -125,9 +131,12 @@ class Arrivals:
         newest = int(times.max())
         one.newest = newest if one.newest is None else max(one.newest, newest)
         order = np.argsort(arrived, kind="stable")  # copies: the caller may use its arrays again
-        rows = select({**columns, "time": arrived}, order)
-        self._chunks.append(_Chunk(partition, rows))
-        self.n_waiting += len(times)
+        if is_own is not None:
+            order = order[is_own[order]]
+        if len(order):
+            rows = select({**columns, "time": arrived}, order)
+            self._chunks.append(_Chunk(partition, rows))
+            self.n_waiting += len(order)
 
     def release(self) -> Columns | None:
         """Remove and return the rows that none can precede any more, in order."""

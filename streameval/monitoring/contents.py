@@ -322,7 +322,8 @@ class RowReader:
                 return layout.block(self.content.name, piece), after
             if is_end:
                 return None, mark
-            check_length(len(data), (layout or JsonLayout).ends(), self.content.name, mark.line)
+            ends = (layout or JsonLayout).ends()
+            check_length(len(data), data, ends, self.content.name, mark.line)
             size *= 2
 
     def _rows(

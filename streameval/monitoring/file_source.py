@@ -12,7 +12,7 @@ from streameval.io.formats import checked_format
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from streameval.monitoring.sources import Chunk, Position
+    from streameval.monitoring.source_protocol import Chunk, Position
 
 __all__ = ["FileSource"]
 

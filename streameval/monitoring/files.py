@@ -13,7 +13,7 @@ from streameval.monitoring.contents import Mark, PackedContent, RowReader, opene
 from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.followed import FollowedFile, OutdatedError, in_order, match
 from streameval.monitoring.listing import listing, would_list
-from streameval.monitoring.sources import Chunk, patterns_of
+from streameval.monitoring.source_protocol import Chunk, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Container, Sequence

@@ -22,7 +22,7 @@ from streameval.monitoring.contents import (
     shown_path,
 )
 from streameval.monitoring.file_source import FileSource
-from streameval.monitoring.sources import Chunk, patterns_of
+from streameval.monitoring.source_protocol import Chunk, patterns_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -306,6 +306,8 @@ class Join:
         ids: Any,
         times: npt.NDArray[np.int64],
         rows: npt.NDArray[Any],
+        *,
+        is_own: Bits | None = None,
     ) -> None:
         """Take the next predictions of a partition.
 
@@ -317,6 +319,8 @@ class Join:
             Event times in microseconds.
         rows : structured array, shape (n,)
             What the predictions carry.
+        is_own : array of bool, shape (n,), optional
+            Which of them to take; the others move the watermark alone.
         """
         keys = self._keys(ids, times)
         rows = np.asarray(rows)
@@ -326,22 +330,29 @@ class Join:
                 f"and shape {rows.shape}",
                 argument="rows",
             )
-        self._predictions.put(partition, keys["event"], {**keys, "row": rows})
+        self._predictions.put(partition, keys["event"], {**keys, "row": rows}, is_own)
 
     def label(
-        self, partition: str, ids: Any, times: npt.NDArray[np.int64], labels: npt.NDArray[Any]
+        self,
+        partition: str,
+        ids: Any,
+        times: npt.NDArray[np.int64],
+        labels: npt.NDArray[Any],
+        *,
+        is_own: Bits | None = None,
     ) -> None:
         """Take the next labels of a partition.
 
         Parameters
         ----------
-        partition, ids, times
+        partition, ids, times, is_own
             As `predict` has them.
         labels : array of numbers, shape (n,)
         """
         keys = self._keys(ids, times)
         event = keys.pop("event")
-        self._labels.put(partition, event, {**keys, "value": self._values(labels, len(event))})
+        values = self._values(labels, len(event))
+        self._labels.put(partition, event, {**keys, "value": values}, is_own)
 
     def ready(self) -> Joined:
         """Return the rows that have a label now, and those whose wait is over without one."""

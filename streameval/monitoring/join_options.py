@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+import re
+from typing import TYPE_CHECKING, Any, Self
+from zlib import crc32
 
+import attrs
+import numpy as np
 import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
@@ -14,11 +18,60 @@ if TYPE_CHECKING:
 
     from streameval.io import Column
 
-__all__ = ["check_join", "label_of"]
+__all__ = ["Shard", "check_join", "label_of"]
+
+_SHARD = re.compile(r"([0-9]{1,6})/([0-9]{1,6})")
+
+
+@attrs.frozen
+class Shard:
+    """The part of all ids that one of several monitors joins.
+
+    Parameters
+    ----------
+    index : int
+        Which of the monitors it is, from 0.
+    count : int
+        How many there are.
+    """
+
+    index: int
+    count: int
+
+    @classmethod
+    def of(cls, text: Any) -> Self:
+        """Read text such as ``"1/4"``, the first of four.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is none.
+        """
+        match = _SHARD.fullmatch(text) if isinstance(text, str) else None
+        number, count = map(int, match.groups()) if match is not None else (0, 0)
+        if not 1 <= number <= count:
+            raise InvalidInputError(
+                f'must be like "1/4", the first of four, got {text!r}', argument="shard"
+            )
+        return cls(number - 1, count)
+
+    def has(self, ids: Sequence[str]) -> npt.NDArray[np.bool_]:
+        """Tell which ids are its own, by a hash that is the same everywhere."""
+        hashes = (crc32(one.encode()) for one in ids)
+        is_own: npt.NDArray[np.bool_] = (
+            np.fromiter(hashes, np.int64, len(ids)) % self.count == self.index
+        )
+        return is_own
 
 
 def check_join(
-    has_labels: bool, key: Any, wait: Any, settle: Any, unlabelled: Any, label_time: Any
+    has_labels: bool,
+    key: Any,
+    wait: Any,
+    settle: Any,
+    unlabelled: Any,
+    label_time: Any,
+    shard: Any,
 ) -> None:
     """Refuse options of a join without labels, and labels without what joins them."""
     needed = {"key": key, "wait": wait}
@@ -28,7 +81,12 @@ def check_join(
                 raise InvalidInputError("is needed to join labels", argument=name)
         return
     chosen = None if unlabelled == "drop" else unlabelled
-    others = needed | {"settle": settle, "unlabelled": chosen, "label_time": label_time}
+    others = needed | {
+        "settle": settle,
+        "unlabelled": chosen,
+        "label_time": label_time,
+        "shard": shard,
+    }
     for name, value in others.items():
         if value is not None:
             raise InvalidInputError("has no meaning without labels", argument=name)

@@ -19,7 +19,7 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import UnknownMetricError
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
@@ -94,6 +94,11 @@ class LivePage:
         The seconds after which a stream without updates sends a comment: proxies close silent
         connections.
 
+    Raises
+    ------
+    InvalidInputError
+        If there is no such metric, or the level is none.
+
     Notes
     -----
     What has been read of a pane is kept while the pane does not change.
@@ -118,7 +123,7 @@ class LivePage:
         self._snapshot = snapshot
         self._is_closed = False
         self._rendering = threading.Lock()
-        self._readers = _Readers(list(map(_parsed, metrics)), level)
+        self._readers = _Readers(_checked(metrics, snapshot.windowed), level)
         self._rendered: _Rendered | None = None
 
     def show(self, snapshot: Snapshot) -> None:
@@ -260,8 +265,9 @@ class _Readers:
             return []
         if not self._metrics:
             named = [one.metric or "" for one in alerts if not _is_about_all(one)]
-            headline = windowed._all_rows(windowed._held).compute().headline()
-            self._metrics = [parse_metric(name) for name in dict.fromkeys([*named, *headline])]
+            result = windowed._all_rows(windowed._held).compute()
+            named += [one for one in result.headline() if not result.read(one, level=0.0).is_count]
+            self._metrics = [parse_metric(name) for name in dict.fromkeys(named)]
         if self._values is None:
             parts = [live(part) for part in state.accumulators]
             self._values = {value: None for part in parts for value in _values_of(part)}
@@ -467,8 +473,17 @@ def _number(time: Any) -> int | None:
     return None if time is None else int(np.asarray(time).astype(np.int64))
 
 
-def _parsed(metric: str | MetricName) -> MetricName:
-    return parse_metric(metric) if isinstance(metric, str) else metric
+def _checked(metrics: Sequence[str | MetricName], windowed: Any) -> list[MetricName]:
+    """Read the names of metrics; once it is known what is counted, all of them must be there."""
+    if isinstance(metrics, str):
+        got = f"must be a list of metrics, got {metrics!r}"
+        raise InvalidInputError(got, argument="metrics")
+    parsed = [parse_metric(one) if isinstance(one, str) else one for one in metrics]
+    if windowed is not None:
+        result = windowed._config.accumulator.leaf.empty().compute()
+        for metric in parsed:
+            result.check(metric)
+    return parsed
 
 
 def _file(media_type: str, names: Sequence[str], _: Request) -> Response:

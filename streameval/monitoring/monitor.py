@@ -21,9 +21,10 @@ from streameval.inputs.paths import Fields
 from streameval.io import BadRow
 from streameval.monitoring.alerts import Alerts, Event
 from streameval.monitoring.checkpoint import Changes, Checkpoint, Saved, files_of, read_checkpoint
+from streameval.monitoring.closing import Closing
 from streameval.monitoring.file_source import FileSource
 from streameval.monitoring.join import Join
-from streameval.monitoring.join_options import check_join, label_of
+from streameval.monitoring.join_options import Shard, check_join, label_of
 from streameval.monitoring.outbox import Outbox
 from streameval.monitoring.planning import (
     ID,
@@ -34,13 +35,13 @@ from streameval.monitoring.planning import (
 )
 from streameval.monitoring.reader import Reader, row_to_json
 from streameval.monitoring.rows import Dictionary, Records, Truths
-from streameval.monitoring.sources import Chunk, as_source
+from streameval.monitoring.source_protocol import Chunk
+from streameval.monitoring.sources import as_source
 from streameval.monitoring.status import BAD, Closed, Snapshot, Status, Step
 from streameval.monitoring.timing import Timing
 from streameval.monitoring.watermarks import Partitions
 from streameval.runs.counting import Plan, bad_rows, update_good
 from streameval.runs.totals import BadRows
-from streameval.states.panes import newest_end
 
 if TYPE_CHECKING:
     from streameval.io import Block
@@ -51,15 +52,13 @@ if TYPE_CHECKING:
 __all__ = ["Monitor", "Output"]
 
 Array = npt.NDArray[Any]
+Times = npt.NDArray[np.int64]
 
 _SHARE_FROM = 1000
 _NOTES = 5
 _STRANGERS = 100
 _PATIENCE = 10.0
 _PATIENCE_ONCE_STOPPED = 0.5
-_FIRST_CLOSED, _MAX_CLOSED = 16, 4096
-_SHORT, _LONG = 0.1, 0.4
-"""Seconds of a step after which more, or fewer, panes are closed in the next."""
 _MICROSECONDS = 1_000_000
 
 
@@ -113,6 +112,9 @@ class Monitor:
         a label.
     settle : duration, optional
         How long a label must have stood before it counts; the last one of that time counts.
+    shard : str, optional
+        ``"1/4"`` joins the first of four parts of all ids, which a hash tells apart. Four monitors
+        with a checkpoint each count every row once, and their states merge to that of one.
     out_of_order : duration
         How much older than the row before it a row may be.
     allowed_lateness : duration
@@ -189,6 +191,7 @@ class Monitor:
         wait: Any = None,
         unlabelled: Any = "drop",
         settle: Any = None,
+        shard: str | None = None,
         out_of_order: Any = "0s",
         allowed_lateness: Any = "0s",
         max_ahead: Any = "1h",
@@ -207,7 +210,8 @@ class Monitor:
     ) -> None:
         self._planner = planner_of(accumulator, time, columns, max_bad)
         self._has_labels = labels is not None
-        check_join(self._has_labels, key, wait, settle, unlabelled, label_time)
+        check_join(self._has_labels, key, wait, settle, unlabelled, label_time, shard)
+        self._shard = None if shard is None else Shard.of(shard)
         self._timing = Timing.of(
             self._planner.is_step,
             wait=wait,
@@ -254,6 +258,7 @@ class Monitor:
             "wait": self._timing.wait,
             "unlabelled": unlabelled,
             "settle": self._timing.settle,
+            "shard": shard,
             "out_of_order": self._timing.out_of_order,
             "allowed_lateness": self._timing.allowed_lateness,
         }
@@ -436,16 +441,11 @@ class Monitor:
         self._number = self._n_rows = 0
         self._n_counted: int | float = 0
         self._n_labelled: int | float = 0
-        self._reported: int | None = None
-        self._oldest: int | None = None
-        self._unreported: list[int] = []
         self._committed_at: float | None = None
         self._counters: Counter[str] = Counter()
         self._bad = BadRows(self._max_bad)
-        self._revised: set[int] = set()
         self._knows_strangers = False
-        self._n_closed = _FIRST_CLOSED
-        self._has_more_to_close = False
+        self._closing: Any = None
         self._notes: list[str] = []
         self._join: Any = None
         self._total: Any = None
@@ -471,8 +471,7 @@ class Monitor:
         self._untold = state.get("untold", [])
         self._n_rows = state["rows"]
         self._n_counted, self._n_labelled = state["counted"], state["labelled"]
-        self._reported = state["reported"]
-        self._revised = set(state.get("revised", ()))
+        self._closing.restore(state)
         self._committed_at = state["committed_at"]
         self._counters.update(state["counters"])
         self._bad.n = sum(self._counters[reason] for reason in BAD)
@@ -494,6 +493,7 @@ class Monitor:
         }
         empty = plan.make()
         self._windows = empty._config
+        self._closing = Closing(self._windows, self._timing.delay)
         self._check_keep()
         saved = self._checkpoint.begin(config, empty)
         self._counting = plan
@@ -549,7 +549,7 @@ class Monitor:
         if self._counting is None and not self._look():
             return Step(notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
-        n_bytes, is_idle = (0, False) if self._has_more_to_close else self._read(now)
+        n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
         self._check_share()
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -560,19 +560,20 @@ class Monitor:
             self._n_counted += self._fresh.n_rows()
             self._n_labelled += heaviest(self._fresh.n)
             data = self._total._take_in(self._fresh)
-        closed, until = self._closed()
+        self._notes += self._closing.dropped()
+        closed, until = self._closing.due(self._total, self._mature_until())
         events, alerts = self._judged(now, until)
         is_news = alerts != self._stored_alerts or (self._outbox and self._untold)
         if n_bytes or data or closed or is_released or is_news:
             self._commit(now, data, closed, events, alerts)
         self._deliver()
-        self._set_pace(clocks.monotonic() - began)
+        self._closing.set_pace(clocks.monotonic() - began)
         return Step(
             n_rows=self._n_rows - before[0],
             n_labels=self._counters["labels"] - before[1],
             closed=closed,
             events=events,
-            is_idle=is_idle and not self._has_more_to_close,
+            is_idle=is_idle and not self._closing.has_more,
             notes=self._new_notes(),
         )
 
@@ -587,27 +588,12 @@ class Monitor:
             self._take(reader, chunk, now)
             reader.position = chunk.position
             n_bytes += max(chunk.block.taken, 1)
-            is_ahead = reader.role == "predictions" and self._is_far_ahead()
+            is_ahead = reader.role == "predictions" and self._closing.is_far_ahead(
+                reader.partitions.newest
+            )
             if is_ahead or self._stopping.is_set():
                 break
         return n_bytes, False
-
-    def _set_pace(self, seconds: float) -> None:
-        """Close so many panes in a step that it may be stopped soon, however much each costs."""
-        if self._has_more_to_close and seconds < _SHORT:
-            self._n_closed = min(2 * self._n_closed, _MAX_CLOSED)
-        elif seconds > _LONG:
-            self._n_closed = max(self._n_closed // 2, 1)
-
-    def _is_far_ahead(self) -> bool:
-        """Tell whether panes should be reported before more rows move them out of `keep`."""
-        keep = self._windows.tiers[0].keep
-        newest = self._readers["predictions"].partitions.newest
-        since = self._oldest if self._reported is None else self._reported
-        if keep is None or newest is None or since is None:
-            return False
-        ahead: bool = newest - since - self._timing.delay > (keep - self._timing.delay) // 2
-        return ahead
 
     def _look(self) -> bool:
         """Begin once there are rows of every source."""
@@ -670,24 +656,31 @@ class Monitor:
         if not len(times):
             return
         marks = reader.partitions.observe(chunk.partition, times, now)
-        if reader.role == "predictions":
-            self._n_rows += len(times)
-            if self._oldest is None:
-                self._oldest = int(times.min())
-            self._counters["late"] += int(
-                (self._ends(times) + self._timing.allowed_lateness <= marks).sum()
-            )
         if self._join is None:
-            self._note_counted(times)
+            self._note_read(reader, times, marks)
+            self._closing.note_counted(times)
             return
         ids = batch[ID].tolist()
+        is_own = None if self._shard is None else self._shard.has(ids)
+        own = slice(None) if is_own is None else is_own
+        self._note_read(reader, times[own], marks[own])
         reader.last_id = ids[-1]
         if reader.role == "labels":
-            self._counters["labels"] += len(times)
-            self._join.label(chunk.partition, ids, times, self._truths.encode(batch))
+            labels = self._truths.encode(batch)
+            self._join.label(chunk.partition, ids, times, labels, is_own=is_own)
         else:
             rows = self._records.encode(batch, len(times))
-            self._join.predict(chunk.partition, ids, times, rows)
+            self._join.predict(chunk.partition, ids, times, rows, is_own=is_own)
+
+    def _note_read(self, reader: Reader, times: Times, marks: Times) -> None:
+        """Count rows that have been read, and those that are behind the watermark before them."""
+        if reader.role == "labels":
+            self._counters["labels"] += len(times)
+            return
+        self._n_rows += len(times)
+        self._closing.note_read(times)
+        is_late = self._closing.ends(times) + self._timing.allowed_lateness <= marks
+        self._counters["late"] += int(is_late.sum())
 
     def _declare(self, now: float) -> None:
         """Await partitions that have been found, before anything is decided without them."""
@@ -731,7 +724,7 @@ class Monitor:
                 self._fresh.update(batch)
             except (InvalidInputError, CountOverflowError) as error:
                 raise BadDataError(f"joined rows cannot be counted: {error}") from None
-            self._note_counted(times)
+            self._closing.note_counted(times)
 
     def _note_strangers(self) -> None:
         """Warn once if no label meets a prediction, although both are there."""
@@ -775,12 +768,6 @@ class Monitor:
         times: npt.NDArray[np.int64] = batch[self._windows.time].view(np.int64)
         return times
 
-    def _ends(self, times: npt.NDArray[np.int64]) -> npt.NDArray[np.int64]:
-        """Return the end of the finest pane of each time."""
-        width, shift = self._windows.width, self._windows.offset_size
-        ends: npt.NDArray[np.int64] = ((times - shift) // width + 1) * width + shift
-        return ends
-
     def _add_bad(self, rows: Sequence[BadRow]) -> None:
         """Count bad rows, and name the first few."""
         left = max(_NOTES - self._bad.n, 0)
@@ -793,25 +780,15 @@ class Monitor:
         if n_rows >= _SHARE_FROM and self._bad.first:
             self._bad.check(n_rows)
 
-    def _note_counted(self, times: npt.NDArray[np.int64]) -> None:
-        """Note panes that have been reported and have more rows now, and the oldest others."""
-        new = times
-        if self._reported is not None:
-            is_late = times < self._reported
-            self._revised.update(np.unique(self._ends(times[is_late])).tolist())
-            new = times[~is_late]
-        if len(new):
-            self._unreported += [int(new.min()), int(new.max())]
-
     def _mature_until(self) -> int | None:
         """Return the end of the newest pane for which nothing more is expected."""
         marks = self._watermarks()
         known = [mark for mark in marks if mark is not None]
         if len(known) < len(self._readers):
             return None
-        edge = min(known) - self._timing.allowed_lateness - self._timing.wait
-        width, shift = self._windows.width, self._windows.offset_size
-        until: int = (edge - shift) // width * width + shift
+        until: int = self._closing.edge(
+            min(known) - self._timing.allowed_lateness - self._timing.wait
+        )
         return until
 
     def _watermarks(self) -> tuple[int | None, int | None]:
@@ -820,62 +797,6 @@ class Monitor:
             watermarks: tuple[int | None, int | None] = self._join.watermarks
             return watermarks
         return self._readers["predictions"].partitions.watermark, None
-
-    def _closed(self) -> tuple[tuple[Closed, ...], int | None]:
-        """Return the next panes that have matured, after those that have more rows now.
-
-        The end of the time in which all panes have been returned goes with them.
-        """
-        self._note_dropped()
-        until = self._mature_until()
-        reported = self._reported
-        moves = until is not None and (reported is None or until > reported)
-        self._has_more_to_close = False
-        if not moves and not self._revised:
-            return (), until
-        state = self._total._everything(self._total._held)
-        due = sorted(self._revised)[: self._n_closed]
-        self._revised.difference_update(due)
-        again = [
-            span
-            for end in due
-            for span in state.spans_within(self._windows, end - self._windows.width, end)
-        ]
-        new = state.spans_within(self._windows, reported, until) if moves else []
-        left = self._n_closed - len(due)
-        self._has_more_to_close = bool(self._revised) or len(new) > left
-        if len(new) > left:
-            new = new[:left]
-            until = new[-1].end if new else reported
-        if new:
-            self._reported = new[-1].end
-        return (
-            *(self._closed_pane(span, is_revised=True) for span in again),
-            *(self._closed_pane(span, is_revised=False) for span in new),
-        ), until
-
-    def _note_dropped(self) -> None:
-        """Say so where panes left `keep` before they could be reported."""
-        times, self._unreported = self._unreported, []
-        if not times:
-            return
-        edge = self._windows.tiers[0].edge(newest_end(max(times), self._windows))
-        if edge is not None and min(times) < edge + self._windows.offset_size:
-            shown = self._windows.shown(edge + self._windows.offset_size)
-            self._notes.append(
-                f"panes before {shown} left `keep` within one step and were not reported; "
-                "their rows are counted"
-            )
-
-    def _closed_pane(self, span: Any, *, is_revised: bool) -> Closed:
-        shown, part = self._windows.shown, span.pane.part
-        return Closed(
-            start=shown(span.start),
-            end=shown(span.end),
-            n_rows=span.pane.rows.to_numbers().item(),
-            part=self._total._inner.empty() if part is None else part,
-            is_revised=is_revised,
-        )
 
     def _judged(self, now: float, until: int | None) -> tuple[tuple[Event, ...], Any]:
         """Let alerts look at what has been counted; return their events and their states."""
@@ -929,8 +850,7 @@ class Monitor:
                 "rows": self._n_rows,
                 "counted": self._n_counted,
                 "labelled": self._n_labelled,
-                "reported": self._reported,
-                "revised": sorted(self._revised),
+                **self._closing.to_json(),
                 "untold": self._untold,
                 "committed_at": now,
                 "counters": dict(self._counters),

@@ -13,7 +13,7 @@ from streameval.runs.counting import Plan, bad_rows
 
 if TYPE_CHECKING:
     from streameval.io import RowFilter
-    from streameval.monitoring.sources import Chunk, Source
+    from streameval.monitoring.source_protocol import Chunk, Source
     from streameval.monitoring.watermarks import Partitions
     from streameval.runs.totals import BadRows
 

@@ -160,10 +160,10 @@ class Server:
 
     @property
     def url(self) -> str:
-        """Where the first page is."""
+        """Where the first page is, seen from this machine."""
         host, port = map(str, self._sockets.server_address[:2])
         if not is_specific(host):
-            host = socket.gethostname()
+            host = "::1" if ":" in host else "127.0.0.1"
         return f"http://{bracketed(host)}:{port}/"
 
     def close(self) -> None:

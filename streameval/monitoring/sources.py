@@ -1,93 +1,20 @@
-"""Sources: where a monitor reads rows from, chunk by chunk, each with the position after it."""
+"""Sources by what a caller names: files and globs, a folder, or standard input."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from os import PathLike, fspath
+from os import PathLike
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
-
-import attrs
+from typing import Any
 
 from streameval.errors import InvalidInputError
 from streameval.io.streams import STANDARD_INPUT
+from streameval.monitoring.files import Tail
+from streameval.monitoring.folders import Folder
+from streameval.monitoring.source_protocol import Source, patterns_of
+from streameval.monitoring.standard_input import StandardInput
 
-if TYPE_CHECKING:
-    from streameval.io import Block
-
-    Position = Any
-    """A small value that `json.dumps` takes and `json.loads` returns."""
-
-__all__ = ["Chunk", "Source", "as_source", "patterns_of"]
-
-
-@attrs.frozen
-class Chunk:
-    """Whole rows of one partition.
-
-    Parameters
-    ----------
-    block : Block
-        The rows, still to be parsed; its errors name the file and the line.
-    partition : str
-        Rows of one partition come in a fixed order, however they are cut into chunks, also after
-        a restart.
-    position : JSON value
-        Where the whole source continues after this chunk.
-    """
-
-    block: Block
-    partition: str
-    position: Position
-
-
-@runtime_checkable
-class Source(Protocol):
-    """Rows that are pulled, and pulled again from a position after a restart.
-
-    Attributes
-    ----------
-    name : str
-        Stable over restarts: the key of the position in a checkpoint.
-    is_replayable : bool
-        Whether the same position leads to the same rows; if not, each row is counted at most once.
-    """
-
-    name: str
-    is_replayable: bool
-
-    def seek(self, position: Position | None) -> None:
-        """Continue at a position, None for the beginning; once, before the first read.
-
-        Raises
-        ------
-        InvalidInputError
-            If it is not a position of such a source.
-        """
-        ...
-
-    def read(self, limit: int) -> Chunk | None:
-        """Return the next rows of one partition, about `limit` bytes; None if none are new.
-
-        Raises
-        ------
-        BadDataError
-            If a file cannot be read.
-        """
-        ...
-
-    @property
-    def is_at_end(self) -> bool:
-        """Whether nothing more will come, as far as can be seen."""
-        ...
-
-    def warnings(self) -> list[str]:
-        """Return what went wrong since the last call, as sentences."""
-        ...
-
-    def close(self) -> None:
-        """Close the files."""
-        ...
+__all__ = ["as_source"]
 
 
 def as_source(
@@ -116,11 +43,6 @@ def as_source(
     InvalidInputError
         If it is none of these, or standard input is one of several.
     """
-    # They are built on this module.
-    from streameval.monitoring.files import Tail  # noqa: PLC0415
-    from streameval.monitoring.folders import Folder  # noqa: PLC0415
-    from streameval.monitoring.standard_input import StandardInput  # noqa: PLC0415
-
     table = {"delimiter": delimiter, "header": header, "decimal": decimal}
     options: dict[str, Any] = {"format": format, **table}
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
@@ -138,24 +60,3 @@ def as_source(
     if len(patterns) == 1 and Path(patterns[0]).is_dir():
         return Folder(patterns[0], **options)
     return Tail(patterns, **options)
-
-
-def patterns_of(value: Any, argument: str) -> tuple[str, ...]:
-    """List the paths and globs of an argument as text.
-
-    Raises
-    ------
-    InvalidInputError
-        If there are none, or one is no path.
-    """
-    given = [value] if isinstance(value, str | PathLike) else value
-    try:
-        patterns: tuple[Any, ...] = tuple(fspath(path) for path in given)
-    except TypeError:
-        raise InvalidInputError(
-            f"must be a source, a path, or a list of paths, got {type(value).__name__}",
-            argument=argument,
-        ) from None
-    if not patterns or not all(isinstance(pattern, str) and pattern for pattern in patterns):
-        raise InvalidInputError("must be one or more paths, each not empty", argument=argument)
-    return patterns

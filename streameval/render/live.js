@@ -11,9 +11,9 @@
 
   const say = (text, name) => {
     state = [text, name];
-    const place = document.getElementById("connection");
-    place.textContent = text;
-    place.className = name;
+    const shown = document.getElementById("connection");
+    shown.textContent = text;
+    shown.className = name;
   };
 
   const show = (markup) => {

@@ -18,7 +18,7 @@ from streameval.render.svg import hatching
 from streameval.render.tables import scrolled
 from streameval.render.text import plural
 from streameval.render.time_pictures import Pane, coverage_picture, time_picture, time_table
-from streameval.render.wording import DASH, hull, interval, label, number, percent, share
+from streameval.render.wording import DASH, count, hull, interval, label, number, percent, share
 
 __all__ = ["Alert", "Card", "Series", "View", "document", "fragment", "icon"]
 
@@ -342,20 +342,16 @@ def _value(series: Series, level: float) -> Html:
 def _behind(card: Card) -> Html:
     """List the newest panes in a table, behind the pictures."""
     panes = card.series[0].panes
-    first = max(len(panes) - _MAX_LINES, 0)
-    heads = ["Labelled", "Of all", *(series.metric for series in card.series)]
-    columns = element(
-        "tr",
-        element("th", "Pane", scope="col"),
-        *(element("th", label(text, 28), scope="col", class_="number") for text in heads),
-    )
+    shown = range(len(panes) - 1, max(len(panes) - _MAX_LINES, 0) - 1, -1)
+    heading, starts = _starts([panes[index].start for index in shown])
+    heads = [heading, *(series.metric for series in card.series), "Labelled", "Of all"]
+    columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
     rows = "".join(
-        f'<tr><th scope="row">{_time_text(panes[index].start)}'
-        f"{', open' if panes[index].is_open else ''}</th>"
-        f'<td class="number">{panes[index].labelled:,.6g}</td>'
-        f'<td class="number">{joined([share(card.coverage[index])])}</td>'
-        f"{''.join(_cell(series.panes[index].reading) for series in card.series)}</tr>"
-        for index in reversed(range(first, len(panes)))
+        f'<tr><th scope="row">{start}{", open" if panes[index].is_open else ""}</th>'
+        f"{''.join(_cell(series.panes[index].reading) for series in card.series)}"
+        f"<td>{count(panes[index].labelled)}</td>"
+        f"<td>{joined([share(card.coverage[index])])}</td></tr>"
+        for index, start in zip(shown, starts, strict=True)
     )
     table = element("table", element("thead", columns), element("tbody", Html(rows)))
     return _folded(
@@ -371,19 +367,16 @@ def _folded(anchor: str, table: Html, name: str = "") -> Html:
 
 def _cell(reading: Reading) -> str:
     if math.isnan(reading.value):
-        return f'<td class="number">{DASH}</td>'
+        return element("td", DASH)
     return _cell_text(float(reading.value), reading.certified, reading.sampling)
 
 
 @lru_cache(maxsize=8192)
 def _cell_text(value: float, certified: Interval, sampling: Interval | None) -> str:
     """Write a number and its intervals; nothing in it needs to be escaped."""
-    parts = [f'<span class="value">{number(value)}</span>']
-    if certified[0] < certified[1]:
-        parts.append(f'<span class="within">certified {_hull(certified)}</span>')
-    if sampling is not None:
-        parts.append(f'<span class="within">{interval(*sampling, _DECIMALS)}</span>')
-    return f'<td class="number">{"".join(parts)}</td>'
+    inside = f"<small>certified {_hull(certified)}</small>" if certified[0] < certified[1] else ""
+    likely = "" if sampling is None else f"<small>{interval(*sampling, _DECIMALS)}</small>"
+    return f"<td>{number(value)}{inside}{likely}</td>"
 
 
 def _hull(certified: Interval) -> str:
@@ -452,8 +445,13 @@ def _word(state: str) -> str:
     return _WORDS.get(state, state)
 
 
-def _time_text(time: Any) -> str:
-    return str(time).removesuffix(".000000").removesuffix(":00")
+def _starts(times: Sequence[Any]) -> tuple[str, list[str]]:
+    """Write when panes begin; a day that all of them have in common is the heading."""
+    texts = [str(time).removesuffix(".000000").removesuffix(":00") for time in times]
+    days = {text.partition("T")[0] for text in texts if "T" in text}
+    if len(days) != 1:
+        return "Start", texts
+    return days.pop(), [text.partition("T")[2] for text in texts]
 
 
 def _footer(view: View) -> Html:

@@ -26,7 +26,7 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Html
     *children : str
         What it holds: markup as it is, and text escaped.
     **attributes : str, number or None
-        None is left out. An underscore stands for a hyphen, and one at the end for nothing.
+        None is left out. An underscore becomes a hyphen, and one at the end is dropped.
 
     Examples
     --------

@@ -75,7 +75,6 @@ def time_picture(
     y = nice_axis(min(ends, default=0.0), max(ends, default=1.0), metric)
     frame = Frame(x, y, width=width, height=height)
     opened = edges[[pane.is_open for pane in panes]]
-    hatched = [frame.hatched(opened.min(), opened.max())] if len(opened) else []
     kept = [
         frame.line([x.low, x.high], [limit, limit], "limit")
         for limit in limits
@@ -83,8 +82,12 @@ def time_picture(
     ]
     summary = f"{metric} in {len(panes)} panes of time, of which {len(defined)} define it"
     summary += f"; the last {len(opened)} are open" if len(opened) else ""
-    marks = [*hatched, frame.grid(), *kept, *_marks(frame, defined)]
+    marks = [*_hatched(frame, opened), frame.grid(), *kept, *_marks(frame, defined)]
     return picture(frame, f"{metric} over time", summary, marks)
+
+
+def _hatched(frame: Frame, opened: npt.NDArray[np.float64]) -> list[Html]:
+    return [frame.hatched(opened.min(), opened.max())] if len(opened) else []
 
 
 def _marks(frame: Frame, defined: Sequence[tuple[float, Reading]]) -> list[Html]:
@@ -118,10 +121,13 @@ def coverage_picture(panes: Sequence[Pane], width: int = 720, height: int = 120)
     """Draw the share of the rows that have labels."""
     x, edges = _time_axis(panes)
     frame = Frame(x, Axis(0, 1, RATES[::5], "Labelled"), width=width, height=height)
+    opened = _hatched(frame, edges[[pane.is_open for pane in panes]])
     shares = [pane.labelled / pane.rows for pane in panes]
     bars = frame.area(np.repeat(edges, 2), np.outer(shares, [0, 1, 1, 0]).ravel(), "plain")
     summary = f"From {percent(min(shares))} to {percent(max(shares))} of the rows have labels"
-    return picture(frame, "Share of the rows that have labels", summary, [frame.grid(), bars])
+    return picture(
+        frame, "Share of the rows that have labels", summary, [*opened, frame.grid(), bars]
+    )
 
 
 def time_table(panes: Sequence[Pane], metric: str, level: float) -> Html:

@@ -172,7 +172,7 @@ class CollectionResult(Result, Mapping[str, Any]):
         ]
 
     def headline(self) -> tuple[str, ...]:
-        """Choose the metrics that stand for each member."""
+        """Choose the headline metrics of each member."""
         return tuple(self._of_members(lambda inner: inner.headline()))
 
     def readable(self) -> list[str]:

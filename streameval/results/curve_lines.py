@@ -53,9 +53,9 @@ def roc_line(points: Points) -> Line:
 
 
 def pr_line(points: Points) -> Line:
-    """List recall and precision, from a recall of 0 on."""
+    """List recall and precision, from a recall of 0 on; nothing where there are no points."""
     recall, precision = points.recall, points.precision
-    return np.append(0.0, recall), np.append(precision[0], precision)
+    return np.append(np.zeros_like(recall[:1]), recall), np.append(precision[:1], precision)
 
 
 def pr_steps(points: Points) -> Line:

@@ -228,7 +228,7 @@ class Result:
         return {"n": getattr(self, self.SIZE)}
 
     def headline(self) -> tuple[str, ...]:
-        """Choose the metrics that stand for all."""
+        """Choose the headline metrics."""
         names = self._names()
         chosen = (row.name for row in self.TABLE.headline)
         return tuple(name for name in chosen if name in names) or tuple(names[:2])
@@ -275,7 +275,10 @@ class Result:
             message = f"{type(self).__name__!r} object has no attribute {name!r}"
             called = [] if name.startswith("_") else [row.name for row in table.called(name)]
             meant = " or ".join(map(repr, called or closest(name, table)))
-            raise AttributeError(f"{message}. Did you mean {meant}?" if meant else message)
+            if meant:
+                raise AttributeError(f"{message}. Did you mean {meant}?")
+            owners = [] if name.startswith("_") else _owners(name, with_tasks=False)
+            raise AttributeError(": ".join([message, *([", ".join(owners)] if owners else [])]))
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *self.TABLE})
@@ -460,7 +463,7 @@ def unknown_class(of: str, classes: Iterable[str], averages: Iterable[str]) -> U
     return UnknownMetricError(f"no class {of!r}: {nearest(of, [*classes, *averages])}")
 
 
-def _owners(name: str) -> list[str]:
+def _owners(name: str, *, with_tasks: bool = True) -> list[str]:
     """Say which results have a metric of that name."""
     from streameval.results.result_types import RESULTS  # noqa: PLC0415 (all of them, for a message)
 
@@ -468,7 +471,9 @@ def _owners(name: str) -> list[str]:
     exact = [(cls, row) for cls, row in pairs if row.name == name.casefold()]
     owners: dict[str, str] = {}
     for cls, row in exact or pairs:
-        of = f"--task {cls.TASK} ({cls.MADE_BY})" if cls.IS_TASK else cls.MADE_BY
+        of = cls.MADE_BY
+        if with_tasks and cls.IS_TASK:
+            of = f"--task {cls.TASK} ({of})"
         said = f"{row.typed} is a metric of {of}"
         owners.setdefault(cls.TASK, said)
     return list(owners.values())

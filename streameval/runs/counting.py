@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from decimal import Decimal
 from fractions import Fraction
 from typing import TYPE_CHECKING, Any
@@ -103,6 +104,8 @@ class Plan:
         Which rows are counted, by default all.
     is_buffered : bool
         Whether the accumulator keeps many rows pending, so that one should count many blocks.
+    is_bounded : bool
+        Whether the state of the accumulator stays small, so that one should count all blocks.
     """
 
     make: Callable[[], Any]
@@ -117,6 +120,7 @@ class Plan:
     advice: str = ""
     where: RowFilter | None = None
     is_buffered: bool = False
+    is_bounded: bool = False
 
     def message_of(self, error: StreamevalError, *, with_position: bool = True) -> str:
         """Return the message of an error, with the names of columns for its arguments."""
@@ -162,7 +166,9 @@ class BlockCounts:
     n_left_out: int = 0
 
 
-def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
+def count(
+    block: Block, plan: Plan, accumulator: Any = None, *, may_renew: bool = False
+) -> BlockCounts:
     """Parse a block and count its good rows.
 
     Parameters
@@ -171,6 +177,9 @@ def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
     plan : Plan
     accumulator : accumulator, optional
         What counts them, by default a new one.
+    may_renew : bool, default False
+        Whether a new one counts them if that one does not take them all, so that what it counted
+        before does not matter to messages.
 
     Raises
     ------
@@ -178,8 +187,14 @@ def count(block: Block, plan: Plan, accumulator: Any = None) -> BlockCounts:
         If the block as a whole cannot be read, or its rows do not fit together.
     """
     parsed = block.parse(plan.columns, plan.where)
-    accumulator = plan.make() if accumulator is None else accumulator
-    batch, text, refused = update_good(accumulator, parsed.batch, parsed.row_ids, block, plan)
+    batch, text = parsed.batch, None
+    refused: list[Fault] = []
+    if accumulator is not None and may_renew:
+        with suppress(InvalidInputError, CountOverflowError):
+            text = plan.update(accumulator, batch) if len(parsed.row_ids) else ""
+    if text is None:
+        accumulator = plan.make() if accumulator is None or may_renew else accumulator
+        batch, text, refused = update_good(accumulator, batch, parsed.row_ids, block, plan)
     return BlockCounts(
         block.source,
         accumulator,

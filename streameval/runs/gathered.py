@@ -65,4 +65,7 @@ class Gathered:
 
 def _of_query(position: Any, batch: Mapping[str, Any]) -> str:
     """Name the query of a row, as the end of a sentence."""
-    return "" if position is None else f", in query {shown(batch['query'][position])}"
+    if position is None:
+        return ""
+    (query,) = batch["query"][position : position + 1].tolist()
+    return f", in query {shown(query)}"

@@ -327,6 +327,7 @@ def rows_by_value(
         make=partial(RowsByValue, plan.make, column, values),
         columns=(*plan.columns, *(Column(own, (name,), Texts()) for own, name in pairs)),
         is_buffered=True,
+        is_bounded=False,
     )
 
 
@@ -357,6 +358,7 @@ def parts_by_value(
         make=partial(PartsByValue, plan.make, column, values, max_values),
         columns=(*plan.columns, _value_column(column, field_type)),
         update=partial(_update, update=plan.update),
+        is_bounded=False,
     )
 
 

@@ -284,12 +284,13 @@ def test_eval_says_that_memory_is_short(call, labels, monkeypatch):
     assert error_of(call("eval", labels)) == "there is not enough memory."
 
 
-def _die(_):
+def _die(*_):
     os._exit(9)
 
 
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
     monkeypatch.setattr("streameval.runs.workers._start", _die)
+    monkeypatch.setattr("streameval.runs.workers._until_started", lambda *_: iter(()))
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."
 

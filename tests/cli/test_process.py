@@ -129,7 +129,7 @@ def seconds(pid):
 
 
 def wait_until(holds):
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + HANGS
     while not holds():
         assert time.monotonic() < deadline
         time.sleep(0.05)
@@ -168,7 +168,7 @@ def test_workers_end_with_their_parent_when_it_is_signalled(name, code, busy):
     started = children(busy.pid)
     busy.send_signal(getattr(signal, name))
     # They hold the pipe: it ends when the last one has.
-    out, error = busy.communicate(timeout=60)
+    out, error = busy.communicate(timeout=HANGS)
     wait_until(lambda: all(map(is_gone, started)))
     assert (busy.returncode, out) == (code, b"")
     assert name == "SIGKILL" or error == b""
@@ -181,8 +181,9 @@ def never_up(folder, write):
         "import sys, time\nif '--multiprocessing-fork' in sys.orig_argv:\n    time.sleep(3600)\n"
     )
     log = write("a.jsonl", [{"y_true": 1, "y_pred": 1}])
+    os.mkfifo("pipe.jsonl")  # there is more to read, or it would be done without them
     process = subprocess.Popen(
-        [*SCRIPT, "eval", log, log, "--jobs", "2"],
+        [*SCRIPT, "eval", log, "pipe.jsonl", "--jobs", "2"],
         env=os.environ | {"PYTHONPATH": str(folder)},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -254,7 +255,7 @@ def test_script_ends_with_the_status_of_the_signal(name, code, folder):
     process = subprocess.Popen([*SCRIPT, "eval", "pipe.jsonl"], stderr=subprocess.PIPE)
     with (folder / "pipe.jsonl").open("wb"):  # opens once the script reads it
         process.send_signal(getattr(signal, name))
-        _, error = process.communicate(timeout=60)
+        _, error = process.communicate(timeout=HANGS)
     assert (process.returncode, error) == (code, b"")
 
 
@@ -267,7 +268,7 @@ def test_script_goes_on_after_a_hangup_when_nohup_started_it(folder):
     with (folder / "pipe.jsonl").open("wb") as pipe:
         process.send_signal(signal.SIGHUP)
         pipe.write(b'{"y_true": 1, "y_pred": 1}\n')
-    out, _ = process.communicate(timeout=60)
+    out, _ = process.communicate(timeout=HANGS)
     assert process.returncode == 0
     assert out.startswith(b"1 row of 1 file")
 
@@ -294,7 +295,7 @@ def test_worker_exits_when_its_parent_lets_go(monkeypatch):
         thread.start()
         assert codes == []
         held.close()
-        thread.join(60)
+        thread.join(HANGS)
     assert codes == [1]
 
 

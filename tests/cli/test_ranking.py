@@ -97,6 +97,12 @@ def test_ranking_of_scattered_queries_is_that_of_the_sorted_run(
     assert counted(call, run, "--qrels", "a.qrels", "--jobs", jobs) == of_run()
 
 
+def test_ranking_reads_a_run_with_more_than_six_fields(call, run, folder):
+    expected = counted(call, run, "--qrels", "a.qrels")
+    (folder / run).write_text(run_text().replace("\n", " a comment\n"))
+    assert counted(call, run, "--qrels", "a.qrels") == expected
+
+
 def test_ranking_says_that_a_run_of_scattered_queries_is_held(call, run, folder):
     first, second = parts(folder)
     (folder / second).write_text(scattered((folder / second).read_text()))

@@ -157,7 +157,13 @@ def test_decimal_comma_is_read_as_a_point(commas, call, folder):
     assert se.load(folder / "commas.state") == expected
 
 
-@pytest.mark.parametrize(("condition", "n"), [("k=1.5", 2), ("k<1.7", 2), ("k>=2", 1)])
+@pytest.mark.parametrize(
+    ("condition", "n"),
+    [
+        *[("k=1.5", 2), ("k<1.7", 2), ("k>=2", 1)],
+        *[('k="1,5"', 2), ('k<"1,7"', 2), ('k!="1,5"', 2), ('k="1,5",2', 3)],
+    ],
+)
 def test_decimal_commas_compare_as_numbers_in_filters(condition, n, commas, call):
     assert call("eval", *commas, "--decimal", ",", "--where", condition, "--json").json["n"] == n
 

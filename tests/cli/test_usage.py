@@ -295,7 +295,17 @@ def test_arguments_are_refused_with_a_reason(arguments, message, call):
     ("arguments", "message"),
     [
         ("eval a --labls x", "no option --labls: did you mean --label? See streameval eval "),
-        ("eval a --labels x", "no option --labels here: it is for watch; see streameval eval "),
+        (
+            "eval a --labels x",
+            "no option --labels here: it is for watch; did you mean --label? See streameval eval ",
+        ),
+        (
+            "eval a --metric x",
+            "no option --metric here: it is for plot; did you mean --metrics? See streameval eval ",
+        ),
+        ("eval a --curve x", "no option --curve here: it is for plot; see streameval eval "),
+        ("evl a", "argument COMMAND: invalid choice: 'evl'; did you mean 'eval'? There are "),
+        ("eval a --format jsn", "argument --format: invalid choice: 'jsn'; did you mean 'jsonl'?"),
         ("eval a --fail_under=x", "no option --fail_under: did you mean --fail-under? See str"),
         ("merge a --ouput b", "no option --ouput: did you mean --output? See streameval merge "),
         ("show a --zzz", "no option --zzz; see streameval show "),

@@ -518,6 +518,11 @@ def test_output_that_cannot_be_written_ends_the_watch(
         (("--join", "id"), "--join needs --labels."),
         (("--wait", "1h"), "--wait needs --labels."),
         (("--max-pending", "5"), "--max-pending needs --labels."),
+        (("--shard", "1/2"), "--shard needs --labels."),
+        (
+            ("--labels", "l", "--join", "id", "--wait", "1h", "--shard", "2"),
+            '--shard must be like "1/4"',
+        ),
         (
             ("--alert", "no data for 5m", "--alert", "labels stalled for 10m"),
             "--alert 'labels stalled for 10m' needs --labels.",

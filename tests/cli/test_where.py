@@ -140,7 +140,7 @@ def test_where_takes_a_sign_at_the_start_of_a_quoted_value(sign, write, call):
         ("country", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
         ("=DE", "argument --where: must be a column, one of =, !=, <, <=, >, >=, and a value,"),
         ("age>", "argument --where: must have one value after >, got 'age>'"),
-        ("age>1,2", "argument --where: must have one value after >, got 'age>1,2'"),
+        ("age>1,2", "argument --where: must have one value after >, got 'age>1,2'; quotes "),
         *(
             (typed, f"argument --where: {IN_QUOTES}, got {typed!r}")
             for typed in ("age<>1", "age=>1", "age===1", "age< >1")

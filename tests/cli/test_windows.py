@@ -440,7 +440,7 @@ def ranked(rows, inner=None):
 
 @pytest.mark.parametrize("form", ["jsonl", "csv", "parquet"])
 def test_rows_of_queries_are_counted_in_panes(form, call, write, small_buffers):
-    rows = rows_of([one for one in queries(2000) if one["doc"]])
+    rows = rows_of([one for one in queries(1000) if one["doc"]])
     done = call("eval", write(f"log.{form}", rows), *RANKED, "-o", "a.state")
     assert (done.code, done.err) == (0, "")
     assert se.load("a.state").to_bytes() == ranked(rows).to_bytes()
@@ -482,8 +482,12 @@ def test_lists_without_the_names_of_queries_are_counted_in_panes(call, write):
     assert se.load("a.state") == se.load("b.state")
 
 
-def test_query_of_two_times_is_named(call, write):
+@pytest.mark.parametrize("number", [False, True], ids=["text", "number"])
+def test_query_of_two_times_is_named(number, call, write):
     rows = rows_of(queries())
+    ids = {row["query"]: at for at, row in enumerate(rows)}
+    if number:
+        rows = [row | {"query": ids[row["query"]]} for row in rows]
     rows += [{**rows[0], "doc": "x", "ts": START + 7 * STEP * 100}]
     done = call("eval", write("log.jsonl", rows), *RANKED)
     assert done.code == 3
@@ -637,6 +641,18 @@ def test_diff_compares_windows_by_their_ends(name, call):
     accuracies = [held.window("2h", end).compute().accuracy for end in ends.split(",")]
     change = done["metrics"]["accuracy"]
     assert [change["a"], change["b"]] == accuracies
+
+
+def test_diff_takes_the_ends_that_show_prints(name, call, recwarn):
+    call("eval", name, *HOURS, "-o", "a.state")
+    ends = "2023-11-15T03:00,2023-11-15T01:00"
+    diff = ("diff", "a.state", "a.state", "--window", "2h", "--json", "--ends")
+    recwarn.clear()
+    done = call(*diff, ends)
+    assert (done.err, list(recwarn)) == ("", [])
+    again = call(*diff, ends.replace(",", "Z,") + "Z").json
+    assert done.json["metrics"] == again["metrics"]
+    assert done.json["states"] == [f"a.state to 2023-11-15T0{hour}" for hour in (3, 1)]
 
 
 def test_diff_compares_windows_of_steps(call):

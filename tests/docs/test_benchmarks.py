@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+import groups
 import make_logs
 import numpy as np
 import pending_rows
@@ -190,6 +191,16 @@ def test_logs_are_as_large_as_asked(
     frame = read(path)
     assert (path.stat().st_size >= 100_000, len(frame)) == (True, rows)
     assert frame.columns == ["user", "ad", "y_true", "y_score"]
+
+
+def test_costs_of_groups_are_printed(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["groups.py", "--shrink=1000"])
+    groups.main()
+    lines = capsys.readouterr().out.splitlines()
+    assert [line.partition("(goal ")[2] for line in lines] == ["80)", "250)", "0.1)", "2)", "60)"]
+    assert "100 groups of 10 rows, load" in lines[3]
 
 
 def test_pending_rows_are_measured_with_no_row_lost(tmp_path: Path) -> None:

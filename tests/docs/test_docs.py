@@ -168,6 +168,7 @@ def test_command_line_reference_names_every_option() -> None:
     assert {option for option in options if f"`{option}" not in page} == {"-h"}
 
 
+@pytest.mark.slow
 def test_delays_of_evidence_are_what_the_script_measures(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(ROOT / "docs")
     script = importlib.import_module("evidence_delays")

@@ -45,7 +45,10 @@ def confusion(*batches):
 
 
 @every_case
-@pytest.mark.parametrize("options", [{}, {"target_bytes": 1}, {"target_bytes": 20_000}])
+@pytest.mark.parametrize(
+    "options",
+    [{}, {"target_bytes": 1}, pytest.param({"target_bytes": 20_000}, marks=pytest.mark.slow)],
+)
 def test_bytes_are_those_of_one_process(case, options, tmp_path):
     paths, expected = write_parts(tmp_path), case.serial().to_bytes()
     for sources in (paths, tmp_path, f"{tmp_path}/*.parquet", parts()):
@@ -94,6 +97,7 @@ def test_row_groups_of_a_large_file_are_counted_by_several_tasks(tmp_path):
     assert counted.to_bytes() == case.serial().to_bytes()
 
 
+@pytest.mark.slow
 def test_values_are_dealt_out_to_several_merges(tmp_path):
     paths = write_parts(tmp_path)
     case, engine = CASES["grouped"], Here()

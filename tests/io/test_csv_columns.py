@@ -106,7 +106,19 @@ def test_cell_is_read_by_column_as_row_by_row(token, columns):
 @pytest.mark.usefixtures("reader")
 @pytest.mark.parametrize(
     "data",
-    [b"", b"\n", b"\r\n", b"1", b"1\n", b"1\n\n0", b"\n1\n0", b"1\n0\n\n", b" \n1", b"1\r\n\r\n0"],
+    [
+        b"",
+        b"\n",
+        b"\r\n",
+        b"1",
+        b"1\n",
+        b"1\n\n0",
+        b"\n1\n0",
+        b"1\n0\n\n",
+        b" \n1",
+        b"1\r\n\r\n0",
+        b"\xef\xbb\xbf1",
+    ],
 )
 def test_table_of_one_column_is_read_by_column_as_row_by_row(data):
     fast, slow = both(block(data, ("t",)), [INTEGERS])

@@ -87,6 +87,20 @@ def test_pieces_refuse_an_endless_line(ends, data, message, monkeypatch):
         cut(data, ends, 16, monkeypatch)
 
 
+@pytest.mark.parametrize(("ends", "what"), [(LineEnds(), "line"), (RowEnds(), "row")])
+def test_pieces_refuse_a_hole_long_before_an_endless_line(ends, what, monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_BINARY", 64)
+    message = rf"log, line 2: no {what} end.* within 64 bytes, NUL bytes among them\."
+    with pytest.raises(BadDataError, match=message):
+        cut(b"ok\n" + b"\0" * 200, ends, 16, monkeypatch)
+
+
+def test_pieces_keep_a_short_hole_as_a_line(monkeypatch):
+    monkeypatch.setattr(lines, "LONGEST_BINARY", 64)
+    found = cut(b"ok\n" + b"\0" * 60 + b"\nok\n" + b"x" * 200, LineEnds(), 16, monkeypatch)
+    assert b"".join(piece.data for piece in found).startswith(b"ok\n" + b"\0" * 60 + b"\nok\n")
+
+
 def test_pieces_accept_a_line_of_the_longest_length(monkeypatch):
     monkeypatch.setattr(lines, "LONGEST_LINE", 64)
     (piece,) = cut(b"x" * 64, LineEnds(), 16, monkeypatch)

@@ -6,7 +6,7 @@ import pyarrow as pa
 import pytest
 from pyarrow import parquet
 
-from streameval import InvalidInputError
+from streameval import InvalidInputError, StreamevalError
 from streameval.io import BadDataError, Column, Flags, Labels, Lists, Numbers, Vectors, read_blocks
 
 INTEGER = Labels(integers=True)
@@ -174,6 +174,23 @@ def test_blocks_refuse_a_file_that_is_not_parquet(data, tmp_path, monkeypatch):
         list(read_blocks("log.parquet"))
 
 
+@pytest.mark.parametrize("data", [b"PAR1", b"PAR1" + b"\0" * 100, b"PAR1\0PARE", b"jun", b""])
+def test_blocks_look_at_both_ends_of_a_file_before_pyarrow_does(data, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "log.parquet").write_bytes(data)
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    needed = data.endswith((b"PAR1", b"PARE"))
+    message = "Parquet needs pyarrow" if needed else r"not a sound Parquet file \(the last bytes"
+    with pytest.raises(StreamevalError, match=rf"^log\.parquet: {message}"):
+        list(read_blocks("log.parquet"))
+
+
+def test_blocks_are_read_from_a_store(write, tmp_path):
+    write(t=[1, 2])
+    found, faults = values(list(read_blocks((tmp_path / "log.parquet").as_uri())), INTEGER)
+    assert (found.tolist(), faults) == ([1, 2], [])
+
+
 def test_block_refuses_damaged_pages(write, tmp_path):
     (block,) = write(t=list(range(1000)))
     data = bytearray((tmp_path / "log.parquet").read_bytes())
@@ -194,7 +211,26 @@ def test_blocks_refuse_standard_input():
         list(read_blocks("-", "parquet"))
 
 
-def test_blocks_tell_what_to_install_when_pyarrow_is_missing(monkeypatch):
+def test_blocks_tell_what_to_install_when_pyarrow_is_missing(write, monkeypatch):
+    write(t=[1])
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     with pytest.raises(InvalidInputError, match=r'pip install "streameval\[arrow\]"'):
         list(read_blocks("log.parquet"))
+
+
+def test_file_is_opened_once_while_its_blocks_are_read(tmp_path, monkeypatch):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0, 1, 0, 1]}), path, row_group_size=1)
+    made, opened = [], parquet.ParquetFile
+    monkeypatch.setattr(parquet, "ParquetFile", lambda name: made.append(name) or opened(name))
+    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    read = [block.parse([labels]).batch["y_true"].tolist() for block in read_blocks(path)]
+    assert (read, made) == ([[0], [1], [0], [1]], [path])
+
+
+def test_file_is_opened_again_for_a_block_that_outlives_it(tmp_path):
+    path = str(tmp_path / "log.parquet")
+    parquet.write_table(pa.table({"y_true": [0, 1]}), path, row_group_size=1)
+    labels = Column("y_true", ("y_true",), Labels(integers=True))
+    for block in [*read_blocks(path), *map(pickle.loads, map(pickle.dumps, read_blocks(path)))]:
+        assert block.parse([labels]).batch["y_true"].tolist() == [block.group]

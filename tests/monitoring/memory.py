@@ -7,7 +7,7 @@ import json
 import attrs
 
 from streameval.io.json_lines import JsonBlock
-from streameval.monitoring.sources import Chunk
+from streameval.monitoring.source_protocol import Chunk
 
 __all__ = ["Clock", "Rows", "lines"]
 

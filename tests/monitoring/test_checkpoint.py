@@ -11,6 +11,7 @@ from streameval.monitoring.checkpoint import (
     Checkpoint,
     is_checkpoint,
     read_checkpoint,
+    read_numbers,
 )
 
 EMPTY = se.Windowed(se.ConfusionAccumulator(), pane=10)
@@ -85,7 +86,7 @@ def test_delivered_events_leave_the_outbox(writer):
 
 def test_pieces_stay_few_however_many_commits(writer, path):
     writer.commit(rows_of(*range(0, 20_000, 10)))
-    for number in range(40):
+    for number in range(20):
         writer.commit(rows_of(number))
         found = levels(path)
         assert all(found.count(level) < 16 for level in set(found))
@@ -128,10 +129,11 @@ def test_reader_names_a_file_that_is_no_checkpoint(path):
         read_checkpoint(path)
 
 
-def test_reader_says_that_nothing_has_been_committed(path):
+@pytest.mark.parametrize("read", [read_checkpoint, read_numbers])
+def test_reader_says_that_nothing_has_been_committed(path, read):
     Checkpoint(path).close()
     with pytest.raises(se.BadDataError, match=r"ck\.db: nothing has been committed yet\.$"):
-        read_checkpoint(path)
+        read(path)
 
 
 def test_second_monitor_is_refused(writer, path):

@@ -66,7 +66,10 @@ def finished(one):
     return one.windowed.to_bytes(), one.status()
 
 
-@pytest.mark.parametrize("seed", range(cases(200, least=6)))
+SEEDS = [0, *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(1, cases(200, least=8)))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_every_row_is_counted_once_wherever_the_process_dies(seed, tmp_path, mortal):
     rng, history = random.Random(seed), History.draw(seed)
     with monitor(tmp_path / "whole.db", history, rng) as one:

@@ -167,9 +167,9 @@ def test_page_shows_the_newest_mature_pane_and_hatches_open_ones() -> None:
     assert 'class="big">0.2000<' in mature
     assert "url(#hatching)" not in mature
     assert 'class="big">0.9000<' in opened
-    assert opened.count("url(#hatching)") == 2
+    assert opened.count("url(#hatching)") == 3
     assert "1 newer pane still open" in opened
-    assert "00:02, open" in opened
+    assert '<th scope="row">00:02, open</th>' in opened
     assert 'id="hatching"' in document(view(snapshot(held)), opened)
 
 
@@ -182,7 +182,7 @@ def test_pane_without_labels_leaves_metrics_undefined() -> None:
     assert "undefined in the newest mature pane; between 0.8000 and 0.9000 in 2 panes." in text
     assert "No labelled rows." in text
     assert "0 labelled rows · coverage 0%" in text
-    assert '<td class="number"><span class="undefined"' in text
+    assert '<td><span class="undefined"' in text
 
 
 def test_page_shows_no_value_while_no_pane_is_mature() -> None:
@@ -220,6 +220,16 @@ def test_every_series_has_a_table_behind_it() -> None:
     assert sorted(map(str, regions)) == [*names, "accuracy over time"]
     assert len(made.all("details")) == len(made.all("summary")) == 3
     assert len(made.all("tr")) == 1 + 12 + 2 * (1 + 10)
+
+
+def test_table_behind_a_series_tells_the_day_where_panes_are_of_several() -> None:
+    held = windowed({"DE": [40] + [None] * 1439 + [45]})
+    text = fragment(view(snapshot(held, n_open=0)))
+    card = text[text.index("<article") :]
+    assert '<th scope="row">1970-01-02T00:00</th>' in card
+    assert "<bdi>Start</bdi>" in card
+    first = fragment(view(snapshot(windowed({"DE": [40, 45]}), n_open=0)))
+    assert "<bdi>1970-01-01</bdi>" in first[first.index("<article") :]
 
 
 def test_certified_band_and_sampling_interval_are_drawn_and_said_differently() -> None:
@@ -366,6 +376,42 @@ def test_page_shows_what_alerts_are_about_and_the_headline_by_default() -> None:
     assert made.whole is not None
     names = [series.metric for series in made.whole.series]
     assert names == ["recall[1]", "accuracy", "f_score"]
+
+
+@pytest.mark.parametrize(
+    ("accumulator", "shown"),
+    [
+        (se.RegressionAccumulator(), ["rmse", "mae", "bias"]),
+        (se.CalibrationAccumulator(), ["log_loss", "pcopc", "ece"]),
+        (se.ConfusionAccumulator(3), ["accuracy", "f_score"]),
+        (se.GroupedAUC(), ["gauc", "coverage"]),
+        (se.Paired(), ["difference", "accuracy_a", "accuracy_b"]),
+        (se.RankingAccumulator(["ndcg@2"]), ["ndcg@2"]),
+        (
+            se.Collection({"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch()}),
+            ["cm/accuracy", "cm/f_score", "curve/roc_auc", "curve/average_precision"],
+        ),
+    ],
+    ids=lambda one: type(one).__name__ if not isinstance(one, list) else "",
+)
+def test_page_shows_the_headline_of_every_task(accumulator: Any, shown: list[str]) -> None:
+    rng = np.random.default_rng(0)
+    labels = rng.integers(0, 2, 90)
+    batch = {
+        **dict.fromkeys(("y_true", "y_pred", "y_pred_a", "y_pred_b", "relevance"), labels),
+        **dict.fromkeys(("y_score", "y_prob", "score"), rng.random(90)),
+        "group": np.arange(90) % 3,
+        "query": np.arange(90) // 3,
+        "ts": np.repeat([0, 60, 120], 30),
+        "country": np.repeat(["DE", "FR", "IT"] * 10, 3),
+    }
+    sliced = se.Sliced(accumulator, "country")
+    held = se.Windowed(sliced, pane="1m", time="ts", unit="s").update(batch)
+    made = view(snapshot(held, n_labelled=90), metrics=())
+    assert made.whole is not None
+    assert [series.metric for series in made.whole.series] == shown
+    assert all(math.isfinite(series.panes[0].reading.value) for series in made.whole.series)
+    assert len(page(made).all("svg", class_="spark")) == 3 * len(shown)
 
 
 def test_rate_of_nothing_is_undefined() -> None:
@@ -593,6 +639,27 @@ def test_files_of_the_page_are_served() -> None:
 def test_page_refuses_what_is_no_level(level: float) -> None:
     with pytest.raises(se.InvalidInputError, match="level"):
         LivePage("ck.db", snapshot(None), level=level)
+
+
+@pytest.mark.parametrize(
+    ("metrics", "reason"),
+    [
+        (["accurcy"], "no metric 'accurcy': did you mean 'accuracy'"),
+        ("accuracy", "`metrics` must be a list of metrics, got 'accuracy'."),
+    ],
+)
+def test_page_refuses_metrics_that_are_not_there(metrics: Any, reason: str) -> None:
+    with pytest.raises(se.InvalidInputError) as caught:
+        LivePage("ck.db", snapshot(windowed({})), metrics=metrics)
+    assert str(caught.value).startswith(reason)
+
+
+def test_page_takes_metrics_of_members_and_of_classes_that_may_come() -> None:
+    members = se.Collection({"cm": se.ConfusionAccumulator(3), "curve": se.PRCurveSketch()})
+    held = se.Windowed(members, pane="1m", time="ts", unit="s")
+    page = LivePage("ck.db", snapshot(held), metrics=["cm/recall[2]", "curve/roc_auc"])
+    assert len(page._readers.metrics) == 2
+    assert LivePage("ck.db", snapshot(None), metrics=["accuracy"])
 
 
 # sparklines

@@ -62,7 +62,7 @@ def snapshot(number: int, firing: str = "FR", seed: int = 0) -> Snapshot:
     alerts = tuple(
         AlertState(
             "roc_auc < 0.8", "roc_auc", {"country": name}, state, "2025-11-22T08:31:00Z", "x"
-        )  # type: ignore[arg-type]
+        )
         for name, state in states.items()
     )
     return Snapshot(windowed=held, status=status, alerts=alerts)

@@ -566,7 +566,7 @@ def many_panes(n_panes):
 def test_panes_are_closed_once_and_in_order_however_many_a_step_may_close(
     start, monkeypatch, n_first
 ):
-    monkeypatch.setattr("streameval.monitoring.monitor._FIRST_CLOSED", n_first)
+    monkeypatch.setattr("streameval.monitoring.closing._FIRST_CLOSED", n_first)
     source = Rows(a=many_panes(20))
     kept = windowed(keep="4h")
     with start(source, kept, alerts=["accuracy > 2, n >= 1"]) as monitor:
@@ -588,7 +588,7 @@ def until_idle(monitor):
 
 
 def test_panes_that_are_not_yet_reported_are_after_a_restart(start, monkeypatch):
-    monkeypatch.setattr("streameval.monitoring.monitor._FIRST_CLOSED", 2)
+    monkeypatch.setattr("streameval.monitoring.closing._FIRST_CLOSED", 2)
     source, kept = Rows(a=many_panes(5)), windowed(keep="4h")
     starts = []
     with start(source, kept) as monitor:
@@ -606,10 +606,10 @@ def test_panes_that_are_not_yet_reported_are_after_a_restart(start, monkeypatch)
 def test_more_panes_are_closed_in_a_step_while_steps_are_short(start, monkeypatch):
     for is_long, pace in ((False, [1, 2, 4, 4, 4]), (True, [4, 2, 1, 1, 1])):
         with monkeypatch.context() as patch, start(Rows(a=many_panes(60))) as monitor:
-            patch.setattr("streameval.monitoring.monitor._MAX_CLOSED", 4)
-            patch.setattr("streameval.monitoring.monitor._LONG", -1 if is_long else 1e9)
-            patch.setattr("streameval.monitoring.monitor._SHORT", -1 if is_long else 1e9)
-            monitor._n_closed = pace[0]
+            patch.setattr("streameval.monitoring.closing._FIRST_CLOSED", pace[0])
+            patch.setattr("streameval.monitoring.closing._MAX_CLOSED", 4)
+            patch.setattr("streameval.monitoring.closing._LONG", -1 if is_long else 1e9)
+            patch.setattr("streameval.monitoring.closing._SHORT", -1 if is_long else 1e9)
             assert [len(monitor.step().closed) for _ in pace] == pace
         monitor._checkpoint.close()
         for path in pathlib.Path(monitor._name).parent.iterdir():

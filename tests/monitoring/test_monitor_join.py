@@ -1,10 +1,15 @@
 """The monitor with labels that come later."""
 
+import random
 import re
+from collections import Counter
 
 import numpy as np
 import pytest
+from monitoring.histories import OUT_OF_ORDER, WAIT, History
+from monitoring.histories import windowed as history_windowed
 from monitoring.memory import Clock, Rows
+from profiles import cases
 from win_rate import WinRate
 
 import streameval as se
@@ -390,3 +395,68 @@ def test_labels_that_meet_no_prediction_at_all_are_warned_of_once(start, name, i
         "no label has met its prediction by `id`: [0-9]+ labels .* 'order-[0-9]+', and 10[0-9]"
     )
     assert all(re.match(pattern, note) for note in notes)
+
+
+@pytest.mark.parametrize("seed", range(cases(120, least=4)))
+def test_shards_merge_to_what_one_monitor_counts(seed, tmp_path):
+    rng, history = random.Random(seed), History.draw(seed, size=300)
+    count = rng.choice([1, 2, 5])
+    shards = [None, *(f"{number}/{count}" for number in range(1, count + 1))]
+    options = {  # with the first of each, lateness decides which rows are counted
+        "settle": rng.choice(["20s", None]),
+        "wait": rng.choice(["30s", f"{WAIT}s"]),
+        "out_of_order": rng.choice(["0s", f"{OUT_OF_ORDER}s"]),
+    }
+    found = [
+        sharded(history, shard, tmp_path / f"{number}.db", rng, **options)
+        for number, shard in enumerate(shards)
+    ]
+    (whole, counters), *parts = found
+    assert se.merge([part for part, _ in parts]).to_bytes() == whole.to_bytes()
+    assert sum((Counter(of) for _, of in parts), Counter()) == Counter(counters)
+    assert count == 1 or max(of["rows"] for _, of in parts) < counters["rows"]
+
+
+def sharded(history, shard, checkpoint, rng, **options):
+    """Join one part of a history, cut and begun again at random."""
+    logs = {"predictions": history.predictions, "labels": history.labels}
+    parts = {
+        role: Rows(role, a=rows[: len(rows) // 3], b=[*rows[len(rows) // 3 :], rows[-1]])
+        for role, rows in logs.items()
+    }
+    for source in parts.values():
+        source.partitions = ("a", "b")
+    is_idle = False
+    while not is_idle:
+        limit = rng.choice([200, 3000, 10**6])
+        with se.Monitor(
+            checkpoint,
+            history_windowed(),
+            shard=shard,
+            clock=Clock(),
+            time="ts",
+            key="id",
+            **parts,
+            **options,
+            read_bytes=limit,
+            commit_bytes=limit,
+        ) as monitor:
+            is_idle = [monitor.step() for _ in range(20)][-1].is_idle
+            status, windowed = monitor.status(), monitor.windowed
+    return windowed, {**status.counters, "rows": status.n_rows}
+
+
+@pytest.mark.parametrize("shard", ["0/2", "3/2", "1", "a/b", "1/2/3", 1, "1/0"])
+def test_shard_that_is_none_is_refused(start, shard):
+    with pytest.raises(
+        se.InvalidInputError, match=r'`shard` must be like "1/4", the first of four'
+    ):
+        start(*sources(), shard=shard)
+
+
+def test_shard_belongs_to_its_checkpoint(start):
+    both = sources(predictions=[prediction("a", 0)], labels=[label("a", 1)])
+    with start(*both, shard="1/2") as monitor:
+        monitor.step()
+    with pytest.raises(se.IncompatibleStateError, match=r"`shard` differs \(.1/2. then, null"):
+        start(*both)

@@ -339,7 +339,7 @@ def test_close_ends_streams_and_frees_the_port() -> None:
         ("127.0.0.1:0", "http://127.0.0.1:"),
         (":0", "http://127.0.0.1:"),
         ("localhost:0", "http://127.0.0.1:"),
-        ("0.0.0.0:0", f"http://{socket.gethostname()}:"),
+        ("0.0.0.0:0", "http://127.0.0.1:"),
     ],
 )
 def test_url_leads_to_the_server(address: str, shown: str) -> None:
@@ -347,7 +347,27 @@ def test_url_leads_to_the_server(address: str, shown: str) -> None:
         assert server.url.startswith(shown)
 
 
+def test_server_names_a_host_that_is_unknown(monkeypatch: pytest.MonkeyPatch) -> None:
+    def unknown(*_: object, **__: object) -> None:
+        raise socket.gaierror(socket.EAI_NONAME, "Name or service not known")
+
+    monkeypatch.setattr(socket, "getaddrinfo", unknown)
+    with pytest.raises(se.InvalidInputError, match="'nowhere:1': name or service not known"):
+        serve(address="nowhere:1")
+
+
+def has_ipv6() -> bool:
+    try:
+        with socket.create_server(("::1", 0), family=socket.AF_INET6):
+            return True
+    except OSError:
+        return False
+
+
+@pytest.mark.skipif(not has_ipv6(), reason="this machine has no IPv6")
 def test_server_listens_on_ipv6() -> None:
+    with serve(address="[::]:0") as server:
+        assert server.url.startswith("http://[::1]:")
     with serve(address="[::1]:0") as server:
         assert server.url.startswith("http://[::1]:")
         assert ask(server, "GET / HTTP/1.1\nHost: [::1]")[0] == 200
@@ -374,8 +394,7 @@ def test_host_of_the_address_is_allowed(monkeypatch: pytest.MonkeyPatch) -> None
         (8765, "`address` must be HOST:PORT"),
         (":70000", "`address` must be HOST:PORT"),
         ("8765", "`address` must be HOST:PORT, got '8765'. Write :8765 for a port."),
-        ("192.0.2.1:0", "`address` cannot be '192.0.2.1:0': cannot assign requested address."),
-        ("nowhere.invalid:0", "`address` cannot be 'nowhere.invalid:0': "),
+        ("192.0.2.1:0", "`address` cannot be '192.0.2.1:0': "),
     ],
 )
 def test_server_names_what_is_wrong_with_an_address(address: object, reason: str) -> None:

@@ -66,6 +66,7 @@ def ends(events: list[Event], state: str, minutes: int = 1) -> list[int]:
     return [int(time.astype("M8[m]").astype(np.int64)) // minutes for time in times]
 
 
+@pytest.mark.slow
 def test_month_of_healthy_data_has_no_alarm() -> None:
     rules = ["accuracy < 0.9", "accuracy < 0.9 for 3 panes"]
     events = simulated(rules, constant(HEALTHY), 30 * 144)

@@ -7,7 +7,8 @@ from streameval.errors import InvalidInputError
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder
 from streameval.monitoring.rotation import log_name
-from streameval.monitoring.sources import Source, as_source
+from streameval.monitoring.source_protocol import Source
+from streameval.monitoring.sources import as_source
 from streameval.monitoring.standard_input import StandardInput
 
 

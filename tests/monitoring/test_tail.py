@@ -241,7 +241,7 @@ def test_bad_rows_are_named_by_their_line_also_after_a_restart(suffix, follow):
     parsed = chunk.block.parse([Column("i", ("i",), Numbers())])
     n_header = len(header.splitlines())
     assert chunk.block.source == f"{path}.1.gz"
-    assert parsed.row_ids == [n_header + 6]
+    assert [*parsed.row_ids] == [n_header + 6]
     assert [line for line, _ in parsed.faults] == [n_header + 7]
 
 

@@ -126,6 +126,7 @@ def test_intervals_hold_the_losses_of_all_data_sets_with_the_same_cells() -> Non
         assert ours.low <= least <= most <= ours.high, name
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", ["brier", "log_loss"])
 def test_both_ends_of_a_mean_loss_are_attained(name: str) -> None:
     for _, ours, (least, most) in filter(lambda one: one[0] == name, enumerated()):

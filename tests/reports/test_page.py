@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 import re
 from itertools import pairwise
@@ -9,7 +10,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from report_pages import as_xml, figures, pictures, read, report, rows, styled, svg_sources, text
+from report_pages import (
+    as_xml,
+    figures,
+    named,
+    pictures,
+    read,
+    report,
+    rows,
+    styled,
+    svg_sources,
+    text,
+)
 from small_states import EVERY
 
 import streameval as se
@@ -37,6 +49,18 @@ CONTROLS = re.compile(
 )
 
 
+@functools.cache
+def page_of(name: str, n_times: int = 1) -> str:
+    """Report a state once or several times."""
+    return html_report(named(*[EVERY[name]()] * n_times))
+
+
+@functools.cache
+def harmless_page(*names: str) -> str:
+    """Report a state with a harmless label under these names."""
+    return html_report(dict.fromkeys(names, hostile_state("plain")), title="t")
+
+
 def words(*labels: Any) -> se.ConfusionAccumulator:
     return se.ConfusionAccumulator("auto").update(list(labels), list(labels[::-1]))
 
@@ -61,7 +85,7 @@ def hostile_state(label: str) -> Any:
 
 @every_state
 def test_page_of_a_state_is_well_formed(name: str) -> None:
-    page = html_report({name: EVERY[name]()})
+    page = page_of(name)
     assert page.startswith("<!doctype html>\n<html")
     assert [child.tag for child in read(page)] == ["head", "body"]
 
@@ -77,7 +101,7 @@ def test_page_of_all_states_is_well_formed_and_names_them() -> None:
 
 @every_state
 def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
-    page = html_report(dict.fromkeys("abc", EVERY[name]()))
+    page = page_of(name, 3)
     for source in svg_sources(page):
         svg = as_xml(source)
         assert not re.search("nan|inf|None", " ".join(source.split("<desc>")[0:1]))
@@ -92,7 +116,7 @@ def test_pictures_are_xml_with_a_title_and_finite_places(name: str) -> None:
 
 @every_state
 def test_page_needs_nothing_else(name: str) -> None:
-    page = html_report({name: EVERY[name]()})
+    page = page_of(name)
     tree = read(page)
     assert {element.tag for element in tree.iter()} & {"script", "link", "img", "iframe"} == set()
     assert not re.search(r"@import|url\(|https?:|@font-face|javascript", page)
@@ -122,7 +146,7 @@ def test_page_says_its_language_and_that_it_fits_a_phone() -> None:
 
 @every_state
 def test_tables_tell_what_their_heads_are_about(name: str) -> None:
-    page = report(EVERY[name](), EVERY[name]())
+    page = read(page_of(name, 2))
     scopes = {head.get("scope") for head in page.iter("th")}
     assert scopes <= {"col", "row", "colgroup", "rowgroup"}
     for table in page.iter("table"):
@@ -134,7 +158,7 @@ def test_tables_tell_what_their_heads_are_about(name: str) -> None:
 
 @every_state
 def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
-    for page in (report(EVERY[name]()), report(EVERY[name](), EVERY[name]())):
+    for page in (read(page_of(name)), read(page_of(name, 2))):
         for table in page.iter("table"):
             spans: dict[int, int] = {}
             widths = []
@@ -153,7 +177,7 @@ def test_every_row_of_a_table_is_as_wide_as_its_head(name: str) -> None:
 def test_equal_states_give_equal_pages(name: str) -> None:
     state = EVERY[name]()
     again = se.from_bytes(state.to_bytes())
-    assert html_report({"a": state}) == html_report({"a": again}) == html_report({"a": state})
+    assert page_of(name) == html_report({"a": again}) == html_report({"a": state})
 
 
 def test_report_leaves_the_states_as_they_are() -> None:
@@ -165,8 +189,8 @@ def test_report_leaves_the_states_as_they_are() -> None:
 
 @pytest.mark.parametrize("label", LABELS.values(), ids=LABELS)
 def test_label_is_harmless(label: str) -> None:
-    plain = html_report({"a": hostile_state("plain")})
-    found = html_report({"a": hostile_state(label)})
+    plain = harmless_page("a")
+    found = html_report({"a": hostile_state(label)}, title="t")
     assert [item.tag for item in read(found).iter()] == [item.tag for item in read(plain).iter()]
     assert not CONTROLS.search(found)
     assert len(found.encode()) < len(plain) + 40_000
@@ -174,8 +198,7 @@ def test_label_is_harmless(label: str) -> None:
 
 @pytest.mark.parametrize("label", HOSTILE.values(), ids=HOSTILE)
 def test_name_and_title_are_harmless(label: str) -> None:
-    state = hostile_state("plain")
-    plain = read(html_report({"n": state, "b": state}, title="t"))
+    state, plain = hostile_state("plain"), read(harmless_page("n", "b"))
     found = html_report({label: state, "b": state}, title=label)
     assert [item.tag for item in read(found).iter()] == [item.tag for item in plain.iter()]
     assert not CONTROLS.search(found)

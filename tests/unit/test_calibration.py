@@ -109,6 +109,13 @@ def test_softmax_rows_of_a_log_are_accepted(spread: float, written: Any) -> None
     assert se.from_bytes(accumulator.to_bytes()) == accumulator
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("row", [[0.33, 0.33, 0.33], [0.34, 0.34, 0.33]])
+def test_rows_that_miss_one_by_a_hundredth_are_accepted(row: list[float], dtype: type) -> None:
+    accumulator = se.CalibrationAccumulator(classes=3).update([0], np.array([row], dtype))
+    assert accumulator.n == 1
+
+
 @pytest.mark.parametrize("total", [0.0, 0.5, 0.98, 1.02, 2.0])
 def test_rows_that_are_no_softmax_are_refused(total: float) -> None:
     rows = softmax(20, 1) * total

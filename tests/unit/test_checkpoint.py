@@ -488,9 +488,15 @@ def test_load_reads_standard_input(tmp_path: Path) -> None:
     assert done.stdout == b"3\n"
 
 
-def test_save_names_the_path_when_its_folder_is_missing(tmp_path: Path) -> None:
-    path = tmp_path / "missing" / "state.se"
-    with pytest.raises(FileNotFoundError) as caught:
+@pytest.mark.parametrize(
+    ("folder", "error"), [("missing", FileNotFoundError), ("a file", NotADirectoryError)]
+)
+def test_save_names_the_path_when_its_folder_is_none(
+    folder: str, error: type[OSError], tmp_path: Path
+) -> None:
+    (tmp_path / "a file").touch()
+    path = tmp_path / folder / "state.se"
+    with pytest.raises(error) as caught:
         se.save(OLD, path)
     assert caught.value.filename == str(path)
     assert ".streameval-" not in str(caught.value)
@@ -519,3 +525,28 @@ def test_save_refuses_a_link_to_itself_and_leaves_it(tmp_path: Path) -> None:
     assert caught.value.errno == errno.ELOOP
     assert (one.readlink(), two.readlink()) == (two, one)
     assert names_in(tmp_path) == ["one.se", "two.se"]
+
+
+@pytest.mark.slow
+@needs_proc
+@pytest.mark.parametrize(
+    ("head", "told"),
+    [
+        (b"", "begins with a NUL byte; it is not text."),
+        (b"y_true,y_pred\n1,1\n", "line 3: no row end (is a quote left open?) within 4,194,304"),
+        (b'{"y_true": 1, "y_pred": 1}\n', "line 2: no line end within 4,194,304 bytes, NUL bytes"),
+        (b"BZh9", "line 1: no row end (is a quote left open?) within 4,194,304 bytes"),
+        (b"\x1f\x8b\x08\0", "the gzip data is damaged"),
+        (b"\xfd7zXZ\0", "the xz data is damaged"),
+        (b"PAR1", "not a sound Parquet file (the last bytes are not those of one"),
+        (OLD.to_bytes(), "is a state, not a log; `streameval show` reads it."),
+    ],
+    ids=["hole", "csv", "jsonl", "bzip2", "gzip", "xz", "parquet", "state"],
+)
+def test_eval_refuses_a_large_wrong_file_in_64_mib(head: bytes, told: str, wrong: Path) -> None:
+    with wrong.open("r+b") as file:
+        file.write(head)
+    done = limited("eval", wrong)
+    assert done.returncode == 3
+    assert done.stderr.startswith(f"streameval: error: {wrong}")
+    assert told in done.stderr

@@ -556,3 +556,10 @@ def test_micro_of_weights_past_2_to_63_is_refused_and_the_rest_is_not() -> None:
     numbers = curves.as_dict()
     assert math.isnan(numbers["roc_auc_micro"])
     assert numbers["roc_auc_macro"] == 1.0
+
+
+@pytest.mark.parametrize("name", ["pr_line", "roc_line", "det_line"])
+def test_line_of_an_empty_curve_has_no_point(name: str) -> None:
+    x, y = getattr(EVERY["empty_curve"]().compute(), name)().line
+    assert not np.isfinite([*x, *y]).any()
+    assert len(x) == len(y)

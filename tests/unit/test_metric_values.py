@@ -107,6 +107,11 @@ def test_the_method_of_a_curve_that_others_call_differently_is_suggested() -> No
         getattr(se.PRCurveSketch().compute(), "auc")  # noqa: B009 - there is no such attribute
 
 
+def test_the_accumulator_that_gives_a_metric_is_named_by_a_result_that_lacks_it() -> None:
+    with pytest.raises(AttributeError, match=r"'roc_auc': roc_auc is a metric of PRCurveSketch$"):
+        getattr(RESULT, "roc_auc")  # noqa: B009 - there is no such attribute
+
+
 def test_hasattr_is_false_of_names_that_others_give() -> None:
     assert not hasattr(RESULT, "f1")
 

@@ -8,6 +8,7 @@ from speed.verbs import (
     memory,
     merge,
     ranking,
+    reading,
     state_bytes,
     stream,
     training_step,
@@ -24,6 +25,7 @@ VERBS: dict[str, list[Contest]] = {
     "training step": training_step.CONTESTS,
     "memory": memory.CONTESTS,
     "groups": groups.CONTESTS,
+    "reading": reading.CONTESTS,
     "checks": checks.CONTESTS,
 }
 

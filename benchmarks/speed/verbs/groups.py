@@ -18,10 +18,10 @@ SLICES = 100
 MATRIX = "matrix of one group"
 
 
-def logs(rows: int, *, slices: int = SLICES, panes: int = 2) -> Data:
+def logs(rows: int, *, slices: int = SLICES, panes: int = 2, seed: int = data.SEED) -> Data:
     """Draw rows of a log: a truth, a score, a name, and a time in seconds."""
-    truth, score = data.binary(rows)
-    random = np.random.default_rng(data.SEED)
+    truth, score = data.binary(rows, seed)
+    random = np.random.default_rng(seed)
     names = np.array([f"v{number:04}" for number in range(slices)], dtype=object)
     minutes = np.arange(rows) * panes // rows
     batch = {

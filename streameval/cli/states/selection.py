@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from streameval.cli.errors import UsageError
 from streameval.cli.state_files import load_state
 from streameval.cli.window_text import time_texts
 from streameval.inputs.durations import read_duration
+from streameval.inputs.times import is_naive
 from streameval.io import integer_or_text
 
 if TYPE_CHECKING:
@@ -48,14 +50,20 @@ def chosen_windows(
     if ends and len(ends) != len(paths):
         raise UsageError(f"--ends must name {len(paths)} times, one for each state.")
     left, held = Counter(paths), {path: _panes(path) for path in dict.fromkeys(paths)}
-    read = integer_or_text if isinstance(width, int) else str
+    read = integer_or_text if isinstance(width, int) else _moment
     found = []
     for index, path in enumerate(paths):
         left[path] -= 1
         end = read(ends[index]) if ends else _back(held[path], width, left[path])
-        name = path if end is None else f"{path} to {time_texts([end])[0]}"
+        shown = time_texts([ends[index] if ends else end])[0]
+        name = path if end is None else f"{path} to {shown}"
         found.append((name, held[path].window(width, end)))
     return found
+
+
+def _moment(text: str) -> str | datetime:
+    """Read a time as it was typed; without an offset it is UTC, as the edges that are shown."""
+    return datetime.fromisoformat(text).replace(tzinfo=UTC) if is_naive(text) else text
 
 
 def _panes(path: str) -> Windowed:

@@ -55,11 +55,12 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         *weight_columns(options),
     )
     counted = layout.label if layout.multilabel else layout.prediction
-    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, counted))
+    notes = note_of_classes(options, classes, counted)
+    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
 
 
 def choose(
-    cls: type[Any], options: Options, *layouts: Layout
+    cls: Callable[..., Any], options: Options, *layouts: Layout
 ) -> tuple[Callable[[], Any], Any, int]:
     """Choose the classes and the configuration, for predictions in one or more layouts.
 

@@ -130,7 +130,8 @@ def plan_of_calibration(options: Options, rows: Sequence[Row]) -> Plan:
         Column("y_prob", names, probability),
         *weight_columns(options),
     )
-    return Plan(make, columns, options.max_bad, note_of_classes(options, classes, names))
+    notes = note_of_classes(options, classes, names)
+    return Plan(make, columns, options.max_bad, notes, is_bounded=True)
 
 
 def _sketch_options(options: Options) -> dict[str, Any]:
@@ -205,7 +206,8 @@ def _plan(
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # mistakes in the options are reported before any row is read
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
-    return Plan(make, columns, options.max_bad, notes)
+    is_bounded = options.budget != "none"
+    return Plan(make, columns, options.max_bad, notes, is_bounded=is_bounded)
 
 
 def _pos_label(options: Options, layout: Layout) -> Any:

@@ -33,4 +33,4 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         Column("y_pred", layout.prediction, Numbers()),
         *weight_columns(options),
     )
-    return Plan(RegressionAccumulator, columns, options.max_bad)
+    return Plan(RegressionAccumulator, columns, options.max_bad, is_bounded=True)

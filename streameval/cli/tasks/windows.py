@@ -99,7 +99,9 @@ def windowed(plan: Plan, options: Options, rows: Sequence[Row]) -> Plan:
         notes = (*notes, f"`{time}` has times without an offset, which are read as UTC.")
     is_ranking = options.task == "ranking"
     plan = whole_queries(plan, make) if is_ranking else attrs.evolve(plan, make=make)
-    return attrs.evolve(plan, columns=tuple(columns), notes=notes, is_buffered=True)
+    return attrs.evolve(
+        plan, columns=tuple(columns), notes=notes, is_buffered=True, is_bounded=False
+    )
 
 
 def _make(make: Callable[[], Any], by: By | None, options: Mapping[str, Any]) -> Windowed:

@@ -1,0 +1,80 @@
+"""Serve the live page of which `live_page.png` is a picture, until Ctrl-C.
+
+    python docs/figures/live_page.py
+
+The picture is taken by hand: Chromium opens the page without a window, in its light look,
+
+    chromium --headless --hide-scrollbars --blink-settings=preferredColorScheme=1 \
+        --force-device-scale-factor=1.25 --window-size=1100,1130 \
+        --screenshot=live_page.png http://127.0.0.1:8765/
+
+and is reduced to a palette of 128 colours.
+"""
+
+from __future__ import annotations
+
+import json
+import signal
+import tempfile
+from pathlib import Path
+
+import numpy as np
+
+import streameval as se
+
+COUNTRIES = ["DE", "ES", "FR", "IT", "JP", "PL", "SE", "US"]
+START, MINUTES, WAIT = 1_767_261_600, 75, 600
+
+
+def write_logs(folder: Path) -> None:
+    """Write predictions, and labels that come some minutes later; France drifts at the end."""
+    rng = np.random.default_rng(11)
+    n = 60_000
+    seconds = np.sort(rng.integers(0, MINUTES * 60, n))
+    country = rng.choice(len(COUNTRIES), n, p=[0.2, 0.08, 0.16, 0.1, 0.1, 0.06, 0.05, 0.25])
+    truth = rng.integers(0, 2, n)
+    has_drifted = (country == COUNTRIES.index("FR")) & (seconds > 40 * 60)
+    gap = np.where(has_drifted, 0.3, 1.6 - 0.05 * country)
+    score = 1 / (1 + np.exp(-(gap * (2 * truth - 1) + rng.normal(0, 1.2, n))))
+    delays = rng.integers(30, WAIT, n)
+    labels = [
+        (int(second + delay), index)
+        for index, (second, delay) in enumerate(zip(seconds, delays, strict=True))
+        if rng.random() < 0.97 and second + delay < MINUTES * 60
+    ]
+    with (folder / "predictions.jsonl").open("w", encoding="utf-8") as file:
+        for index in range(n):
+            row = {"id": index, "ts": START + int(seconds[index])}
+            row |= {"country": COUNTRIES[country[index]], "y_score": round(float(score[index]), 2)}
+            file.write(f"{json.dumps(row)}\n")
+    with (folder / "labels.jsonl").open("w", encoding="utf-8") as file:
+        for second, index in sorted(labels):
+            row = {"id": index, "ts": START + second, "y_true": int(truth[index])}
+            file.write(f"{json.dumps(row)}\n")
+
+
+def serve(folder: Path) -> None:
+    """Count everything, and serve the page."""
+    write_logs(folder)
+    sliced = se.Sliced(se.PRCurveSketch(24), "country", values=COUNTRIES)
+    windowed = se.Windowed(sliced, pane="1m", keep="3h", time="ts", unit="s")
+    with se.Monitor(
+        folder / "click-model.db",
+        windowed,
+        predictions=str(folder / "predictions.jsonl"),
+        labels=str(folder / "labels.jsonl"),
+        key="id",
+        time="ts",
+        wait=f"{WAIT}s",
+        alerts=["roc_auc < 0.9", "no data for 10m"],
+        clock=lambda: START + 60.0 * MINUTES,
+    ) as monitor:
+        while not monitor.step().is_idle:
+            pass
+        print(monitor.serve(metrics=["roc_auc"]).url)
+        signal.pause()
+
+
+if __name__ == "__main__":
+    with tempfile.TemporaryDirectory() as name:
+        serve(Path(name))

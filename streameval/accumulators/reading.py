@@ -1,0 +1,24 @@
+"""Accumulators of every class from bytes, those that hold others too."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from streameval.accumulators.base import Accumulator
+from streameval.accumulators.classes import single_class
+from streameval.accumulators.collection import Collection
+from streameval.accumulators.sliced import Sliced
+from streameval.accumulators.windowed import Windowed
+from streameval.states import codec
+
+__all__ = ["read_accumulator"]
+
+_OUTER: dict[int, type[Accumulator[Any, Any]]] = {
+    cls.type_id: cls for cls in (Collection, Sliced, Windowed)
+}
+
+
+def read_accumulator(parts: codec.Parts) -> Any:
+    """Read an accumulator of any class from checked bytes."""
+    cls = _OUTER.get(parts.type_id) or single_class(parts)
+    return cls._decode(parts)

@@ -1,0 +1,162 @@
+"""Which panes a step reports: those that have matured, and those that have more rows since."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import numpy.typing as npt
+
+from streameval.monitoring.status import Closed
+from streameval.states.panes import newest_end
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from streameval.accumulators.windowed import Windowed
+    from streameval.configs.windowed import WindowedConfig
+
+__all__ = ["Closing"]
+
+Times = npt.NDArray[np.int64]
+
+_FIRST_CLOSED, _MAX_CLOSED = 16, 4096
+_SHORT, _LONG = 0.1, 0.4
+"""Seconds of a step after which more, or fewer, panes are closed in the next."""
+
+
+class Closing:
+    """The panes that have been reported, and those that are still to be.
+
+    Parameters
+    ----------
+    windows : WindowedConfig
+        What panes there are.
+    delay : int
+        How long after its end a pane is mature.
+    """
+
+    def __init__(self, windows: WindowedConfig, delay: int) -> None:
+        self._windows = windows
+        self._delay = delay
+        self._reported: int | None = None
+        self._oldest: int | None = None
+        self._unreported: list[int] = []
+        self._revised: set[int] = set()
+        self._pace = _FIRST_CLOSED
+        self.has_more = False
+        """Whether panes are left to report, so that nothing should be read before."""
+
+    def restore(self, state: Mapping[str, Any]) -> None:
+        """Go on from what `to_json` returned."""
+        self._reported = state["reported"]
+        self._revised = set(state.get("revised", ()))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return what continues it."""
+        return {"reported": self._reported, "revised": sorted(self._revised)}
+
+    def ends(self, times: Times) -> Times:
+        """Return the end of the finest pane of each time."""
+        width, shift = self._windows.width, self._windows.offset_size
+        ends: Times = ((times - shift) // width + 1) * width + shift
+        return ends
+
+    def edge(self, time: int) -> int:
+        """Return the end of the last pane that is over at a time."""
+        width, shift = self._windows.width, self._windows.offset_size
+        return (time - shift) // width * width + shift
+
+    def note_read(self, times: Times) -> None:
+        """Note where panes begin, from the first rows that are read."""
+        if self._oldest is None and len(times):
+            self._oldest = int(times.min())
+
+    def note_counted(self, times: Times) -> None:
+        """Note panes that have been reported and have more rows now, and the oldest others."""
+        new = times
+        if self._reported is not None:
+            is_late = times < self._reported
+            self._revised.update(np.unique(self.ends(times[is_late])).tolist())
+            new = times[~is_late]
+        if len(new):
+            self._unreported += [int(new.min()), int(new.max())]
+
+    def is_far_ahead(self, newest: int | None) -> bool:
+        """Tell whether panes should be reported before more rows move them out of `keep`."""
+        keep = self._windows.tiers[0].keep
+        since = self._oldest if self._reported is None else self._reported
+        if keep is None or newest is None or since is None:
+            return False
+        return newest - since - self._delay > (keep - self._delay) // 2
+
+    def due(self, total: Windowed, until: int | None) -> tuple[tuple[Closed, ...], int | None]:
+        """Return the next panes to report: those with more rows, and those that have matured.
+
+        Parameters
+        ----------
+        total : Windowed
+            What has been counted.
+        until : int or None
+            The end of the newest mature pane.
+
+        Returns
+        -------
+        panes : tuple of Closed
+        until : int or None
+            The end of the time in which all panes have been reported.
+        """
+        reported = self._reported
+        moves = until is not None and (reported is None or until > reported)
+        self.has_more = False
+        if not moves and not self._revised:
+            return (), until
+        state = total._everything(total._held)
+        ends = sorted(self._revised)[: self._pace]
+        self._revised.difference_update(ends)
+        again = [
+            span
+            for end in ends
+            for span in state.spans_within(self._windows, end - self._windows.width, end)
+        ]
+        new = state.spans_within(self._windows, reported, until) if moves else []
+        left = self._pace - len(ends)
+        self.has_more = bool(self._revised) or len(new) > left
+        if len(new) > left:
+            new = new[:left]
+            until = new[-1].end if new else reported
+        if new:
+            self._reported = new[-1].end
+        return (
+            *(self._closed(total, span, is_revised=True) for span in again),
+            *(self._closed(total, span, is_revised=False) for span in new),
+        ), until
+
+    def dropped(self) -> list[str]:
+        """Say so where panes left `keep` before they could be reported."""
+        times, self._unreported = self._unreported, []
+        if not times:
+            return []
+        edge = self._windows.tiers[0].edge(newest_end(max(times), self._windows))
+        if edge is None or min(times) >= edge + self._windows.offset_size:
+            return []
+        shown = self._windows.shown(edge + self._windows.offset_size)
+        said = f"panes before {shown} left `keep` within one step and were not reported"
+        return [f"{said}; their rows are counted"]
+
+    def set_pace(self, seconds: float) -> None:
+        """Report so many panes in a step that it may be stopped soon, however much each costs."""
+        if self.has_more and seconds < _SHORT:
+            self._pace = min(2 * self._pace, _MAX_CLOSED)
+        elif seconds > _LONG:
+            self._pace = max(self._pace // 2, 1)
+
+    def _closed(self, total: Windowed, span: Any, *, is_revised: bool) -> Closed:
+        shown, part = self._windows.shown, span.pane.part
+        return Closed(
+            start=shown(span.start),
+            end=shown(span.end),
+            n_rows=span.pane.rows.to_numbers().item(),
+            part=total._inner.empty() if part is None else part,
+            is_revised=is_revised,
+        )

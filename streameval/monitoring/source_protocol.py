@@ -1,0 +1,108 @@
+"""What a source is: rows chunk by chunk, each with the position after it."""
+
+from __future__ import annotations
+
+from os import PathLike, fspath
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import attrs
+
+from streameval.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from streameval.io import Block
+
+    Position = Any
+    """A small value that `json.dumps` takes and `json.loads` returns."""
+
+__all__ = ["Chunk", "Source", "patterns_of"]
+
+
+@attrs.frozen
+class Chunk:
+    """Whole rows of one partition.
+
+    Parameters
+    ----------
+    block : Block
+        The rows, still to be parsed; its errors name the file and the line.
+    partition : str
+        Rows of one partition come in a fixed order, however they are cut into chunks, also after
+        a restart.
+    position : JSON value
+        Where the whole source continues after this chunk.
+    """
+
+    block: Block
+    partition: str
+    position: Position
+
+
+@runtime_checkable
+class Source(Protocol):
+    """Rows that are pulled, and pulled again from a position after a restart.
+
+    Attributes
+    ----------
+    name : str
+        Stable over restarts: the key of the position in a checkpoint.
+    is_replayable : bool
+        Whether the same position leads to the same rows; if not, each row is counted at most once.
+    """
+
+    name: str
+    is_replayable: bool
+
+    def seek(self, position: Position | None) -> None:
+        """Continue at a position, None for the beginning; once, before the first read.
+
+        Raises
+        ------
+        InvalidInputError
+            If it is not a position of such a source.
+        """
+        ...
+
+    def read(self, limit: int) -> Chunk | None:
+        """Return the next rows of one partition, about `limit` bytes; None if none are new.
+
+        Raises
+        ------
+        BadDataError
+            If a file cannot be read.
+        """
+        ...
+
+    @property
+    def is_at_end(self) -> bool:
+        """Whether nothing more will come, as far as can be seen."""
+        ...
+
+    def warnings(self) -> list[str]:
+        """Return what went wrong since the last call, as sentences."""
+        ...
+
+    def close(self) -> None:
+        """Close the files."""
+        ...
+
+
+def patterns_of(value: Any, argument: str) -> tuple[str, ...]:
+    """List the paths and globs of an argument as text.
+
+    Raises
+    ------
+    InvalidInputError
+        If there are none, or one is no path.
+    """
+    given = [value] if isinstance(value, str | PathLike) else value
+    try:
+        patterns: tuple[Any, ...] = tuple(fspath(path) for path in given)
+    except TypeError:
+        raise InvalidInputError(
+            f"must be a source, a path, or a list of paths, got {type(value).__name__}",
+            argument=argument,
+        ) from None
+    if not patterns or not all(isinstance(pattern, str) and pattern for pattern in patterns):
+        raise InvalidInputError("must be one or more paths, each not empty", argument=argument)
+    return patterns
