@@ -53,7 +53,7 @@ class Batches:
 
     folder: Path
 
-    def write(self, number: int, states: pa.Table, owner: str, by: str | None) -> None:
+    def write(self, number: int, states: pa.Table, owner: str, by: Any) -> None:
         """Write the states of a batch.
 
         Parameters
@@ -64,8 +64,8 @@ class Batches:
             The columns ``slice`` and ``state``.
         owner : str
             What numbers the batches.
-        by : str or None
-            The column of the slices.
+        by : str, sequence of str or None
+            The column of the slices, or several.
 
         Raises
         ------
@@ -73,7 +73,7 @@ class Batches:
             If batches of another owner are there, or of another column, or the batch is merged
             with others already.
         """
-        about = {"by": by, "owner": owner}
+        about = json.loads(json.dumps({"by": by, "owner": owner}))
         spans = self._spans()
         if spans:
             self._check(self._table(spans[0]), about)
@@ -107,7 +107,7 @@ class Batches:
         """Return the number of files that count."""
         return len(self._spans())
 
-    def read(self) -> tuple[str | None, States]:
+    def read(self) -> tuple[Any, States]:
         """Merge all batches, and return the column of the slices and the state of each.
 
         Raises

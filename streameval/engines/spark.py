@@ -7,8 +7,9 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
+import json
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,20 +18,14 @@ from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
-from streameval.engines._counting import Make, SourceCounter, by_value
+from streameval.engines._counting import Make, SourceCounter, States, in_order, text_of, value_of
 from streameval.errors import InvalidInputError
 
 try:
     import pyarrow as pa
+    from pyspark import TaskContext
     from pyspark.sql import functions as sf
-    from pyspark.sql.types import (
-        BinaryType,
-        ByteType,
-        FractionalType,
-        StringType,
-        StructField,
-        StructType,
-    )
+    from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 except ImportError as error:
     raise ImportError('pyspark is missing: pip install "streameval[spark]".') from error
 
@@ -44,8 +39,9 @@ def evaluate(
     make: Make,
     *,
     columns: Mapping[str, str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
+    nulls: str = "raise",
 ) -> Any:
     """Count a data frame on its executors, the same bytes as in one process.
 
@@ -53,15 +49,8 @@ def evaluate(
     ----------
     df : pyspark.sql.DataFrame
         Its partitions are counted as they lie; rows need not be repartitioned.
-    make : callable
-        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
-        `copy` of an empty accumulator.
-    columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
-    by : str, optional
-        A column: rows are counted for each of its values, None where it is missing.
-    options : mapping, optional
-        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
+    make, columns, by, options, nulls
+        As every engine takes them: `streameval.engines`.
 
     Returns
     -------
@@ -71,7 +60,7 @@ def evaluate(
     ------
     InvalidInputError
         When an argument breaks a rule. A batch that is refused raises Spark's PythonException,
-        which quotes the InvalidInputError.
+        which quotes the InvalidInputError, with the partition and the rows of the batch.
 
     Notes
     -----
@@ -89,9 +78,11 @@ def evaluate(
     >>> evaluate(df, se.ConfusionAccumulator, by="country")["DE"].compute().accuracy
     0.5
     """
-    counting = SourceCounter.of(make, columns, by, options)
+    counting = SourceCounter.of(make, columns, by, options, nulls=nulls)
     totals = _evaluated(df, counting)
-    return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+    return counting.result(
+        _by_value(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+    )
 
 
 def stream(
@@ -103,7 +94,7 @@ def stream(
     pane: Any = None,
     keep: Any = None,
     unit: str | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     columns: Mapping[str, str] | None = None,
     compact_after: int = 100,
 ) -> Any:
@@ -122,10 +113,8 @@ def stream(
         The column of the event time. Then rows are counted by pane, in a `Windowed`.
     pane, keep, unit : optional
         The options of that `Windowed`.
-    by : str, optional
-        A column: rows are counted for each of its values, None where it is missing.
-    columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
+    by, columns : optional
+        As every engine takes them: `streameval.engines`.
     compact_after : int
         From how many files on those of committed batches are merged into one.
 
@@ -202,8 +191,9 @@ def read(path: str | os.PathLike[str]) -> Any:
     BadDataError
         If there is nothing yet.
     """
-    by, states = Batches(Path(path)).read()
-    return from_bytes(states[None]) if by is None else by_value(states)
+    by, texts = Batches(Path(path)).read()
+    states = _by_value(texts)
+    return from_bytes(states[None]) if by is None else in_order(states)
 
 
 def _windowed(make: Make, options: Mapping[str, Any]) -> Windowed:
@@ -212,18 +202,18 @@ def _windowed(make: Make, options: Mapping[str, Any]) -> Windowed:
 
 def _evaluated(df: Any, counting: SourceCounter) -> pa.Table:
     """Count a data frame on its executors, and return the state of each slice."""
-    names, by = counting.names(df.columns), counting.by
+    names = counting.names(df.columns)
     # mapInArrow takes dots in names for paths, so the columns travel under their numbers
     numbered = [sf.col(_quoted(name)).alias(str(number)) for number, name in enumerate(names)]
     chosen = df.select(numbered)
-    # a name that is no column is a path, which Spark follows
-    column = by if by is None or by not in df.columns else _quoted(by)
-    column_type = ByteType() if column is None else df.select(column).schema[0].dataType
-    if isinstance(column_type, FractionalType):
-        column_type = StringType()  # fractions are told by their text
-    schema = StructType([StructField("slice", column_type), StructField("state", BinaryType())])
+    schema = StructType([StructField("slice", StringType()), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting, names), schema)
     return states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
+
+
+def _by_value(states: Mapping[str, bytes]) -> States:
+    """Read the values of slices, which travel as text."""
+    return {value_of(*json.loads(text)): state for text, state in states.items()}
 
 
 def _quoted(name: str) -> str:
@@ -234,21 +224,12 @@ def _quoted(name: str) -> str:
 def _count(
     counting: SourceCounter, names: list[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Count one partition."""
-    column_type = pa.int8()
-
-    def seen() -> Iterator[pa.RecordBatch]:
-        nonlocal column_type
-        for numbered in batches:
-            batch = numbered.rename_columns(names)
-            if counting.by is not None:
-                column_type = counting.type_of_slices(batch)
-                if pa.types.is_floating(column_type) or pa.types.is_decimal(column_type):
-                    column_type = pa.string()
-            yield batch
-
-    slices = counting.count_batches(seen())
-    yield _states(pa.array(slices, column_type), list(slices.values()))
+    """Count one partition; values travel as text, which no session time zone changes."""
+    context = TaskContext.get()
+    name = "a partition" if context is None else f"partition {context.partitionId()}"
+    slices = counting.count_batches((batch.rename_columns(names) for batch in batches), name)
+    texts = [json.dumps(text_of(value)) for value in slices]
+    yield _states(pa.array(texts, pa.string()), list(slices.values()))
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
