@@ -387,7 +387,10 @@ def _add_eval(parser: argparse.ArgumentParser) -> None:
     parser.description = "Count the rows of files and report."
     files = parser.add_argument_group("input")
     files.add_argument(
-        "files", nargs="+", metavar="FILE", help='JSON lines, CSV, TSV or Parquet; "-" is stdin'
+        "files",
+        nargs="+",
+        metavar="FILE",
+        help='JSON lines, CSV, TSV or Parquet, a folder, pattern or URL; "-" is stdin',
     )
     _add_formats(files)
     _add(

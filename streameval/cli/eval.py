@@ -26,6 +26,7 @@ from streameval.io import STANDARD_INPUT, Dialect, name_of, size_of
 from streameval.io.errors import ScatteredQueryError
 from streameval.io.streams import is_read_once
 from streameval.render.text import plural
+from streameval.runs.files import files_of
 from streameval.runs.gathered import Gathered
 from streameval.runs.slices import SizeLimit, counting_plan, parts_by_value, rows_by_value
 from streameval.runs.sources import JudgedRuns, RowFiles, look_ahead
@@ -60,6 +61,9 @@ def evaluate(options: Options) -> Outcome:
     StreamevalError
         For the reasons that `exit_code` tells apart.
     """
+    if options.qrels is None:
+        files: Any = _files(options.files)
+        options = attrs.evolve(options, files=files)
     task = task_asked_for(options)
     _check_by(options)
     check_windows(options)
@@ -115,6 +119,12 @@ def _evaluated(task: str, source: Source, options: Options) -> Outcome:
         )
         outcome = reported(found, options.reporting)
     return attrs.evolve(outcome, before=spool.read())
+
+
+def _files(given: Sequence[str]) -> tuple[str, ...]:
+    """List files, and those of folders and patterns."""
+    found = ([(name, None)] if name == STANDARD_INPUT else files_of(name) for name in given)
+    return tuple(file for files in found for file, _ in files)
 
 
 def _check_by(options: Options) -> None:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Container, Iterable, Mapping, Sequence, Sized
-from datetime import date, datetime, time
-from functools import partial
-from os import PathLike, fspath
+from datetime import UTC, date, datetime, time
+from functools import partial, reduce
+from os import fspath
 from typing import TYPE_CHECKING, Any, Self
 
 import attrs
@@ -19,17 +19,21 @@ from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member
 from streameval.configs.inner import OuterConfig
+from streameval.engines._sources import Frame, Stream, is_path
 from streameval.errors import BadDataError, IncompatibleStateError, InvalidInputError
 from streameval.inputs.batches import Table
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts
-from streameval.io import Block, Column, Values, read_blocks
+from streameval.io import Block, Column, Condition, RowFilter, Values, read_blocks
 from streameval.io.errors import shown
 from streameval.io.json_lines import JsonBlock
 from streameval.io.parquet import values_of
 from streameval.runs import slices
 from streameval.runs.columns import columns_of, group_columns
 from streameval.runs.counting import Plan, count
-from streameval.runs.sources import Row, files_of, look_ahead
+from streameval.runs.files import files_of
+from streameval.runs.partitions import Partition, partitions_of, with_partition
+from streameval.runs.sources import Row, look_ahead
 from streameval.runs.totals import BadRows
 
 if TYPE_CHECKING:
@@ -43,7 +47,6 @@ __all__ = [
     "RunningCount",
     "SourceCounter",
     "States",
-    "as_sources",
     "merged",
     "same_layout",
     "text_of",
@@ -68,30 +71,34 @@ class SourceCounter:
         Gives an empty accumulator.
     columns, required : mapping from argument of `update` to column
         Those that are read if they are there, and those of them that must be.
-    by : str or None
-        The column whose values are counted apart.
+    by : str, tuple of str or None
+        The column whose values are counted apart, or several, whose values are tuples.
     options : mapping
         Keyword arguments of `update`.
     missing_columns : str
         Whether sources that lack an optional column are refused beside others that have it
         ("raise"), or counted without it ("default").
+    complete : tuple of str
+        The columns in which a null leaves its row out.
     """
 
     make: Make
     columns: dict[str, str]
     required: dict[str, str]
-    by: str | None
+    by: str | tuple[str, ...] | None
     options: dict[str, Any]
     missing_columns: str = "raise"
+    complete: tuple[str, ...] = ()
 
     @classmethod
     def of(
         cls,
         make: Make,
         columns: Mapping[str, str] | None = None,
-        by: str | None = None,
+        by: str | Sequence[str] | None = None,
         options: Mapping[str, Any] | None = None,
         missing_columns: str = "raise",
+        nulls: str = "raise",
     ) -> Self:
         """Check the arguments that every engine takes."""
         made = _checked(make)
@@ -104,20 +111,29 @@ class SourceCounter:
                 raise InvalidInputError(
                     f"must be for {', '.join(read)}, got {argument!r}", argument="columns"
                 )
-        if by is not None and not isinstance(by, str):
-            raise InvalidInputError(f"must be the name of a column, got {by!r}", argument="by")
+        if nulls not in ("raise", "skip"):
+            raise InvalidInputError(f"must be 'raise' or 'skip', got {nulls!r}", argument="nulls")
         if missing_columns not in ("raise", "default"):
             raise InvalidInputError(
                 f"must be 'raise' or 'default', got {missing_columns!r}", argument="missing_columns"
             )
+        has_gaps = {
+            array
+            for member in members
+            for argument, array in member.read.items()
+            if argument in _GAPS or (argument == "y_true" and isinstance(made, Windowed))
+        }
         needed = {name for member in members for name in member.required.values()} | {*keys}
         return cls(
             make=make,
             columns={name: chosen.get(name, name) for name in read},
             required={name: chosen.get(name, name) for name in read if name in needed | {*chosen}},
-            by=by,
+            by=_by(by),
             options=dict(options or {}),
             missing_columns=missing_columns,
+            complete=tuple(
+                chosen.get(name, name) for name in read if nulls == "skip" and name not in has_gaps
+            ),
         )
 
     def names(self, available: Iterable[str]) -> list[str]:
@@ -158,22 +174,21 @@ class SourceCounter:
             When a file cannot be read or holds a row that is refused; the message names it.
         """
         if not is_path(source):
-            return self.count_batches([source])
+            running = RunningCount(self)
+            running.add_batch(source)
+            return running.states()
         running = RunningCount(self)
-        for file, form in files_of(fspath(source)):
-            running.add_file(file, form)
+        files = files_of(fspath(source))
+        partitions = partitions_of([file for file, _ in files])
+        for (file, form), partition in zip(files, partitions, strict=True):
+            running.add_file(file, form, partition)
         return running.states()
 
-    def count_batches(self, batches: Iterable[Any]) -> States:
-        """Count batches into new accumulators."""
+    def count_batches(self, batches: Iterable[Any], name: str = "a batch") -> States:
+        """Count batches into new accumulators; an error names the rows of its batch."""
         running = RunningCount(self)
-        for batch in batches:
-            running.add_batch(batch)
+        running.add_batches(batches, name)
         return running.states()
-
-    def type_of_slices(self, batch: pa.RecordBatch) -> Any:
-        """Return the Arrow type of the column `by`."""
-        return Table(batch, batch.schema.names).column(str(self.by)).type
 
     def update(self, accumulator: Any, batch: Any) -> None:
         """Count a batch into an accumulator."""
@@ -185,16 +200,14 @@ class SourceCounter:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
         if self.by is None:
             return from_bytes(slices[None]) if slices else self.make()
-        # files may disagree on the type of a column
-        ordered = sorted(slices, key=lambda value: (value is None, type(value).__name__, value))
-        return {value: from_bytes(slices[value]) for value in ordered}
+        return {value: from_bytes(slices[value]) for value in sorted(slices, key=_order)}
 
     @property
     def wanted(self) -> dict[str, bool]:
         """The columns to read, and whether they must be there."""
-        needed = {*self.required.values(), self.by}
-        listed = [*self.columns.values(), *([] if self.by is None else [self.by])]
-        return {column: column in needed for column in listed}
+        by = () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
+        needed = {*self.required.values(), *by}
+        return {column: column in needed for column in (*self.columns.values(), *by)}
 
 
 class MixedColumnsError(BadDataError):
@@ -213,6 +226,8 @@ class RunningCount:
     ----------
     layout : Layout
         Which optional columns the sources with rows have.
+    n_skipped : int
+        How many rows were left out for their nulls.
     """
 
     def __init__(self, counter: SourceCounter) -> None:
@@ -221,22 +236,50 @@ class RunningCount:
         if counter.by is not None:
             self._held = slices.PartsByValue(counter.make, counter.by, max_values=slices.MAX_SLICES)
         self.layout: Layout = {}
+        self.n_skipped = 0
 
     def add_batch(self, batch: Any, name: str = "a batch") -> None:
         """Count a batch, all of it or nothing."""
         counter = self._counter
         found = same_layout(self.layout, counter.layout_of(batch, name))
+        n_skipped = 0
+        if counter.complete:
+            batch, n_skipped = _without_nulls(_arrow_table(batch), counter.complete)
         if counter.by is None:
             counter.update(self._held, batch)
         else:
             arrow = _arrow_table(batch)
             self._held.update(_values(arrow, counter.by), arrow.take, counter.update)
         self.layout = found
+        self.n_skipped += n_skipped
+
+    def add_stream(self, source: Frame | Stream, name: str) -> None:
+        """Count the batches of a frame or a stream."""
+        counter = self._counter
+        columns = counter.names(source.names())
+        if isinstance(source, Stream):
+            for file, names in source.files():
+                self.layout = same_layout(self.layout, counter.layout(names, file))
+        self.add_batches(source.batches(columns), name)
+
+    def add_batches(self, batches: Iterable[Any], name: str) -> None:
+        """Count batches, one after the other; an error names the rows of its batch."""
+        n_rows = 0
+        for batch in batches:
+            start, n_rows = n_rows + 1, n_rows + len(batch)
+            try:
+                self.add_batch(batch, name)
+            except InvalidInputError as error:
+                raise error.within(f"{name}, rows {start:,} to {n_rows:,}") from error
 
     def add_file(
-        self, file: str, form: str | None = None, groups: Container[int] | None = None
+        self,
+        file: str,
+        form: str | None = None,
+        partition: Partition = (),
+        groups: Container[int] | None = None,
     ) -> None:
-        """Count a file, or some row groups of it.
+        """Count a file, or some row groups of it, with the columns that its folders name.
 
         Raises
         ------
@@ -245,27 +288,32 @@ class RunningCount:
             have been counted by then.
         """
         try:
-            self._add_file(file, form, groups)
+            self._add_file(file, form, partition, groups)
         except (InvalidInputError, IncompatibleStateError) as error:
             raise BadDataError(f"{file}: {error}") from error
 
-    def _add_file(self, file: str, form: str | None, groups: Container[int] | None) -> None:
+    def _add_file(
+        self, file: str, form: str | None, partition: Partition, groups: Container[int] | None
+    ) -> None:
         counter, wanted = self._counter, self._counter.wanted
-        rows, blocks = look_ahead(read_blocks(file, form), names=wanted)
+        read = with_partition(read_blocks(file, form), partition, wanted)
+        rows, blocks = look_ahead(read, names=wanted)
         if not rows:
             return
         known = [column for column in wanted if any(column in row for row in rows)]
-        if len(known) < len(wanted):
+        unknown = [column for column in wanted if column not in known]
+        if any(wanted[column] for column in unknown):
             names = dict.fromkeys(name for row in rows for name in row)
             check_there(wanted, [*(names | dict.fromkeys(known))])
         self.layout = same_layout(self.layout, counter.layout(known, file))
-        unknown = [column for column in wanted if column not in known]
         plan = self._plan(known, rows)
         for block in blocks:
             group: Any = getattr(block, "group", None)
             if groups is None or group in groups:
                 check_unread(block, unknown)
-                BadRows(plan.max_bad).add(count(block, plan, self._held).bad)
+                counted = count(block, plan, self._held)
+                BadRows(plan.max_bad).add(counted.bad)
+                self.n_skipped += counted.n_left_out
 
     def _plan(self, known: Container[str], rows: Sequence[Row]) -> Plan:
         """Choose how the columns of a file are read, by its first rows."""
@@ -275,7 +323,13 @@ class RunningCount:
         columns = columns_of(_members(made), found, rows)
         if isinstance(made, (Sliced, Windowed)):
             columns = group_columns(made, found, columns)
-        plan = Plan(counter.make, columns, update=partial(_update, options=counter.options))
+        conditions = [Condition(name, "!=", ("",)) for name in counter.complete if name in known]
+        plan = Plan(
+            counter.make,
+            columns,
+            update=partial(_update, options=counter.options),
+            where=RowFilter(tuple(conditions)) if conditions else None,
+        )
         if counter.by is not None:
             plan = slices.parts_by_value(
                 plan, counter.by, field_type=Values(), max_values=slices.MAX_SLICES
@@ -290,7 +344,7 @@ class RunningCount:
         parts = held.slices().by_value
         del held
         # each part is freed before the next one is written, which takes as much memory again
-        return {value: parts.pop(value).to_bytes() for value in list(parts)}
+        return {_key(value): parts.pop(value).to_bytes() for value in list(parts)}
 
 
 def same_layout(layout: Layout, other: Layout) -> Layout:
@@ -344,10 +398,14 @@ def merged(*parts: States) -> States:
         for value, state in part.items():
             by_value.setdefault(value, []).append(state)
     return {
-        value: merge([from_bytes(state) for state in states]).to_bytes()
+        # what one part alone has needs no reading
+        value: merge(map(from_bytes, states)).to_bytes() if len(states) > 1 else states[0]
         for value, states in by_value.items()
     }
 
+
+_GAPS = ("relevance", "score")
+"""Arguments that may be null, of documents that are not judged or not retrieved."""
 
 _TYPES: dict[str, Callable[[str], Any]] = {
     "NoneType": lambda _: None,
@@ -357,14 +415,17 @@ _TYPES: dict[str, Callable[[str], Any]] = {
     "int": int,
     "str": str,
     "time": time.fromisoformat,
+    "tuple": lambda text: tuple(value_of(*item) for item in json.loads(text)),
 }
 
 
 def text_of(value: Any) -> tuple[str, str]:
-    """Write a value of the column `by` as its type and its text."""
-    return type(value).__name__, value.isoformat() if isinstance(value, (date, time)) else str(
-        value
-    )
+    """Write a value of the column `by`, or of several, as its type and its text."""
+    if isinstance(value, tuple):
+        text = json.dumps(list(map(text_of, value)))
+    else:
+        text = value.isoformat() if isinstance(value, (date, time)) else str(value)
+    return type(value).__name__, text
 
 
 def value_of(type_name: str, text: str) -> Any:
@@ -374,11 +435,6 @@ def value_of(type_name: str, text: str) -> Any:
     datetime.date(2024, 2, 29)
     """
     return _TYPES[type_name](text)
-
-
-def is_path(source: Any) -> bool:
-    """Tell the path of a file from a batch."""
-    return isinstance(source, (str, PathLike))
 
 
 def column_of(name: str, names: Sequence[str]) -> str | None:
@@ -397,19 +453,31 @@ def check_there(columns: Mapping[str, bool], names: Sequence[str]) -> None:
             )
 
 
-def as_sources(sources: Any) -> list[Any]:
-    """List the sources; there must be one. A batch is one, as a path is."""
-    if is_path(sources) or Table.of(sources) is not None:
-        return [sources]
-    if not isinstance(sources, Iterable):
-        type_name = type(sources).__name__
+def _by(by: Any) -> str | tuple[str, ...] | None:
+    """Check the names of columns; a list of one is that one."""
+    if by is None or isinstance(by, str):
+        return by
+    names = tuple(by) if isinstance(by, Sequence) else ()
+    if not names or len(set(names)) < len(names) or set(map(type, names)) != {str}:
         raise InvalidInputError(
-            f"must be paths, or batches with columns, got {type_name}", argument="sources"
+            f"must be the name of a column, or different ones, got {by!r}", argument="by"
         )
-    listed = list(sources)
-    if not listed:
-        raise InvalidInputError("must hold at least one path or batch", argument="sources")
-    return listed
+    return names if len(names) > 1 else names[0]
+
+
+def _key(value: Any) -> Any:
+    """Tell moments apart by themselves, whatever the time zone that they are written in."""
+    if isinstance(value, tuple):
+        return tuple(map(_key, value))
+    is_moment = isinstance(value, datetime) and value.tzinfo is not None
+    return value.astimezone(UTC) if is_moment else value
+
+
+def _order(value: Any) -> tuple[Any, ...]:
+    """Order values of a column, whose types files may disagree on, the missing one last."""
+    if isinstance(value, tuple):
+        return tuple(map(_order, value))
+    return value is None, type(value).__name__, value
 
 
 def _checked(make: Make) -> Accumulator[Any, Any]:
@@ -499,11 +567,27 @@ def _table_of(batch: Any) -> Table:
     return table
 
 
-def _values(table: pa.Table, by: str) -> Any:
-    """List the values of a column, as they are read from files."""
+def _without_nulls(table: pa.Table, names: Iterable[str]) -> tuple[pa.Table, int]:
+    """Leave out the rows with a null in a column, and count them."""
+    import pyarrow as pa  # noqa: PLC0415
+    import pyarrow.compute as pc  # noqa: PLC0415
+
+    read = Table(table, table.column_names)
+    columns = [read.column(name) for name in names if read.holds(name)]
+    masks = [
+        (column if hasattr(column, "type") else pa.array(column)).is_valid() for column in columns
+    ]
+    kept = table.filter(reduce(pc.and_, masks)) if masks else table
+    return kept, table.num_rows - kept.num_rows
+
+
+def _values(table: pa.Table, by: str | tuple[str, ...]) -> Any:
+    """List the values of a column, or of several, as they are read from files."""
+    if isinstance(by, tuple):
+        return list(zip(*(_values(table, name) for name in by), strict=True))
     column, field_type = Table(table, table.column_names).column(by), Values()
     items = values_of(column, "", field_type) if hasattr(column, "type") else column
-    values = items if isinstance(items, np.ndarray) else field_type.whole(items)
+    values = items if isinstance(items, (np.ndarray, CodedTexts)) else field_type.whole(items)
     if values is None:
         faults = ((position, field_type.fault(item)) for position, item in enumerate(items))
         position, wanted = next(fault for fault in faults if fault[1] is not None)

@@ -22,13 +22,12 @@ from streameval.engines._counting import (
     Progress,
     SourceCounter,
     States,
-    as_sources,
-    is_path,
     merged,
     same_layout,
     text_of,
     value_of,
 )
+from streameval.engines._sources import Sources
 from streameval.engines._tasks import Cut, Done, FileTask, count_batch, count_files, plan_tasks
 from streameval.errors import BadDataError, InvalidInputError
 
@@ -118,8 +117,10 @@ class Policy:
         """Whether sources are left out."""
         return self.on_error != "raise"
 
-    def tell(self, left_out: Sequence[BadDataError]) -> None:
-        """Say which sources were left out."""
+    def tell(self, left_out: Sequence[BadDataError], n_skipped: int) -> None:
+        """Say which sources were left out, and how many rows."""
+        if n_skipped:
+            warnings.warn(f"left out {n_skipped:,} rows with nulls", stacklevel=4)
         if callable(self.on_error):
             for error in left_out:
                 self.on_error(error)
@@ -130,24 +131,19 @@ class Policy:
             warnings.warn(f"left out {len(left_out):,} sources: {listed}{more}", stacklevel=4)
 
 
-def evaluate_on(engine: Engine, counter: SourceCounter, sources: Any, policy: Policy) -> Any:
+def evaluate_on(engine: Engine, counter: SourceCounter, sources: Sources, policy: Policy) -> Any:
     """Count sources on an engine, and return the accumulator or those by value."""
-    listed = as_sources(sources)
-    paths = [source for source in listed if is_path(source)]
-    if policy.resume is not None and len(paths) < len(listed):
+    paths = sources.paths
+    if policy.resume is not None and (sources.batches or sources.streams):
         raise InvalidInputError("is for files, which can be told again", argument="resume")
     finished = _Finished(counter, policy.resume)
-    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings)
+    rounds = {} if counter.by is None else {"rounds": 1}
+    cut = Cut(policy.target_bytes, engine.n_slots, policy.skips, finished.settings, **rounds)
     tasks: list[FileTask] = []
     if paths:
         (planned,) = engine.start(plan_tasks, [(paths, cut, finished.known())])
         tasks = engine.result(planned)
-    batches = [
-        (source, f"source {number}")
-        for number, source in enumerate(listed, start=1)
-        if not is_path(source)
-    ]
-    return _Evaluation(engine, counter, policy, finished, tasks, batches).run()
+    return _Evaluation(engine, counter, policy, finished, tasks, sources).run()
 
 
 class _Evaluation:
@@ -160,15 +156,17 @@ class _Evaluation:
         policy: Policy,
         finished: _Finished,
         tasks: Sequence[FileTask],
-        batches: Sequence[tuple[Any, str]],
+        sources: Sources,
     ) -> None:
         self._engine, self._counter, self._policy = engine, counter, policy
         self._finished = finished
         self._tasks = [task for task in tasks if task not in finished]
         self._again = [task for task in tasks if task in finished]
-        self._batches = batches
-        self._n_all = sum(len(task.pieces) for task in tasks) + len(batches)
-        self._n_done = 0
+        self._batches, self._streams = sources.batches, sources.streams
+        n_others = len(self._batches) + len(self._streams)
+        self._n_all = sum(len(task.pieces) for task in tasks) + n_others
+        self._n_done = self._n_skipped = 0
+        self._streamed: list[States] = []
         self._layout: Layout = {}
         self._left_out: list[BadDataError] = []
 
@@ -191,6 +189,10 @@ class _Evaluation:
         try:
             for again in self._again:
                 self._note(self._finished.done(again))
+            for stream in self._streams:  # while the tasks run
+                done, states = _count_batch(self._counter, *stream, self._policy.skips, 1)
+                self._note(done)
+                self._streamed.append(states)
             for handle in engine.finished(heads):
                 shares, task = jobs.pop(handle)
                 done = self._kept(handle, shares, task)
@@ -220,17 +222,18 @@ class _Evaluation:
         self._layout = same_layout(self._layout, done.layout)
         self._left_out += done.left_out
         self._n_done += done.n_sources
+        self._n_skipped += done.n_skipped
         if self._policy.progress is not None and self._n_done < self._n_all:
             self._policy.progress(self._n_done, self._n_all)
 
     def _result(self, totals: Sequence[States]) -> Any:
-        counted = [*totals, *map(self._finished.states, self._again)]
+        counted = [*totals, *self._streamed, *map(self._finished.states, self._again)]
         if self._left_out and len(self._left_out) >= self._n_all:
             raise self._left_out[0]
         result = self._counter.result(merged(*counted))
         if self._policy.progress is not None:
             self._policy.progress(self._n_all, self._n_all)
-        self._policy.tell(self._left_out)
+        self._policy.tell(self._left_out, self._n_skipped)
         return result
 
 
@@ -280,6 +283,7 @@ class _Finished:
                 counter.by,
                 counter.options,
                 counter.missing_columns,
+                counter.complete,
             ]
         )
         self._path = None if path is None else Path(path)
@@ -364,8 +368,8 @@ def _count_batch(
         done, states = count_batch(counter, batch, name)
     except InvalidInputError as error:
         if not skips:
-            raise error.within(name) from error
-        done, states = Done(1, {}, (BadDataError(f"{name}: {error}"),)), {}
+            raise
+        done, states = Done(1, {}, (BadDataError(str(error)),)), {}
     return done, *_shares(states, n_shares)
 
 

@@ -18,15 +18,19 @@ from streameval.engines._counting import (
     SourceCounter,
     States,
 )
-from streameval.errors import BadDataError, StreamevalError
+from streameval.engines._sources import DataFile, Frame, Stream
+from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 from streameval.io import FORMATS, format_of, size_of
 from streameval.io.parquet import parquet_blocks
 from streameval.io.streams import store_of
-from streameval.runs.sources import files_of
+from streameval.runs.files import files_of
+from streameval.runs.partitions import Partition, partitions_of
 
 __all__ = ["Cut", "Done", "FileTask", "Piece", "count_batch", "count_files", "plan_tasks"]
 
-_ROUNDS = 3  # tasks for each slot, so that none waits long for the slowest
+_ROUNDS = 3
+"""Tasks for each slot, so that none waits long for the slowest; one where the values of a column
+are counted apart, since there a task has about as much to merge as to count."""
 _MIN_BYTES = 2**20
 _MAX_BYTES = 2**27
 """What a task reads by default. Its states are no larger: a cell takes a few times the bytes of the
@@ -50,6 +54,8 @@ class Piece:
         When the file was changed, in nanoseconds; 0 where that is not known.
     group : int, optional
         The number of the row group.
+    partition : Partition
+        The columns that its folders name.
     """
 
     file: str
@@ -57,6 +63,7 @@ class Piece:
     size: int
     stamp: int
     group: int | None = None
+    partition: Partition = ()
 
     def __str__(self) -> str:
         """Name it."""
@@ -96,19 +103,23 @@ class Cut:
         Whether row groups of a file stay together.
     settings : str
         What is counted of the files, for `FileTask.key`.
+    rounds : int
+        How many tasks there are for each slot, unless they would be too large.
     """
 
     target_bytes: int | None
     n_slots: int
     whole_files: bool
     settings: str
+    rounds: int = _ROUNDS
 
     def target(self, pieces: Iterable[Piece]) -> int:
         """Choose how many bytes a task reads."""
         if self.target_bytes is not None:
             return self.target_bytes
-        share = sum(piece.size for piece in pieces) // (_ROUNDS * max(self.n_slots, 1)) + 1
-        return min(max(share, _MIN_BYTES), _MAX_BYTES)
+        size, n_slots = sum(piece.size for piece in pieces), max(self.n_slots, 1)
+        rounds = max(self.rounds, -(-size // (n_slots * _MAX_BYTES)))  # the last one is full too
+        return max(size // (rounds * n_slots) + 1, _MIN_BYTES)
 
 
 @attrs.frozen
@@ -123,11 +134,14 @@ class Done:
         Which optional columns they have.
     left_out : tuple of BadDataError
         Why some were not counted.
+    n_skipped : int
+        How many rows were left out for their nulls.
     """
 
     n_sources: int
     layout: Layout
     left_out: tuple[BadDataError, ...] = ()
+    n_skipped: int = 0
 
 
 def plan_tasks(
@@ -139,16 +153,26 @@ def plan_tasks(
 
     Parameters
     ----------
-    paths : sequence of paths
-        Files, folders and patterns.
+    paths : sequence of paths or DataFile
+        Files, folders and patterns, and files of data sets.
     cut : Cut
         How large the tasks are.
     finished : mapping
         The digests of tasks that an earlier run has finished, by their first piece and its number
         of pieces. These tasks come again if their files have not changed.
     """
-    listed = [pair for path in paths for pair in files_of(fspath(path))]
-    files = [_piece(file, form) for file, form in listed]
+    own = [files_of(fspath(path)) for path in paths if not isinstance(path, DataFile)]
+    partitions = iter(partitions_of([file for files in own for file, _ in files]))
+    listed = iter(own)
+    files = [
+        _piece(*file)
+        for path in paths
+        for file in (
+            [attrs.astuple(path)]
+            if isinstance(path, DataFile)
+            else [(*pair, next(partitions)) for pair in next(listed)]
+        )
+    ]
     target = cut.target(files)
     pieces = list(files)
     if not cut.whole_files:
@@ -156,17 +180,15 @@ def plan_tasks(
     return list(_grouped(pieces, target, cut.settings, finished))
 
 
-def _piece(file: str, form: str | None) -> Piece:
-    if store_of(file) is not None:
-        return Piece(file, form, *_stored_size(file))
-    size = size_of(file) or 0
-    return Piece(file, form, size, Path(file).stat().st_mtime_ns if size else 0)
-
-
-def _stored_size(address: str) -> tuple[int, int]:
-    store, path = store_of(address) or (None, "")
-    info = store.get_file_info(path)  # type: ignore[union-attr] # there is one
-    return info.size or 0, info.mtime_ns or 0
+def _piece(file: str, form: str | None, partition: Partition) -> Piece:
+    found = store_of(file)
+    if found is None:
+        size = size_of(file) or 0
+        stamp = Path(file).stat().st_mtime_ns if size else 0
+    else:
+        info = found[0].get_file_info(found[1])
+        size, stamp = info.size or 0, info.mtime_ns or 0
+    return Piece(file, form, size, stamp, partition=partition)
 
 
 def _parts(piece: Piece, target: int) -> list[Piece]:
@@ -231,12 +253,12 @@ def count_files(
     files = [(*file, [*pieces]) for file, pieces in groupby(task.pieces, key=_file_of)]
     while True:
         running = RunningCount(counter)
-        for file, form, pieces in files:
+        for file, form, partition, pieces in files:
             if file in left_out:
                 continue
             groups = [piece.group for piece in pieces if piece.group is not None]
             try:
-                running.add_file(file, form, groups or None)
+                running.add_file(file, form, partition, groups or None)
             except MixedColumnsError:
                 raise
             except BadDataError as error:
@@ -245,15 +267,23 @@ def count_files(
                 left_out[file] = error  # it may have been counted in part
                 break
         else:
-            return Done(len(task.pieces), running.layout, (*left_out.values(),)), running.states()
+            listed = (*left_out.values(),)
+            done = Done(len(task.pieces), running.layout, listed, running.n_skipped)
+            return done, running.states()
 
 
-def _file_of(piece: Piece) -> tuple[str, str | None]:
-    return piece.file, piece.form
+def _file_of(piece: Piece) -> tuple[str, str | None, Partition]:
+    return piece.file, piece.form, piece.partition
 
 
 def count_batch(counter: SourceCounter, batch: Any, name: str) -> tuple[Done, States]:
-    """Count one batch."""
+    """Count one batch, or one frame or stream of them."""
     running = RunningCount(counter)
-    running.add_batch(batch, name)
-    return Done(1, running.layout), running.states()
+    if isinstance(batch, (Frame, Stream)):
+        running.add_stream(batch, name)
+    else:
+        try:
+            running.add_batch(batch, name)
+        except InvalidInputError as error:
+            raise error.within(name) from error
+    return Done(1, running.layout, n_skipped=running.n_skipped), running.states()

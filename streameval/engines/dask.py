@@ -15,6 +15,7 @@ from typing import Any
 
 from streameval.engines._counting import Make, Progress, SourceCounter, merged
 from streameval.engines._running import Engine, Policy, evaluate_on
+from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError
 
 try:
@@ -32,7 +33,7 @@ def evaluate(
     make: Make,
     *,
     columns: Mapping[str, str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     fan_in: int = 8,
     progress: Progress | None = None,
@@ -40,6 +41,8 @@ def evaluate(
     on_error: str | Callable[[BadDataError], object] = "raise",
     resume: str | PathLike[str] | None = None,
     missing_columns: str = "raise",
+    nulls: str = "raise",
+    filesystem: Any = None,
 ) -> Any:
     """Count sources on the workers of a cluster, the same bytes as in one process.
 
@@ -47,48 +50,16 @@ def evaluate(
     ----------
     client : dask.distributed.Client
         One that is not asynchronous.
-    sources : path, batch, sequence of these, or a Dask data frame
-        Paths of Parquet, CSV or JSON lines that the workers can open, folders of such, and
-        patterns; batches, also delayed; or a data frame, each of its partitions a source.
-    make : callable
-        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
-        `copy` of an empty accumulator.
-    columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
-    by : str, optional
-        A column: rows are counted for each of its values, None where it is missing.
-    options : mapping, optional
-        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
-    fan_in : int
-        How many states a task merges.
-    progress : callable, optional
-        Called with how many files, row groups of large files, and batches have been counted, and
-        how many there are. It says all only when everything is merged.
-    target_bytes : int, optional
-        How many bytes of files a task counts, about: small files are grouped, a large file of
-        Parquet is split by row groups. By default up to 128 MiB, less if the workers would idle.
-    on_error : {"raise", "skip"} or callable
-        What happens when a source cannot be counted: the run ends with its error at once; or it is
-        left out as a whole, and a warning counts and lists what was. A callable gets each of these
-        errors instead.
-    resume : path, optional
-        A file of `Parts` that keeps the states of finished tasks, here and not on the workers. A
-        run that finds it counts only files that are new or have changed. Only for files.
-    missing_columns : {"raise", "default"}
-        What happens where some sources have an optional column, such as `sample_weight`, and others
-        do not: an error names one of them; or each is counted with the columns that it has.
+    sources : path, batch, stream, sequence of these, or a collection of Dask
+        As every engine takes them; batches may be delayed. A data frame is counted by partition,
+        and a mapping of arrays by the chunks of their rows.
+    make, columns, by, options, fan_in, progress, target_bytes, on_error, resume, \
+    missing_columns, nulls, filesystem
+        As every engine takes them: `streameval.engines`.
 
     Returns
     -------
     A new accumulator, or a dict of them by the values of the column `by`.
-
-    Raises
-    ------
-    InvalidInputError
-        When an argument breaks a rule, or a batch is refused.
-    BadDataError
-        When a file cannot be read, holds rows that are refused, or lacks an optional column that
-        others have; the message names it, and the row.
 
     Notes
     -----
@@ -119,8 +90,10 @@ def evaluate(
         on_error=on_error,
         resume=resume,
     )
-    counter = SourceCounter.of(make, columns, by, options, missing_columns)
-    return evaluate_on(_Cluster(client), counter, _partitions(sources, counter), policy)
+    counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
+    split = _partitions(sources, counter)
+    found = Sources.of(split, filesystem, "source" if split is sources else "partition")
+    return evaluate_on(_Cluster(client), counter, found, policy)
 
 
 class _Cluster(Engine):
@@ -210,7 +183,18 @@ def _with_steady_memory(function: Callable[..., Any], *arguments: Any) -> Any:
 
 
 def _partitions(sources: Any, counting: SourceCounter) -> Any:
-    """Split a data frame into partitions, with the counted columns only."""
+    """Split a data frame or arrays into partitions, with the counted columns only."""
     if hasattr(sources, "to_delayed"):
         return sources[counting.names(sources.columns)].to_delayed()
+    if isinstance(sources, Mapping) and any(map(is_dask_collection, sources.values())):
+        names = counting.names(sources)
+        columns = [_chunks(sources[name], sources[names[0]]) for name in names]
+        parts = zip(*columns, strict=True)
+        return [delayed(dict)(list(zip(names, part, strict=True))) for part in parts]
     return sources
+
+
+def _chunks(column: Any, first: Any) -> list[Any]:
+    """List the chunks of the rows of an array, as those of the first array are."""
+    made = column.rechunk({0: first.chunks[0]} | dict.fromkeys(range(1, column.ndim), -1))
+    return list(made.to_delayed().ravel())

@@ -18,6 +18,7 @@ from streameval.engines._counting import (
     value_of,
 )
 from streameval.engines._running import Engine, Policy, evaluate_on
+from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError, StreamevalError
 
 try:
@@ -37,7 +38,7 @@ def evaluate(
     make: Make,
     *,
     columns: Mapping[str, str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
     fan_in: int = 8,
     progress: Progress | None = None,
@@ -45,54 +46,23 @@ def evaluate(
     on_error: str | Callable[[BadDataError], object] = "raise",
     resume: str | PathLike[str] | None = None,
     missing_columns: str = "raise",
+    nulls: str = "raise",
+    filesystem: Any = None,
 ) -> Any:
     """Count sources in tasks of a Ray cluster, the same bytes as in one process.
 
     Parameters
     ----------
-    sources : path, batch, sequence of these, or a Ray data set
-        Paths of Parquet, CSV or JSON lines that the workers can open, folders of such, and
-        patterns; batches, or references to batches that were put into the object store; or a
-        `ray.data.Dataset`, whose blocks are counted as they stream and merged here.
-    make : callable
-        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
-        `copy` of an empty accumulator.
-    columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
-    by : str, optional
-        A column: rows are counted for each of its values, None where it is missing.
-    options : mapping, optional
-        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
-    fan_in : int
-        How many states a task merges.
-    progress : callable, optional
-        Called with how many files, row groups of large files, and batches have been counted, and
-        how many there are. It says all only when everything is merged.
-    target_bytes : int, optional
-        How many bytes of files a task counts, about: small files are grouped, a large file of
-        Parquet is split by row groups. By default up to 128 MiB, less if the workers would idle.
-    on_error : {"raise", "skip"} or callable
-        What happens when a source cannot be counted: the run ends with its error at once; or it is
-        left out as a whole, and a warning counts and lists what was. A callable gets each of these
-        errors instead.
-    resume : path, optional
-        A file of `Parts` that keeps the states of finished tasks, here and not on the workers. A
-        run that finds it counts only files that are new or have changed. Only for files.
-    missing_columns : {"raise", "default"}
-        What happens where some sources have an optional column, such as `sample_weight`, and others
-        do not: an error names one of them; or each is counted with the columns that it has.
+    sources : path, batch, stream, sequence of these, or a Ray data set
+        As every engine takes them, or references to batches that were put into the object store;
+        or a `ray.data.Dataset`, whose blocks are counted as they stream and merged here.
+    make, columns, by, options, fan_in, progress, target_bytes, on_error, resume, \
+    missing_columns, nulls, filesystem
+        As every engine takes them: `streameval.engines`.
 
     Returns
     -------
     A new accumulator, or a dict of them by the values of the column `by`.
-
-    Raises
-    ------
-    InvalidInputError
-        When an argument breaks a rule, or a batch is refused.
-    BadDataError
-        When a file cannot be read, holds rows that are refused, or lacks an optional column that
-        others have; the message names it, and the row.
 
     Notes
     -----
@@ -117,10 +87,10 @@ def evaluate(
         on_error=on_error,
         resume=resume,
     )
-    counter = SourceCounter.of(make, columns, by, options, missing_columns)
+    counter = SourceCounter.of(make, columns, by, options, missing_columns, nulls)
     if isinstance(sources, ray.data.Dataset):
         return _stream(sources, counter, policy.fan_in)
-    return evaluate_on(_Cluster(), counter, sources, policy)
+    return evaluate_on(_Cluster(), counter, Sources.of(sources, filesystem), policy)
 
 
 class _Cluster(Engine):

@@ -4,25 +4,20 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
-from collections.abc import Iterator, Mapping
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from typing import Any
 
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
-from streameval.engines._counting import Make, SourceCounter
+from streameval.engines._counting import Make, SourceCounter, text_of, value_of
 
 try:
     import pyarrow as pa
+    from pyspark import TaskContext
     from pyspark.sql import functions as sf
-    from pyspark.sql.types import (
-        BinaryType,
-        ByteType,
-        FractionalType,
-        StringType,
-        StructField,
-        StructType,
-    )
+    from pyspark.sql.types import BinaryType, StringType, StructField, StructType
 except ImportError as error:
     raise ImportError('pyspark is missing: pip install "streameval[spark]".') from error
 
@@ -34,8 +29,9 @@ def evaluate(
     make: Make,
     *,
     columns: Mapping[str, str] | None = None,
-    by: str | None = None,
+    by: str | Sequence[str] | None = None,
     options: Mapping[str, Any] | None = None,
+    nulls: str = "raise",
 ) -> Any:
     """Count a data frame on its executors, the same bytes as in one process.
 
@@ -43,15 +39,8 @@ def evaluate(
     ----------
     df : pyspark.sql.DataFrame
         Its partitions are counted as they lie; rows need not be repartitioned.
-    make : callable
-        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
-        `copy` of an empty accumulator.
-    columns : mapping from argument to column, optional
-        The columns of arguments of `update` that do not bear their names.
-    by : str, optional
-        A column: rows are counted for each of its values, None where it is missing.
-    options : mapping, optional
-        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
+    make, columns, by, options, nulls
+        As every engine takes them: `streameval.engines`.
 
     Returns
     -------
@@ -61,7 +50,7 @@ def evaluate(
     ------
     InvalidInputError
         When an argument breaks a rule. A batch that is refused raises Spark's PythonException,
-        which quotes the InvalidInputError.
+        which quotes the InvalidInputError, with the partition and the rows of the batch.
 
     Notes
     -----
@@ -79,20 +68,17 @@ def evaluate(
     >>> evaluate(df, se.ConfusionAccumulator, by="country")["DE"].compute().accuracy
     0.5
     """
-    counting = SourceCounter.of(make, columns, by, options)
+    counting = SourceCounter.of(make, columns, by, options, nulls=nulls)
     names = counting.names(df.columns)
     # mapInArrow takes dots in names for paths, so the columns travel under their numbers
     numbered = [sf.col(_quoted(name)).alias(str(number)) for number, name in enumerate(names)]
     chosen = df.select(numbered)
-    # a name that is no column is a path, which Spark follows
-    column = by if by is None or by not in df.columns else _quoted(by)
-    column_type = ByteType() if column is None else df.select(column).schema[0].dataType
-    if isinstance(column_type, FractionalType):
-        column_type = StringType()  # fractions are told by their text
-    schema = StructType([StructField("slice", column_type), StructField("state", BinaryType())])
+    schema = StructType([StructField("slice", StringType()), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting, names), schema)
     totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
-    return counting.result(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+    texts, merged = (column.to_pylist() for column in totals)
+    values = [value_of(*json.loads(text)) for text in texts]
+    return counting.result(dict(zip(values, merged, strict=True)))
 
 
 def _quoted(name: str) -> str:
@@ -103,21 +89,12 @@ def _quoted(name: str) -> str:
 def _count(
     counting: SourceCounter, names: list[str], batches: Iterator[pa.RecordBatch]
 ) -> Iterator[pa.RecordBatch]:
-    """Count one partition."""
-    column_type = pa.int8()
-
-    def seen() -> Iterator[pa.RecordBatch]:
-        nonlocal column_type
-        for numbered in batches:
-            batch = numbered.rename_columns(names)
-            if counting.by is not None:
-                column_type = counting.type_of_slices(batch)
-                if pa.types.is_floating(column_type) or pa.types.is_decimal(column_type):
-                    column_type = pa.string()
-            yield batch
-
-    slices = counting.count_batches(seen())
-    yield _states(pa.array(slices, column_type), list(slices.values()))
+    """Count one partition; values travel as text, which no session time zone changes."""
+    context = TaskContext.get()
+    name = "a partition" if context is None else f"partition {context.partitionId()}"
+    slices = counting.count_batches((batch.rename_columns(names) for batch in batches), name)
+    texts = [json.dumps(text_of(value)) for value in slices]
+    yield _states(pa.array(texts, pa.string()), list(slices.values()))
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

@@ -4,13 +4,18 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
+import pickle
 from collections.abc import Iterator, Sized
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
+
+import numpy as np
 
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, StreamevalError
+from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
+from streameval.states.confusion import MatrixCounts
 
 try:
     import torch
@@ -24,14 +29,21 @@ __all__ = ["EvaluationSampler", "gather"]
 AccumulatorT = TypeVar("AccumulatorT", bound=Accumulator[Any, Any])
 
 _HEAD = 2**16
-"""Bytes of the first collective. A state that fits needs no second one."""
+"""Bytes of the first collective. Where every state fits, there is no other."""
+_FRAME = 13
+_IS_LARGE, _IS_SUMMABLE = 1, 2
 
 
-def gather(acc: AccumulatorT, group: Any = None) -> AccumulatorT:
+@overload
+def gather(acc: AccumulatorT, group: Any = None, *, dst: None = None) -> AccumulatorT: ...
+@overload
+def gather(acc: AccumulatorT, group: Any = None, *, dst: int) -> AccumulatorT | None: ...
+def gather(acc: AccumulatorT, group: Any = None, *, dst: int | None = None) -> AccumulatorT | None:
     """Merge the accumulators of all ranks into a new one, the same bytes on every rank.
 
     Every rank of the group must call it, one that has counted nothing too. States of up to
-    65,528 bytes travel in one collective, larger ones in two.
+    65,523 bytes travel in one collective. Larger ones are merged in a tree, so that no rank reads
+    them all; counts of classes with whole weights are added up by an `all_reduce`.
 
     Parameters
     ----------
@@ -40,15 +52,18 @@ def gather(acc: AccumulatorT, group: Any = None) -> AccumulatorT:
     group : process group, optional
         The default group if there is none. Without `torch.distributed.init_process_group`
         there is one rank.
+    dst : int, optional
+        The one rank that needs the result, as `torch.distributed.gather` has it; the others get
+        None.
 
     Returns
     -------
-    A new accumulator.
+    A new accumulator, or None on a rank that is not `dst`.
 
     Raises
     ------
     InvalidInputError
-        When `acc` is no accumulator, or this rank is not in the group.
+        When `acc` is no accumulator, or this rank or `dst` is not in the group.
     IncompatibleStateError
         On every rank, when class or options differ between ranks; the message names them.
 
@@ -65,9 +80,128 @@ def gather(acc: AccumulatorT, group: Any = None) -> AccumulatorT:
         return acc.copy()
     if distributed.get_rank(group) < 0:
         raise InvalidInputError("must include this rank", argument="group")
-    states = _gather_bytes(acc.to_bytes(), group)
-    total: AccumulatorT = merge(from_bytes(state) for state in states)
-    return total
+    root = None if dst is None else _rank_in(group, dst)
+    total: Any = _total(acc, group, root)
+    return total if root is None or root == distributed.get_rank(group) else None
+
+
+def _rank_in(group: Any, dst: int) -> int:
+    """Return the rank in a group that a rank of the world has."""
+    ranks = distributed.get_process_group_ranks(group or distributed.group.WORLD)
+    if dst not in ranks:
+        raise InvalidInputError(f"must be a rank of the group, got {dst!r}", argument="dst")
+    return int(ranks.index(dst))
+
+
+def _total(acc: Any, group: Any, root: int | None) -> Any:
+    """Merge what all ranks have: on all of them, or at least on one."""
+    data, counts = acc.to_bytes(), _counts(acc)
+    shown, flags = data, _IS_SUMMABLE if counts is not None else 0
+    if len(data) > _HEAD - _FRAME:  # options that differ are noticed by the empty states
+        shown, flags = acc.copy().reset().to_bytes(), flags | _IS_LARGE
+    shown = shown if len(shown) <= _HEAD - _FRAME else b""
+    n = 0 if counts is None else int(counts[0])
+    head = bytes([flags]) + n.to_bytes(8, "little") + len(shown).to_bytes(4, "little") + shown
+    heads = _all_gather(head, _HEAD, group)
+    ends = (_FRAME + int.from_bytes(other[9:_FRAME], "little") for other in heads)
+    states = [other[_FRAME:end] for other, end in zip(heads, ends, strict=True)]
+    merged = merge([from_bytes(state) for state in states if state] or [acc.copy()])
+    if not any(other[0] & _IS_LARGE for other in heads):
+        return merged
+    n_all = sum(int.from_bytes(other[1:9], "little") for other in heads)
+    if all(other[0] & _IS_SUMMABLE for other in heads) and n_all <= MAX_TOTAL:
+        return _summed(acc, counts, group)
+    return _tree(acc, group, root)
+
+
+def _counts(acc: Any) -> Any:
+    """List the numbers of a state that is nothing but whole counts; None for any other."""
+    state = acc._state
+    if type(state) is not MatrixCounts:
+        return None
+    parts = (state.n, state.matrix, state.credit)
+    if not all(part.is_whole for part in parts):
+        return None
+    return np.concatenate([part.whole.ravel() for part in parts])
+
+
+def _summed(acc: Any, counts: Any, group: Any) -> Any:
+    """Add up the counts of all ranks, where they are."""
+    tensor = torch.from_numpy(counts).to(_device(group))
+    distributed.all_reduce(tensor, group=group)
+    whole = tensor.cpu().numpy()
+    state = acc._state
+    end = 1 + state.matrix.whole.size
+    matrix = FixedPoint(whole[1:end].reshape(state.matrix.shape))
+    credit = FixedPoint(whole[end:].reshape(state.credit.shape))
+    return acc._make(acc._config, MatrixCounts(FixedPoint(whole[0].reshape(())), matrix, credit))
+
+
+def _tree(acc: Any, group: Any, root: int | None) -> Any:
+    """Merge two states at a time, and hand the last one to all ranks unless one alone needs it.
+
+    An error travels as a state does, since the other ranks wait.
+    """
+    first, n_ranks = root or 0, distributed.get_world_size(group)
+    number = (distributed.get_rank(group) - first) % n_ranks
+    held: Any = acc
+    step = 1
+    while step < n_ranks and not number % step:
+        other = (number ^ step) + first
+        if number & step:
+            _send(_packed(held), other % n_ranks, group)
+        elif number + step < n_ranks:
+            received = _unpacked(_receive(other % n_ranks, group))
+            try:
+                held = merge(map(_raised, (held, received)))
+            except StreamevalError as error:
+                held = error
+        step *= 2
+    if root is not None:
+        return _raised(held) if number == 0 else None
+    return _raised(_unpacked(_broadcast(_packed(held) if number == 0 else b"", group)))
+
+
+def _packed(held: Any) -> bytes:
+    is_state = isinstance(held, Accumulator)
+    return b"s" + held.to_bytes() if is_state else b"e" + pickle.dumps(held)
+
+
+def _unpacked(data: bytes) -> Any:
+    if data[:1] == b"s":
+        return from_bytes(data[1:])
+    return pickle.loads(data[1:])  # noqa: S301 - an error that a rank of the group has met
+
+
+def _raised(held: Any) -> Any:
+    if isinstance(held, StreamevalError):
+        raise held
+    return held
+
+
+def _send(data: bytes, rank: int, group: Any) -> None:
+    there = distributed.get_process_group_ranks(group or distributed.group.WORLD)[rank]
+    for tensor in (torch.tensor([len(data)]), _tensor(data, len(data))):
+        distributed.send(tensor.to(_device(group)), there, group=group)
+
+
+def _receive(rank: int, group: Any) -> bytes:
+    there = distributed.get_process_group_ranks(group or distributed.group.WORLD)[rank]
+    length = torch.zeros(1, dtype=torch.int64, device=_device(group))
+    distributed.recv(length, there, group=group)
+    data = torch.empty(int(length), dtype=torch.uint8, device=_device(group))
+    distributed.recv(data, there, group=group)
+    return bytes(data.cpu().numpy().tobytes())
+
+
+def _broadcast(data: bytes, group: Any) -> bytes:
+    """Hand what the first rank has to all."""
+    first = distributed.get_process_group_ranks(group or distributed.group.WORLD)[0]
+    length = torch.tensor([len(data)]).to(_device(group))
+    distributed.broadcast(length, first, group=group)
+    sent = _tensor(data, int(length)).to(_device(group))
+    distributed.broadcast(sent, first, group=group)
+    return bytes(sent.cpu().numpy().tobytes())
 
 
 class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the type checker
@@ -116,31 +250,20 @@ class EvaluationSampler(Sampler[int]):  # type: ignore[misc] # it is Any to the 
         return len(self._rows)
 
 
-def _gather_bytes(data: bytes, group: Any) -> list[bytes]:
-    """Return the bytes of every rank in rank order; all ranks see the same lengths."""
-    space = _HEAD - 8
-    framed = len(data).to_bytes(8, "little") + data
-    heads = _all_gather(framed[:_HEAD], _HEAD, group)
-    lengths = [int.from_bytes(head[:8], "little") for head in heads]
-    longest = max(lengths)
-    tails = [b""] * len(heads)
-    if longest > space:
-        tails = _all_gather(data[space:], longest - space, group)
-    return [
-        (head[8:] + tail)[:length] for head, tail, length in zip(heads, tails, lengths, strict=True)
-    ]
-
-
 def _all_gather(data: bytes, size: int, group: Any) -> list[bytes]:
     device = _device(group)
-    sent = torch.zeros(size, dtype=torch.uint8)
-    sent[: len(data)] = torch.frombuffer(bytearray(data), dtype=torch.uint8) if data else sent[:0]
+    sent = _tensor(data, size)
     received = [
         torch.empty(size, dtype=torch.uint8, device=device)
         for _ in range(distributed.get_world_size(group))
     ]
     distributed.all_gather(received, sent.to(device), group=group)
     return [tensor.cpu().numpy().tobytes() for tensor in received]
+
+
+def _tensor(data: bytes, size: int) -> Any:
+    """Make a tensor of bytes, filled up with zeros."""
+    return torch.frombuffer(bytearray(data.ljust(size, b"\0")), dtype=torch.uint8)
 
 
 def _device(group: Any) -> Any:

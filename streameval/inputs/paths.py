@@ -39,6 +39,15 @@ class Fields(Mapping[str, Any]):
             raise KeyError(path)
         return found
 
+    def get(self, path: str, default: Any = None) -> Any:
+        """Return the value of a field, or the default."""
+        found = value_at(self.row, path)
+        return default if found is ABSENT else found
+
+    def __contains__(self, path: object) -> bool:
+        """Tell whether there is such a field."""
+        return isinstance(path, str) and value_at(self.row, path) is not ABSENT
+
     def __iter__(self) -> Iterator[str]:
         """Iterate over the fields, the fields of nested objects after the object."""
         return _paths(self.row, "", _DEEPEST)

@@ -98,12 +98,15 @@ class Column:
         What one field holds.
     item : int, optional
         The one column of the ``(n, K)`` array that is taken, if only one is.
+    fixed : tuple of (str, object)
+        Fields that are in no row: each has one value throughout, as a partition has.
     """
 
     argument: str
     names: tuple[str, ...]
     field_type: FieldType
     item: int | None = None
+    fixed: tuple[tuple[str, Any], ...] = ()
 
 
 @attrs.frozen

@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from streameval.errors import BadDataError, InvalidInputError
+from streameval.inputs.coded import CodedTexts
 from streameval.inputs.paths import cuts, find
 from streameval.io.columns import (
     Array,
@@ -26,7 +27,7 @@ from streameval.io.columns import (
 from streameval.io.errors import shown
 from streameval.io.recognition import PARQUET_MAGIC, check_is_text
 from streameval.io.rows import Parsed, assemble, fields_of
-from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of
+from streameval.io.streams import STANDARD_INPUT, opened, reading, size_of, store_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -37,6 +38,8 @@ if TYPE_CHECKING:
 __all__ = ["ParquetBlock", "items_of", "parquet_blocks", "values_of"]
 
 _SHOWN = 128
+_LARGE = 2**16
+"""From so many rows on, the threads of pyarrow save more time than they take."""
 _ENCRYPTED_MAGIC = b"PARE"
 _NUMBERS = ("int", "uint", "float", "double", "halffloat", "bool")
 _REPEATED = ("int", "uint", "bool", "date")
@@ -86,13 +89,15 @@ class ParquetBlock:
                 if names is None or _is_wanted(field.name, names)
                 for path in _plain_paths(field)
             ]
-            batches = file.iter_batches(batch_size=_SHOWN, row_groups=[self.group], columns=shown)
+            batches = file.iter_batches(
+                batch_size=_SHOWN, row_groups=[self.group], columns=shown, use_threads=False
+            )
+            unread = dict.fromkeys(schema.names)
             for batch in batches:
+                found = batch.schema.names
                 columns = [items_of(column) for column in batch.columns]
                 for _, *row in zip(range(batch.num_rows), *columns, strict=True):
-                    yield dict.fromkeys(schema.names) | dict(
-                        zip(batch.schema.names, row, strict=True)
-                    )
+                    yield unread | dict(zip(found, row, strict=True))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns; rows with a null in one of them are bad."""
@@ -100,7 +105,10 @@ class ParquetBlock:
         with _file(self.source, self._opened) as file:
             paths = {name: _found(name, file.schema_arrow, self.source) for name, _ in fields}
             read = [".".join(path.structs) for path in paths.values()]
-            table = file.read_row_group(self.group, columns=list(dict.fromkeys(read)))
+            is_large = file.metadata.row_group(self.group).num_rows >= _LARGE
+            table = file.read_row_group(
+                self.group, columns=list(dict.fromkeys(read)), use_threads=is_large
+            )
             values = {
                 field: values_of(*paths[field[0]].within(table), field[1]) for field in fields
             }
@@ -133,8 +141,10 @@ def _file(source: str, open_file: Any = None) -> Iterator[Any]:
     except ImportError:
         needed = 'pip install "streameval[arrow]"'
         raise InvalidInputError(f"{source}: Parquet needs pyarrow: {needed}.") from None
+    found = None if is_open else store_of(source)
     try:
-        with nullcontext(open_file) if is_open else parquet.ParquetFile(source) as file:
+        stored = source if found is None else found[0].open_input_file(found[1])
+        with nullcontext(open_file) if is_open else parquet.ParquetFile(stored) as file:
             yield file
     except (pyarrow.ArrowException, OSError, UnicodeDecodeError) as error:
         # The message may quote the file, whatever it holds.
@@ -245,6 +255,9 @@ def values_of(column: Any, path: str, wanted: FieldType) -> Sequence[Any] | Arra
         return [find(item, path) for item in items_of(column)]
     if isinstance(wanted, Values) and str(column.type).startswith(_REPEATED):
         return _repeated(column, wanted)
+    if isinstance(wanted, Values) and str(column.type) in ("string", "large_string"):
+        coded: Sequence[Any] = _coded(column, wanted)
+        return coded
     array = None
     if column.null_count == 0 and not isinstance(wanted, Lists):
         array = (
@@ -313,6 +326,15 @@ def _repeated(column: Any, wanted: Values) -> Array:
     distinct = objects([wanted.made(value) for value in items_of(encoded.dictionary)])
     values: Array = distinct[encoded.indices.to_numpy()]
     return values
+
+
+def _coded(column: Any, wanted: Values) -> Any:
+    """Code texts by the dictionary that Arrow makes; a list where one does not fit."""
+    encoded = column.combine_chunks().dictionary_encode(null_encoding="encode")
+    texts = encoded.dictionary.to_pylist()
+    if any(map(wanted.fault, texts)):
+        return items_of(column)
+    return CodedTexts(encoded.indices.to_numpy().astype(np.int64), texts)
 
 
 def _vectors(column: Any, wanted: Vectors) -> Array | None:

@@ -100,15 +100,18 @@ class RowFilter:
     ----------
     conditions : tuple of Condition
         The conditions.
+    fixed : tuple of (str, object)
+        Fields that are in no row, as `Column` has them.
     """
 
     conditions: tuple[Condition, ...]
+    fixed: tuple[tuple[str, Any], ...] = ()
 
     @property
     def columns(self) -> tuple[Column, ...]:
         """The columns that the conditions read."""
         return tuple(
-            Column(str(position), (condition.column,), _TEXTS)
+            Column(str(position), (condition.column,), _TEXTS, fixed=self.fixed)
             for position, condition in enumerate(self.conditions)
         )
 

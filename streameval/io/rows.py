@@ -12,7 +12,7 @@ from streameval.inputs.coded import CodedTexts
 from streameval.io.columns import Array, Column, FieldType, what_is_wrong
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
 
     from streameval.io.row_filters import RowFilter
 
@@ -54,9 +54,14 @@ class Parsed:
 
 
 def fields_of(columns: Sequence[Column], where: RowFilter | None = None) -> list[Field]:
-    """List the fields of the columns and of a filter, each once."""
+    """List the fields of rows that the columns and a filter read, each once."""
     read = columns if where is None else (*columns, *where.columns)
-    fields = [(name, column.field_type) for column in read for name in column.names]
+    fields = [
+        (name, column.field_type)
+        for column in read
+        for name in column.names
+        if name not in dict(column.fixed)
+    ]
     return list(dict.fromkeys(fields))
 
 
@@ -84,6 +89,7 @@ def assemble(
     """
     if where is not None:
         return _filtered(columns, values, row_ids, faults, where)
+    values = {**dict(_fixed(columns, len(row_ids))), **values}
     arrays = {field: _checked(field, items) for field, items in values.items()}
     bad = _misfits({field: values[field] for field, array in arrays.items() if array is None})
     if bad:
@@ -112,6 +118,16 @@ def _filtered(
     more = [(row_ids[position], reason) for position, reason in decided.faults]
     parsed = assemble(columns, chosen, list(compress(row_ids, good)), [*faults, *more])
     return attrs.evolve(parsed, n_left_out=len(decided.row_ids) - int(kept.sum()))
+
+
+def _fixed(columns: Sequence[Column], n_rows: int) -> Iterator[tuple[Field, Any]]:
+    """Repeat the values that are in no row."""
+    for column in columns:
+        for name, value in column.fixed:
+            if name in column.names:
+                one = column.field_type.whole([value])
+                every = [value] * n_rows if one is None else one[np.zeros(n_rows, dtype=np.intp)]
+                yield (name, column.field_type), every
 
 
 def _checked(field: Field, values: Sequence[Any] | Array) -> Array | None:

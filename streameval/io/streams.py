@@ -20,6 +20,8 @@ __all__ = [
     "STANDARD_INPUT",
     "ByteStream",
     "CutShortError",
+    "Stored",
+    "arrow_store",
     "is_read_once",
     "name_of",
     "opened",
@@ -30,6 +32,33 @@ __all__ = [
 ]
 
 STANDARD_INPUT = "-"
+
+
+class Stored(str):
+    """The name of a file that a file system of pyarrow holds.
+
+    Parameters
+    ----------
+    store : pyarrow.fs.FileSystem
+        The file system.
+    path : str
+        The path in it.
+    name : str, optional
+        What messages call the file, by default its path.
+    """
+
+    store: Any
+    path: str
+
+    def __new__(cls, store: Any, path: str, name: str | None = None) -> Stored:
+        """Make the name."""
+        made = super().__new__(cls, path if name is None else name)
+        made.store, made.path = store, path
+        return made
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the file system as well."""
+        return Stored, (self.store, self.path, str(self))
 
 
 class CutShortError(BadDataError):
@@ -180,7 +209,12 @@ def _file(name: str) -> Any:
 
 
 def store_of(name: str) -> tuple[Any, str] | None:
-    """Find the file system of an address, ``s3://bucket/log.csv``, and the path in it."""
+    """Find the file system of an address, ``s3://bucket/log.csv``, and the path in it.
+
+    Addresses that pyarrow does not know are left to fsspec, the extra `fsspec`.
+    """
+    if isinstance(name, Stored):
+        return name.store, name.path
     if "://" not in name:
         return None
     try:
@@ -189,9 +223,44 @@ def store_of(name: str) -> tuple[Any, str] | None:
         return None
     try:
         found: tuple[Any, str] = fs.FileSystem.from_uri(name)
-    except ArrowInvalid:  # a path as any other
-        return None
+    except ArrowInvalid:
+        return _of_fsspec(name)
     return found
+
+
+def _of_fsspec(address: str) -> tuple[Any, str] | None:
+    """Find the same where fsspec knows the protocol; None for a path as any other."""
+    try:
+        import fsspec  # noqa: PLC0415 (optional)
+    except ImportError:
+        return None
+    if address.partition("://")[0] not in fsspec.available_protocols():
+        return None
+    try:
+        store, path = fsspec.core.url_to_fs(address)
+    except (ImportError, ValueError) as error:  # its package is missing, or an option of its own
+        raise BadDataError(f"{address}: {str(error).rstrip('.')}.") from None
+    return arrow_store(store), path
+
+
+def arrow_store(store: Any) -> Any:
+    """Make a file system of fsspec one of pyarrow.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is neither.
+    """
+    from pyarrow import fs  # noqa: PLC0415 (optional, and slow to import)
+
+    if isinstance(store, fs.FileSystem):
+        return store
+    if not hasattr(store, "open") or not hasattr(store, "protocol"):
+        type_name = type(store).__name__
+        raise InvalidInputError(
+            f"must be a file system of pyarrow or fsspec, got {type_name}", argument="filesystem"
+        )
+    return fs.PyFileSystem(fs.FSSpecHandler(store))
 
 
 def is_read_once(name: str) -> bool:
@@ -211,7 +280,9 @@ def name_of(source: str) -> str:
 
 
 def size_of(name: str) -> int | None:
-    """Return the size of a file in bytes, or None for what has none, a pipe."""
+    """Return the size of a file here in bytes, or None for what has none, a pipe."""
+    if isinstance(name, Stored):
+        return None
     try:
         status = Path(name).stat()
     except OSError:
@@ -226,6 +297,8 @@ def reading(name: str) -> Iterator[None]:
         yield
     except IsADirectoryError:
         raise BadDataError(f"{name}: is a directory; name the files in it.") from None
+    except FileNotFoundError:  # some file systems say no more than its name
+        raise BadDataError(f"{name}: no such file or directory.") from None
     except OSError as error:
         raise BadDataError(f"{name}: {str(error.strerror or error).lower()}.") from None
 

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 # The framework may be missing where types are checked; pyright takes this file for it.
 # pyright: reportMissingImports=false, reportAttributeAccessIssue=false
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
+from streameval.loops._logged import Logged, binary_scores
 
 try:
     from keras import tree
@@ -36,7 +37,10 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     read : callable, optional
         ``read(y, y_pred)`` gives the arrays of an `update` by name. Without it ``y`` is the
         truth and ``y_pred``, what the model predicts, the prediction; where they are of shape
-        ``(n, 1)`` they are taken as ``(n,)``.
+        ``(n, 1)`` they are taken as ``(n,)``, and two logits a row make one score where two
+        classes are counted.
+    metrics : sequence of str, optional
+        The names of the metrics that are added, by default all.
     prefix : str
         What the names of the metrics begin with in the logs.
     batch_size : int
@@ -59,6 +63,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         data: tuple[Any, ...] | Iterable[tuple[Any, ...]],
         *,
         read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+        metrics: Sequence[str] | None = None,
         prefix: str = "val_",
         batch_size: int = 256,
     ) -> None:
@@ -75,13 +80,13 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulator: Any = accumulator.copy().reset()
         self._data: Any = data
         self._read = read
-        self._prefix, self._batch_size = prefix, batch_size
+        self._logged, self._batch_size = Logged(metrics, prefix), batch_size
 
     def on_epoch_end(self, epoch: int, logs: dict[str, Any] | None = None) -> None:  # noqa: ARG002
         """Evaluate the model."""
-        values = self.evaluate(self.model).as_dict()
+        values = self._logged.of(self.evaluate(self.model))
         if logs is not None:
-            logs.update({f"{self._prefix}{name}": value for name, value in values.items()})
+            logs.update(values)
 
     def evaluate(self, model: Any) -> Any:
         """Count what a model predicts of the data, and compute the result."""
@@ -90,7 +95,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
             predicted = model.predict_on_batch(x)
             weights = {"sample_weight": weight[0]} if weight else {}
             if self._read is None:
-                accumulator.update(_flat(y), _flat(predicted), **weights)
+                scores = binary_scores(accumulator, _flat(predicted))
+                accumulator.update(_flat(y), scores, **weights)
             else:
                 accumulator.update({**self._read(y, predicted), **weights})
         self.accumulator = accumulator

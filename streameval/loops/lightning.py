@@ -5,11 +5,12 @@ from __future__ import annotations
 # The framework may be missing where types are checked.
 # pyright: reportMissingImports=false
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import IncompatibleStateError, InvalidInputError
+from streameval.loops._logged import Logged, binary_scores
 
 try:
     from lightning.pytorch import Callback
@@ -35,7 +36,12 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
     read : callable, optional
         ``read(outputs, batch)`` gives the arrays of an `update` by name, from what the step
         returned and the batch; where processes are spawned, a function of a module. Without it
-        the steps return a mapping with these arrays, and anything else beside them.
+        the steps return a mapping with these arrays, and anything else beside them. Two logits a
+        row make one score where two classes are counted.
+    metrics : sequence of str, optional
+        The names of the metrics that are logged, by default all.
+    prefix : str
+        What their names begin with, before the name of the epoch.
 
     Attributes
     ----------
@@ -56,6 +62,8 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         accumulators: Mapping[str, Accumulator[Any, Any]] | Accumulator[Any, Any],
         *,
         read: Callable[[Any, Any], Mapping[str, Any]] | None = None,
+        metrics: Sequence[str] | None = None,
+        prefix: str = "",
     ) -> None:
         given: Any = accumulators
         if isinstance(given, Accumulator):
@@ -68,6 +76,7 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         self.accumulators: dict[str, Any] = {}
         self._empty = {stage: held.copy().reset() for stage, held in given.items()}
         self._read = read
+        self._logged, self._prefix = Logged(metrics, ""), prefix
 
     @property
     def state_key(self) -> str:
@@ -109,7 +118,13 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
                     f"must return the arrays by name, got {got}", argument=source
                 )
             name = "/".join([stage, *(f"dataloader_idx_{loader}" for loader in index[1:])])
-            self.accumulators.setdefault(name, self._empty[stage].copy()).update(arrays)
+            held = self.accumulators.setdefault(name, self._empty[stage].copy())
+            scores = {
+                argument: binary_scores(held, arrays[argument])
+                for argument in ("y_pred", "y_score", "y_prob")
+                if argument in arrays
+            }
+            held.update({**arrays, **scores})
 
     def _log(self, trainer: Any, pl_module: Any) -> None:
         stage = _stage(trainer)
@@ -117,8 +132,9 @@ class Evaluate(Callback):  # type: ignore[misc] # it is Any where the framework 
         for name in self._names(trainer) or own:  # a rank may have had no batch
             held = self.accumulators.get(name, self._empty[stage])
             self.accumulators[name] = gather(held) if trainer.world_size > 1 else held.copy()
-            values, suffix = self.accumulators[name].compute().as_dict(), name.removeprefix(stage)
-            named = {f"{stage}/{metric}{suffix}": value for metric, value in values.items()}
+            values = self._logged.of(self.accumulators[name].compute())
+            start, suffix = f"{self._prefix}{stage}/", name.removeprefix(stage)
+            named = {f"{start}{metric}{suffix}": value for metric, value in values.items()}
             # All ranks log the same, and the largest of equal numbers is exactly that number.
             pl_module.log_dict(named, reduce_fx="max", sync_dist=True, add_dataloader_idx=False)
 

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import sys
 import warnings
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from types import FrameType
 from typing import Any
 
 from streameval.accumulators.base import Accumulator
 from streameval.errors import InvalidInputError
+from streameval.loops._logged import Logged, binary_scores
 
 __all__ = ["Evaluate"]
 
@@ -28,7 +29,13 @@ class Evaluate:
     read : callable, optional
         ``read(pred)`` gives the arrays of an `update` by name, from ``pred.predictions``,
         ``pred.label_ids`` and, where ``include_for_metrics`` asks for it, ``pred.inputs``. Without
-        it the labels are the truth, and the predictions of the model are the prediction.
+        it the labels are the truth, and the predictions of the model are the prediction; two
+        logits a row make one score where two classes are counted.
+
+    metrics : sequence of str, optional
+        The names of the metrics that are given, by default all.
+    prefix : str
+        What their names begin with, after the ``eval_`` of the trainer.
 
     Attributes
     ----------
@@ -63,6 +70,8 @@ class Evaluate:
         accumulator: Accumulator[Any, Any],
         *,
         read: Callable[[Any], Mapping[str, Any]] | None = None,
+        metrics: Sequence[str] | None = None,
+        prefix: str = "",
     ) -> None:
         if not isinstance(accumulator, Accumulator):
             type_name = type(accumulator).__name__
@@ -70,7 +79,7 @@ class Evaluate:
                 f"must be an accumulator, got {type_name}", argument="accumulator"
             )
         self.accumulator: Any = accumulator.copy().reset()
-        self._read = read
+        self._read, self._logged = read, Logged(metrics, prefix)
         self._is_over = False
         self._loop: FrameType | None = None
 
@@ -111,8 +120,7 @@ class Evaluate:
         if not self._is_over:
             return {}
         self._loop = None
-        values: dict[str, Any] = self.accumulator.compute().as_dict()
-        return values
+        return self._logged.of(self.accumulator.compute())
 
     def _update(self, pred: Any) -> None:
         if self._read is not None:
@@ -123,7 +131,8 @@ class Evaluate:
                 f"must choose among several predictions, got a {type_name}", argument="read"
             )
         else:
-            self.accumulator.update(pred.label_ids, pred.predictions)
+            scores = binary_scores(self.accumulator, pred.predictions)
+            self.accumulator.update(pred.label_ids, scores)
 
     def reset(self) -> None:
         """Forget what was counted."""

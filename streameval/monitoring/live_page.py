@@ -6,10 +6,12 @@ import functools
 import math
 import threading
 import time
+import zlib
 from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from datetime import UTC, datetime
 from importlib.resources import files
-from typing import Any, cast, final
+from typing import Any, Self, cast, final
 
 import attrs
 import numpy as np
@@ -46,6 +48,8 @@ _CLEAR = 2.0
 _NARROWEST = 1e-9
 _REST: Any = object()  # the rows of values without a slice
 _UNDEFINED = Reading(math.nan)
+_GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # the header, without a time or a name
+_deflating = threading.Lock()
 
 
 @attrs.frozen
@@ -158,7 +162,10 @@ class LivePage:
 
     def _events(self, request: Request) -> Response:
         known = request.headers.get("Last-Event-ID") or request.query.removeprefix("after=")
-        return Response(_typed("text/event-stream"), self._updates(known))
+        updates, headers = self._updates(known), {"Vary": "Accept-Encoding"}
+        if "gzip" in (request.headers.get("Accept-Encoding") or ""):
+            updates, headers["Content-Encoding"] = _gzipped(updates), "gzip"
+        return Response(_typed("text/event-stream"), updates, headers)
 
     def _updates(self, known: str) -> Generator[bytes]:
         """Send each commit that a client does not know, as far as it keeps up."""
@@ -199,22 +206,56 @@ class LivePage:
                 and time.monotonic() - held.made_at >= pace
             ):
                 view = self._readers.view(self._title, snapshot)
-                held = self._rendered = _Rendered(view, fragment(view), time.monotonic())
+                held = self._rendered = _Rendered.of(view)
             return held
 
 
-@attrs.frozen(eq=False, slots=False)
+@attrs.frozen(eq=False)
 class _Rendered:
-    """What has been rendered of a commit."""
+    """What has been rendered of a commit.
+
+    Parameters
+    ----------
+    view : View
+    shown : Html
+        The part of the page that changes.
+    event : bytes
+        The update that streams send: one line, since markup holds no control characters.
+    made_at : float
+        When, by a clock that does not jump.
+    """
 
     view: View
     shown: Html
+    event: bytes
     made_at: float
 
-    @functools.cached_property
-    def event(self) -> bytes:
-        """The update that streams send: one line, since markup holds no control characters."""
-        return f"id: {self.view.version}\nevent: update\ndata: {self.shown}\n\n".encode()
+    @classmethod
+    def of(cls, view: View) -> Self:
+        """Render what a page shows."""
+        shown = fragment(view)
+        event = f"id: {view.version}\nevent: update\ndata: {shown}\n\n".encode()
+        return cls(view, shown, event, time.monotonic())
+
+
+def _gzipped(parts: Generator[bytes]) -> Generator[bytes]:
+    """Compress a stream, part by part."""
+    with closing(parts):
+        yield _GZIP
+        for part in parts:
+            yield _deflated(part)
+
+
+@functools.lru_cache(maxsize=4)
+def _deflated_once(part: bytes) -> bytes:
+    packer = zlib.compressobj(1, zlib.DEFLATED, -zlib.MAX_WBITS)
+    return packer.compress(part) + packer.flush(zlib.Z_FULL_FLUSH)
+
+
+def _deflated(part: bytes) -> bytes:
+    """Compress a part without reference to those before, so that all streams can share it."""
+    with _deflating:
+        return _deflated_once(part)
 
 
 class _Readers:

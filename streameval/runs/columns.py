@@ -155,7 +155,8 @@ def id_type(
 
 
 def _values(name: str, rows: Sequence[Row]) -> list[Any]:
-    return [row[name] for row in rows if row.get(name) is not None]
+    values = (row.get(name) for row in rows)
+    return [value for value in values if value is not None]
 
 
 def _field_type(argument: str, config: Any, values: Sequence[Any]) -> FieldType:

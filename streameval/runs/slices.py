@@ -271,21 +271,28 @@ class PartsByValue:
         observed = {value: part for value, part in self._parts.items() if value is not _Other}
         return Slices(column=self._column, by_value=named | observed, other=self._parts.get(_Other))
 
-    def _groups(self, values: Sequence[Value]) -> Iterator[tuple[Any, npt.NDArray[np.intp]]]:
-        """Yield the observed values, each with its positions in order."""
-        if self._codes is None:
-            known: dict[Value, int] = {}
-            codes = [known.setdefault(value, len(known)) for value in values]
-            self._check(known)
+    def _groups(self, values: Sequence[Value]) -> list[tuple[Any, npt.NDArray[np.intp]]]:
+        """List the observed values, each with its positions in order."""
+        observed: Sequence[Value]
+        if isinstance(values, CodedTexts):
+            observed, codes = values.texts, values.codes
         else:
-            known, rest = self._codes, len(self._codes)
-            codes = [known.get(value, rest) for value in values]
-        names = [*known, _Other]
-        array = np.array(codes, dtype=np.uint16 if len(names) <= _SMALL else np.intp)
+            numbers: dict[Value, int] = {}
+            listed = [numbers.setdefault(value, len(numbers)) for value in values]
+            observed, codes = [*numbers], np.array(listed, dtype=np.intp)
+        if self._codes is None:
+            names: list[Any] = list(observed)
+        else:
+            names, rest = [*self._codes, _Other], len(self._codes)
+            table = [self._codes.get(value, rest) for value in observed]
+            codes = np.array(table, dtype=np.intp)[codes]
+        array = codes.astype(np.uint16 if len(names) <= _SMALL else np.intp)
         ends = np.cumsum(np.bincount(array, minlength=len(names))).tolist()
         order = np.argsort(array, kind="stable")
-        groups = zip(names, pairwise([0, *ends]), strict=True)
-        return ((name, order[start:end]) for name, (start, end) in groups if start < end)
+        spans = zip(names, pairwise([0, *ends]), strict=True)
+        groups = [(name, order[start:end]) for name, (start, end) in spans if start < end]
+        self._check([name for name, _ in groups])
+        return groups
 
     def _check(self, values: Iterable[Value]) -> None:
         limit = self._max_values

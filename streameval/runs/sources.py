@@ -5,27 +5,23 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from contextlib import ExitStack
-from glob import glob, has_magic
 from itertools import chain, islice
-from pathlib import Path
 from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import BadDataError
 from streameval.inputs.paths import Fields
 from streameval.io import name_of, read_blocks, read_qrels
-from streameval.io.formats import format_of
 from streameval.io.run_blocks import RunBlock
 from streameval.io.streams import (
     CutShortError,
     is_read_once,
     opened,
-    reading,
-    store_of,
     writing_temporary_file,
 )
 from streameval.io.trec import gathered_runs, is_scattered, sized_runs
 from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
+from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows, Seen
 
 if TYPE_CHECKING:
@@ -34,7 +30,7 @@ if TYPE_CHECKING:
 
     from streameval.io import Block, Dialect, RowFilter, Run
 
-__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "files_of", "look_ahead", "typical_row"]
+__all__ = ["JudgedRuns", "Row", "RowFiles", "Source", "look_ahead", "typical_row"]
 
 Row = Mapping[str, Any]
 
@@ -75,7 +71,7 @@ class Source(ABC):
 
 
 class RowFiles(Source):
-    """Files of rows, each for itself.
+    """Files of rows, each for itself, with the columns that their folders name.
 
     Parameters
     ----------
@@ -115,12 +111,12 @@ class RowFiles(Source):
         BadDataError
             If a file cannot be read.
         """
-        return chain.from_iterable(map(self._blocks, self._files))
+        return chain.from_iterable(map(self._blocks, self._files, partitions_of(self._files)))
 
-    def _blocks(self, file: str) -> Iterator[Block]:
+    def _blocks(self, file: str, partition: Partition) -> Iterator[Block]:
         try:
             found = read_blocks(file, self._form, may_be_cut=self._skips, dialect=self._dialect)
-            for block in found:
+            for block in with_partition(found, partition):
                 if block.unended and self._skips:
                     self._left[block.source] = block.unended
                 else:
@@ -293,65 +289,6 @@ def look_ahead(
         bad.check(bad.n)
         bad.refuse_all()
     return others, chain(seen, blocks)
-
-
-def files_of(path: str) -> list[tuple[str, str | None]]:
-    """List the files of a folder, of a pattern, or the one file that a path is, with formats.
-
-    The name of a folder may tell the format of its files, ``log.parquet``. Files whose names
-    begin with a dot or an underscore are left out, as engines leave marks in such.
-
-    Raises
-    ------
-    BadDataError
-        If there is no file in a folder, or none that fits a pattern.
-    """
-    found = store_of(path)
-    if found is None and is_pattern(path):
-        fitting = sorted(glob(path, recursive=True))  # noqa: PTH207 - it may begin anywhere
-        listed = [
-            file for one in fitting if not _is_hidden(Path(one).name) for file in files_of(one)
-        ]
-        if not listed:
-            raise BadDataError(f"{path}: no file fits this pattern.")
-        return list(dict(listed).items())
-    below = _below(Path(path)) if found is None else _stored(path, *found)
-    if below is None:
-        return [(path, None)]
-    root = path.rstrip("/")
-    form = format_of(root)
-    names = [f"{root}/{name}" for name in sorted(below) if not _is_hidden(name)]
-    if not names:
-        raise BadDataError(f"{path}: there is no file in this folder.")
-    return [(name, form or format_of(name)) for name in names]
-
-
-def is_pattern(path: str) -> bool:
-    """Tell a pattern, ``logs/*.parquet``, from the path of something that exists."""
-    return has_magic(path) and not Path(path).exists()
-
-
-def _below(folder: Path) -> list[str] | None:
-    """List the files below a folder, relative to it; None if it is none."""
-    if not folder.is_dir():
-        return None
-    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
-
-
-def _stored(address: str, store: Any, path: str) -> list[str] | None:
-    """List the same of a folder in a store."""
-    from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
-
-    with reading(address):
-        if store.get_file_info(path).type != fs.FileType.Directory:
-            return None
-        inside = store.get_file_info(fs.FileSelector(path, recursive=True))
-    files = (info.path for info in inside if info.type == fs.FileType.File)
-    return [file.removeprefix(path).lstrip("/") for file in files]
-
-
-def _is_hidden(name: str) -> bool:
-    return any(part.startswith((".", "_")) for part in Path(name).parts)
 
 
 def typical_row(rows: Sequence[Row], names: Iterable[str]) -> Row:

@@ -75,9 +75,9 @@ def test_eval_names_a_missing_file_after_good_ones(call, labels):
     assert error_of(call("eval", labels, "absent.csv")) == "absent.csv: no such file or directory."
 
 
-def test_eval_names_a_directory(call, folder):
+def test_eval_names_an_empty_folder(call, folder):
     (folder / "logs").mkdir()
-    assert error_of(call("eval", "logs")) == "logs: is a directory; name the files in it."
+    assert error_of(call("eval", "logs")) == "logs: there is no file in this folder."
 
 
 def test_eval_names_the_first_files_when_none_has_rows(call, folder):

@@ -10,6 +10,7 @@ import attrs
 
 from streameval.engines._counting import SourceCounter, merged
 from streameval.engines._running import Engine, Policy, evaluate_on
+from streameval.engines._sources import Sources
 
 
 @attrs.define(eq=False)
@@ -78,7 +79,9 @@ class Here(Engine):
 
 def evaluate(sources: Any, make: Any, *, engine: Here | None = None, **options: Any) -> Any:
     """Evaluate as the engines do."""
-    known = ("columns", "by", "options", "missing_columns")
+    known = ("columns", "by", "options", "missing_columns", "nulls")
     counted = {name: options.pop(name) for name in known if name in options}
     counter = SourceCounter.of(make, **counted)
-    return evaluate_on(engine or Here(), counter, sources, Policy(**options))
+    filesystem = options.pop("filesystem", None)
+    found = Sources.of(sources, filesystem)
+    return evaluate_on(engine or Here(), counter, found, Policy(**options))

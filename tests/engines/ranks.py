@@ -8,6 +8,7 @@ import os
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from engines.cases import CASES, TABLE
 from torch import distributed, multiprocessing
@@ -15,7 +16,33 @@ from torch import distributed, multiprocessing
 import streameval as se
 from streameval.engines import torch as engine
 
-LENGTHS = {"empty": 0, "one collective": 100, "just one": 65_528, "just two": 65_529, "long": 10**6}
+WAYS = ("_all_gather", "_summed", "_tree")
+# Large on some ranks, small on others; the options of the last are larger than a collective.
+LARGE = {
+    "matrix": lambda rank: matrix(rank, rank + 1),
+    "weighted": lambda rank: matrix(rank, 0.5),
+    "curve": lambda rank: curve(1000 + 20_000 * (rank % 2)),
+    "names": lambda rank: names(rank),  # noqa: PLW0108 - it stands below
+}
+
+
+def matrix(rank: int, weight: float) -> Any:
+    labels = np.random.default_rng(rank).integers(0, 300, (2, 20_000 * (rank + 1)))
+    return se.ConfusionAccumulator(300, top_k=1).update(
+        *labels, sample_weight=[weight] * labels.shape[1]
+    )
+
+
+def curve(n_rows: int) -> Any:
+    drawn = np.random.default_rng(n_rows).random((2, n_rows))
+    return se.PRCurveSketch().update(drawn[0] < drawn[1], drawn[1])
+
+
+def names(rank: int) -> Any:
+    classes = [f"class {number:0200}" for number in range(1000)]
+    return se.ConfusionAccumulator(classes).update(
+        [classes[rank]], [classes[3]], sample_weight=[0.25]
+    )
 
 
 def run(n_ranks: int, folder: Path) -> list[dict[str, Any]]:
@@ -45,8 +72,11 @@ def _said(rank: int, n_ranks: int) -> dict[str, Any]:
         "gathered": {name: _gathered(case, mine) for name, case in CASES.items()},
         "untouched": acc.to_bytes() == before,
         "in group": _in_group(rank),
-        "bytes": {name: _arrived(length, rank, n_ranks) for name, length in LENGTHS.items()},
-        "collectives": {name: _collectives(length) for name, length in LENGTHS.items()},
+        "large": {name: _large(make(rank)) for name, make in LARGE.items()},
+        "ways": {name: _ways(make(rank)) for name, make in LARGE.items()},
+        "dst": {name: _to_last(make(rank), n_ranks) for name, make in LARGE.items()},
+        "too much": _too_much(),
+        "outside": _outside(n_ranks),
         "differ": _differ(rank),
         "sampled": len(engine.EvaluationSampler(range(103))),
     }
@@ -78,26 +108,55 @@ def _in_group(rank: int) -> Any:
         return str(error)
 
 
-def _arrived(length: int, rank: int, n_ranks: int) -> str:
-    """Send bytes that tell the rank; every second rank sends none."""
-    sent = [bytes([place + 1]) * (length if place % 2 == 0 else 0) for place in range(n_ranks)]
-    return "as sent" if engine._gather_bytes(sent[rank], None) == sent else "otherwise"
+def digest(acc: Any) -> str:
+    return hashlib.sha256(acc.to_bytes()).hexdigest()
 
 
-def _collectives(length: int) -> int:
-    calls = []
-    original = engine._all_gather
+def _large(acc: Any) -> str:
+    return digest(engine.gather(acc))
 
-    def counted(*arguments: Any) -> Any:
-        calls.append(arguments)
-        return original(*arguments)
 
-    engine._all_gather = counted
+def _ways(acc: Any) -> list[str]:
+    """How states are brought together, by the functions that are called."""
+    called: list[str] = []
+    originals = {name: getattr(engine, name) for name in WAYS}
+    for name, original in originals.items():
+
+        def noted(*arguments: Any, name: str = name, original: Any = original) -> Any:
+            called.append(name)
+            return original(*arguments)
+
+        setattr(engine, name, noted)
     try:
-        engine._gather_bytes(bytes(length), None)
+        engine.gather(acc)
     finally:
-        engine._all_gather = original
-    return len(calls)
+        for name, original in originals.items():
+            setattr(engine, name, original)
+    return called
+
+
+def _to_last(acc: Any, n_ranks: int) -> str | None:
+    gathered = engine.gather(acc, dst=n_ranks - 1)
+    return None if gathered is None else digest(gathered)
+
+
+def _too_much() -> str:
+    """Counts whose sum is past 64 bits."""
+    labels = np.arange(300)
+    acc = se.ConfusionAccumulator(300).update(labels, labels, sample_weight=[2**54 - 1] * 300)
+    try:
+        engine.gather(acc)
+    except se.CountOverflowError as error:
+        return type(error).__name__
+    return "merged"
+
+
+def _outside(n_ranks: int) -> str:
+    try:
+        engine.gather(se.ConfusionAccumulator(), dst=n_ranks)
+    except se.InvalidInputError as error:
+        return str(error)
+    return "gathered"
 
 
 def _differ(rank: int) -> str:

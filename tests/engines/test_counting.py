@@ -18,7 +18,8 @@ from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from pyarrow import parquet
 
 import streameval as se
-from streameval.engines._counting import SourceCounter, as_sources, merged
+from streameval.engines._counting import SourceCounter, merged
+from streameval.engines._sources import Sources
 
 ADAPTERS = {
     "beam": ("apache_beam", "apache-beam"),
@@ -223,7 +224,7 @@ def test_columns_of_a_collection_may_be_renamed():
         ({"columns": ["y_true"]}, "`columns` must map arguments to columns, got list."),
         ({"columns": {"y_true": 1}}, "`columns` must map names to names, got 1 for 'y_true'."),
         ({"columns": {"y": "z"}}, "`columns` must be for y_true, y_score, sample_weight, got 'y'."),
-        ({"by": 1}, "`by` must be the name of a column, got 1."),
+        ({"by": 1}, "`by` must be the name of a column, or different ones, got 1."),
     ],
 )
 def test_argument_that_breaks_a_rule_is_named(change, message):
@@ -259,10 +260,10 @@ def test_column_of_too_many_values_is_refused(monkeypatch):
 
 
 def test_one_path_is_a_source_and_none_is_refused():
-    assert as_sources("log.csv") == ["log.csv"]
-    assert as_sources(iter(["a", "b"])) == ["a", "b"]
+    assert Sources.of("log.csv").paths == ["log.csv"]
+    assert Sources.of(iter(["a", "b"])).paths == ["a", "b"]
     with pytest.raises(se.InvalidInputError, match="`sources` must hold at least one"):
-        as_sources([])
+        Sources.of([])
 
 
 def test_made_accumulators_may_have_options():

@@ -9,6 +9,8 @@ import time
 from functools import partial
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, slow_make, write_parts
 
@@ -223,3 +225,44 @@ def test_thresholds_of_the_allocator_are_those_of_before(monkeypatch):
     assert adapter._n_steady == 0
     monkeypatch.setenv("MALLOC_TRIM_THRESHOLD_", "-1")
     assert nested() == 3
+
+
+@pytest.mark.parametrize("by", [None, "country"])
+def test_arrays_are_counted_by_their_chunks(by, client):
+    from dask import array
+
+    names = ["y_true", "y_score", "country"]
+    columns = {name: TABLE.column(name).to_numpy(zero_copy_only=False) for name in names}
+    sizes = {"y_true": 700, "y_score": 1000, "country": 3000}
+    arrays = {name: array.from_array(columns[name], sizes[name]) for name in names}
+    told = []
+    counted = evaluate(
+        client, arrays, se.PRCurveSketch, by=by, progress=lambda *done: told.append(done)
+    )
+    expected = evaluate(client, TABLE.select(names), se.PRCurveSketch, by=by)
+    assert counted == expected
+    assert told[-1] == (5, 5)
+
+
+def test_rows_of_scores_stay_together(client):
+    from dask import array
+
+    scores = np.random.default_rng(0).random((60, 3))
+    labels = np.arange(60) % 3
+    arrays = {
+        "y_true": array.from_array(labels, 25),
+        "y_pred": array.from_array(scores, (10, 2)),
+    }
+    counted = evaluate(client, arrays, se.ConfusionAccumulator(3).copy)
+    assert counted == se.ConfusionAccumulator(3).update(labels, scores)
+
+
+def test_a_partition_with_a_null_is_named(client):
+    from dask import dataframe
+
+    frame = pd.DataFrame({"y_true": [1, 0, None, 1], "y_pred": [1, 0, 1, 1]})
+    parts = dataframe.from_pandas(frame, npartitions=2, sort=False)
+    with pytest.raises(se.InvalidInputError, match=r"^partition 2: `y_true` .* at position 0"):
+        evaluate(client, parts, se.ConfusionAccumulator)
+    with pytest.warns(UserWarning, match="^left out 1 rows with nulls$"):
+        assert evaluate(client, parts, se.ConfusionAccumulator, nulls="skip").n == 3

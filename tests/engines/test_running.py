@@ -8,12 +8,13 @@ from datetime import UTC, date, datetime, time
 from functools import partial
 from pathlib import Path
 
+import polars as pl
 import pyarrow as pa
 import pytest
 from engines.cases import CASES, TABLE, every_case, parts, write_parts
 from engines.here import Here, evaluate
 from profiles import quick_cases
-from pyarrow import csv, parquet
+from pyarrow import csv, dataset, fs, parquet
 
 import streameval as se
 from streameval.engines._counting import text_of, value_of
@@ -21,6 +22,7 @@ from streameval.engines._tasks import Cut, plan_tasks
 
 ROWS = {"y_true": [1, 0, 1], "y_pred": [1, 1, 0]}
 WEIGHTED = ROWS | {"sample_weight": [2, 3, 4]}
+TYPES = {"y_true": pa.string(), "y_pred": pa.string(), "sample_weight": pa.int64()}
 
 
 def write(path, columns):
@@ -477,13 +479,26 @@ def random_layout(chance, folder):
         tables.append(table)
         size = chance.choice([1, 7, 100])
         parquet.write_table(table, folder / f"{number}.parquet", row_group_size=size)
+        part = folder.with_name("hive") / f"shard={number % 3}" / f"no={number}"
+        part.mkdir(parents=True)
+        parquet.write_table(table, part / "part.parquet", row_group_size=size)
     return tables
+
+
+def plain(number, table):
+    """The columns that are counted, with text instead of dictionaries, of the rows of a shard."""
+    names = [name for name in table.column_names if name in WEIGHTED]
+    made = {name: pa.array(table.column(name).to_pylist(), TYPES[name]) for name in names}
+    return pa.table(made | {"shard": pa.array([number % 3] * len(table), pa.int64())})
 
 
 def outcome(sources, **options):
     """The bytes of a count, or its error without the folder, for any order of tasks."""
     try:
-        return evaluate(sources, partial(se.ConfusionAccumulator, ["a", "b"]), **options).to_bytes()
+        counted = evaluate(sources, partial(se.ConfusionAccumulator, ["a", "b"]), **options)
+        if "by" in options:
+            return {value: part.to_bytes() for value, part in counted.items()}
+        return counted.to_bytes()
     except se.StreamevalError as error:
         return type(error).__name__, "`sample_weight` is missing, and" in str(error)
 
@@ -491,19 +506,35 @@ def outcome(sources, **options):
 @pytest.mark.parametrize("seed", range(quick_cases(200)))
 def test_every_layout_gives_the_same_bytes_or_error(seed, tmp_path):
     chance = random.Random(seed)
-    tables = random_layout(chance, tmp_path)
-    paths = sorted(tmp_path.glob("*.parquet"))
+    flat, hive = tmp_path / "any folder", tmp_path / "hive"
+    flat.mkdir()
+    tables = random_layout(chance, flat)
+    hive_set = dataset.dataset(hive, partitioning="hive")
+    paths = sorted(flat.glob("*.parquet"))
     shuffled = chance.sample(paths, len(paths))
     options = {"target_bytes": chance.choice([None, 1, 3000]), "engine": Here(seed=seed)}
-    found = {
-        outcome(tmp_path),
-        outcome(f"{tmp_path}/*.parquet", target_bytes=1),
-        outcome(shuffled, **options),
-        outcome([str(path) for path in paths]),
-        outcome(tables),
-    }
-    (one,) = found
+    folder = fs.SubTreeFileSystem(str(tmp_path), fs.LocalFileSystem())
     filled = [table for table in tables if table.num_rows]
+    flat_set = dataset.dataset(flat)
+    with_rows = dataset.dataset(flat, schema=filled[0].schema) if filled else flat_set
+    ways = [
+        (flat, {}),
+        (f"{flat}/*.parquet", {"target_bytes": 1}),
+        (shuffled, options),
+        (tables, {}),
+        ([table.to_pandas() for table in tables], {}),
+        ([pl.from_arrow(table).lazy() for table in tables], {}),
+        ([table.to_reader(max_chunksize=4) for table in tables], {}),
+        (flat.as_uri(), {}),
+        ("any folder", {"filesystem": folder}),
+        (flat_set, options),
+        (with_rows.filter(dataset.field("y_true").is_valid()), {}),
+        (hive, {}),
+        (f"{hive}/shard=*/**/*.parquet", {"target_bytes": 1}),
+        (hive_set, {}),
+    ]
+    found = {outcome(sources, **some) for sources, some in chance.sample(ways, 4)}
+    (one,) = found
     are_mixed = len({"sample_weight" in table.column_names for table in filled}) > 1
     assert one == ("MixedColumnsError", True) if are_mixed else isinstance(one, bytes)
     if not are_mixed:
@@ -511,3 +542,11 @@ def test_every_layout_gives_the_same_bytes_or_error(seed, tmp_path):
         for table in filled:
             total.update(table)
         assert one == total.to_bytes()
+        numbered = [pair for pair in enumerate(tables) if pair[1].num_rows]
+        whole = pa.concat_tables(
+            [plain(*pair) for pair in numbered or [(0, tables[0])]], promote_options="default"
+        )
+        whole = whole.to_pandas()
+        for by in ("shard", ["shard", "y_pred"]):
+            counted = [outcome(sources, by=by) for sources in (whole, hive, hive_set)]
+            assert counted[0] == counted[1] == counted[2]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from datetime import date
+from datetime import UTC, date, datetime, timedelta
 
 import numpy as np
 import pyarrow as pa
@@ -23,6 +23,8 @@ from streameval.engines._counting import SourceCounter
 from streameval.engines.spark import _count, _merge, evaluate
 
 pytestmark = pytest.mark.engine(name="spark")
+
+PAIRED = {"make": se.PRCurveSketch, "by": ["country", "half"]}
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +103,10 @@ def test_missing_column_is_named(df):
 
 def test_batch_that_is_refused_is_quoted(df):
     wrong = df.withColumn("y_score", sf.lit(7.0))
-    with pytest.raises(PythonException, match=r"InvalidInputError: `y_score` must lie in \[0, 1\]"):
+    with pytest.raises(
+        PythonException,
+        match=r"InvalidInputError: partition \d+, rows .*: `y_score` must lie in \[0, 1\]",
+    ):
         evaluate(wrong, se.PRCurveSketch)
 
 
@@ -117,3 +122,31 @@ def test_stages_are_functions_of_record_batches(by, n_slices):
         state = se.from_bytes(states.column("state")[place].as_py())
         assert se.from_bytes(total.column("state")[0].as_py()) == state + state
         assert total.column("slice")[0] == states.column("slice")[place]
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles"])
+def test_moments_are_the_same_in_any_time_zone_of_a_session(zone, spark, df):
+    moments = df.withColumn("at", sf.expr("timestamp_seconds(1e9 + 3600 * (query % 2))"))
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    try:
+        counted = evaluate(moments, se.PRCurveSketch, by="at")
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+    first = datetime.fromtimestamp(1e9, UTC)
+    assert list(counted) == [first, first + timedelta(hours=1)]
+    assert sum(acc.n for acc in counted.values()) == TABLE.num_rows
+
+
+def test_values_of_several_columns_are_tuples(df):
+    counted = evaluate(df.withColumn("half", sf.expr("query % 2")), **PAIRED)
+    assert list(counted) == [(value, half) for value in ("DE", "FR", "IT") for half in (0, 1)]
+    assert sum(acc.n for acc in counted.values()) == TABLE.num_rows
+
+
+def test_nulls_are_refused_with_their_partition_or_left_out(df):
+    holes = df.withColumn("y_score", sf.expr("if(query = 0, null, y_score)"))
+    message = r"InvalidInputError: partition \d, rows 1 to [\d,]+: `y_score` .* at position \d"
+    with pytest.raises(PythonException, match=message):
+        evaluate(holes, se.PRCurveSketch)
+    counted = evaluate(holes, se.PRCurveSketch, nulls="skip")
+    assert counted == evaluate(df.filter("query != 0"), se.PRCurveSketch)

@@ -3,8 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import queue
+import threading
+from concurrent.futures import ThreadPoolExecutor
 from itertools import chain
+from types import SimpleNamespace
 
+import numpy as np
 import pytest
 from engines.cases import CASES, TABLE, every_case
 
@@ -14,6 +19,7 @@ torch = pytest.importorskip("torch", reason="torch is not installed")
 
 from engines import ranks  # noqa: E402
 
+from streameval.engines import torch as adapter  # noqa: E402
 from streameval.engines.torch import EvaluationSampler, gather  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="torch")
@@ -46,20 +52,31 @@ def test_gather_over_a_group_of_some_ranks(world):
     assert [said["in group"] for said in world] == [3, 3, outside, outside][: len(world)]
 
 
-@pytest.mark.parametrize("size", ["empty", "one collective", "just one", "just two", "long"])
-def test_bytes_of_any_length_arrive_whole(size, world):
-    assert {said["bytes"][size] for said in world} == {"as sent"}
+@pytest.mark.parametrize("name", ranks.LARGE)
+def test_large_states_give_the_same_bytes_on_every_rank(name, world):
+    expected = ranks.digest(se.merge([ranks.LARGE[name](rank) for rank in range(len(world))]))
+    assert {said["large"][name] for said in world} == {expected}
+    assert [said["dst"][name] for said in world] == [*[None] * (len(world) - 1), expected]
 
 
-def test_small_states_take_one_collective_and_large_ones_two(world):
+def test_no_rank_reads_all_large_states(world):
     for said in world:
-        assert said["collectives"] == {
-            "empty": 1,
-            "one collective": 1,
-            "just one": 1,
-            "just two": 2,
-            "long": 2,
+        assert said["ways"] == {
+            "matrix": ["_all_gather", "_summed"],
+            "weighted": ["_all_gather", "_tree"],
+            "curve": ["_all_gather", "_tree"],
+            "names": ["_all_gather", "_tree"],
         }
+
+
+def test_a_sum_past_64_bits_raises_on_every_rank(world):
+    assert {said["too much"] for said in world} == {"CountOverflowError"}
+
+
+def test_the_destination_must_be_in_the_group(world):
+    assert {said["outside"] for said in world} == {
+        f"`dst` must be a rank of the group, got {len(world)}."
+    }
 
 
 def test_options_that_differ_are_named_on_every_rank(world):
@@ -128,3 +145,112 @@ def test_sampler_works_in_a_loader():
 def test_rank_outside_of_the_world_is_refused():
     with pytest.raises(se.InvalidInputError, match="`rank` must be from 0 to 3, got 4"):
         EvaluationSampler(range(103), num_replicas=4, rank=4)
+
+
+class Threads:
+    """Ranks that are threads, with the collectives that `gather` calls."""
+
+    group = SimpleNamespace(WORLD=None)
+
+    def __init__(self, n_ranks):
+        self.n_ranks = n_ranks
+        self.own = threading.local()
+        self.given = [None] * n_ranks
+        self.barrier = threading.Barrier(n_ranks, timeout=60)
+        pairs = [(a, b) for a in range(n_ranks) for b in range(n_ranks)]
+        self.sent = {pair: queue.Queue() for pair in pairs}
+
+    def run(self, function):
+        def rank(number):
+            self.own.rank = number
+            try:
+                return function(number)
+            except se.StreamevalError as error:
+                return error
+
+        with ThreadPoolExecutor(self.n_ranks) as pool:
+            return list(pool.map(rank, range(self.n_ranks)))
+
+    def is_available(self):
+        return True
+
+    is_initialized = is_available
+
+    def get_rank(self, group=None):
+        return self.own.rank
+
+    def get_world_size(self, group=None):
+        return self.n_ranks
+
+    def get_backend(self, group=None):
+        return "gloo"
+
+    def get_process_group_ranks(self, group):
+        return list(range(self.n_ranks))
+
+    def _all(self, tensor):
+        self.given[self.own.rank] = tensor.clone()
+        self.barrier.wait()
+        found = list(self.given)
+        self.barrier.wait()
+        return found
+
+    def all_gather(self, received, sent, group=None):
+        for into, tensor in zip(received, self._all(sent), strict=True):
+            into.copy_(tensor)
+
+    def all_reduce(self, tensor, group=None):
+        tensor.copy_(sum(self._all(tensor)))
+
+    def broadcast(self, tensor, src, group=None):
+        tensor.copy_(self._all(tensor)[src])
+
+    def send(self, tensor, dst, group=None):
+        self.sent[self.own.rank, dst].put(tensor.clone())
+
+    def recv(self, tensor, src, group=None):
+        tensor.copy_(self.sent[src, self.own.rank].get(timeout=60))
+
+
+@pytest.fixture
+def threads(monkeypatch, request):
+    made = Threads(request.param)
+    monkeypatch.setattr(adapter, "distributed", made)
+    return made
+
+
+many = pytest.mark.parametrize("threads", [1, 3, 5], indirect=True)
+
+
+@many
+@pytest.mark.parametrize("name", ["matrix", "curve"])
+@pytest.mark.parametrize("to", ["all", "first", "last"])
+def test_any_number_of_ranks_gives_the_same_bytes(name, to, threads):
+    made = [ranks.LARGE[name](rank) for rank in range(threads.n_ranks)]
+    dst = {"all": None, "first": 0, "last": threads.n_ranks - 1}[to]
+    gathered = threads.run(lambda rank: gather(made[rank], dst=dst))
+    expected = se.merge(made)
+    assert gathered == [
+        expected if dst in (None, rank) else None for rank in range(threads.n_ranks)
+    ]
+
+
+@pytest.mark.parametrize("threads", [3], indirect=True)
+@pytest.mark.parametrize("dst", [None, 1])
+def test_an_error_in_the_tree_reaches_those_who_wait(dst, threads):
+    labels = np.arange(300)
+    acc = se.ConfusionAccumulator(300).update(labels, labels, sample_weight=[2**54 - 1] * 300)
+    found = threads.run(lambda rank: gather(acc, dst=dst))
+    are_told = [isinstance(one, se.CountOverflowError) for one in found]
+    assert are_told == [dst in (None, rank) for rank in range(3)]
+    with pytest.raises(se.InvalidInputError, match="`dst` must be a rank of the group, got 3"):
+        raise threads.run(lambda rank: gather(acc, dst=3))[0]
+
+
+@pytest.mark.parametrize("threads", [2], indirect=True)
+def test_options_too_long_for_a_collective_may_differ(threads):
+    made = [ranks.names(0), ranks.names(1)]
+    assert threads.run(lambda rank: gather(made[rank])) == [se.merge(made)] * 2
+    made[1] = se.ConfusionAccumulator([*made[0].options["classes"][1:], "other"])
+    for error in threads.run(lambda rank: gather(made[rank])):
+        assert isinstance(error, se.IncompatibleStateError)

@@ -213,3 +213,15 @@ def test_an_epoch_without_logs_is_evaluated() -> None:
     evaluate.set_model(digits())
     evaluate.on_epoch_end(0)
     assert evaluate.accumulator.n == N_VALID
+
+
+def test_metrics_are_chosen_and_logits_of_two_classes_are_scores() -> None:
+    model = digits(2, "linear", keras.losses.SparseCategoricalCrossentropy(from_logits=True))
+    is_five = (VALID[0], VALID[1] >= 5)
+    callback = Evaluate(se.PRCurveSketch(), is_five, metrics=["roc_auc"], prefix="five_")
+    history = fit(model, callback, data=(TRAIN[0], TRAIN[1] >= 5))
+    logits = model.predict_on_batch(VALID[0])
+    scores = 1 / (1 + np.exp(logits[:, 0].astype(float) - logits[:, 1].astype(float)))
+    expected = se.PRCurveSketch().update(is_five[1], scores).compute().roc_auc
+    assert history["five_roc_auc"][-1] == expected
+    assert {name for name in history if name.startswith("five_")} == {"five_roc_auc"}

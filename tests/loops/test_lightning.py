@@ -364,3 +364,17 @@ def test_a_missing_framework_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
     assert spec.loader is not None
     with pytest.raises(ImportError, match=r"is missing: pip install \"streameval\[lightning\]\""):
         spec.loader.exec_module(importlib.util.module_from_spec(spec))
+
+
+def test_metrics_are_chosen_and_logits_of_two_classes_are_scores() -> None:
+    def is_five(_: Any, batch: Any) -> dict[str, Any]:
+        x, y = batch
+        return {"y_true": y >= 5, "y_score": torch.stack([-x[:, 10], x[:, 10]], dim=1)}
+
+    callback = Evaluate(se.PRCurveSketch(), read=is_five, metrics=["roc_auc"], prefix="five/")
+    made, _ = fit(callback, max_epochs=1)
+    x, y = VALID[0][:, 10].astype(float), VALID[1] >= 5
+    expected = se.PRCurveSketch().update(y, 1 / (1 + np.exp(-2 * x))).compute().roc_auc
+    logged = {name: float(value) for name, value in made.callback_metrics.items()}
+    assert logged["five/val/roc_auc"] == pytest.approx(expected, abs=1e-6)
+    assert [name for name in logged if name.startswith("five/")] == ["five/val/roc_auc"]

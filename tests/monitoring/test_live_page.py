@@ -9,10 +9,11 @@ import re
 import socket
 import threading
 import time
+import zlib
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import numpy as np
@@ -558,6 +559,20 @@ def test_update_is_sent_at_once_to_who_knows_an_older_commit() -> None:
         with streaming(server, "?after=8", "Last-Event-ID: 5\r\n") as client:
             client.next()
             assert client.next()["id"] == "8"
+
+
+def test_stream_is_compressed_part_by_part_for_who_takes_that() -> None:
+    live = LivePage("ck.db", snapshot(windowed({"DE": [40]})), pace=0.0, keep_alive=0.01)
+    request = Request("/events", "after=", {"Accept-Encoding": "br, gzip"})  # type: ignore[arg-type]
+    response = live.routes["/events"](request)
+    assert response.headers["Content-Encoding"] == "gzip"
+    stream, reader = iter(response.body), zlib.decompressobj(31)
+    found = [reader.decompress(cast("bytes", next(stream))) for _ in range(4)]
+    update = LivePage("ck.db", snapshot(windowed({"DE": [40]})))._newest().event
+    assert found == [b"", b"retry: 2000\n\n", update, b":\n\n"]
+    assert "Content-Encoding" not in ask(live, "/events").headers
+    live.close()
+    assert list(stream) == []
 
 
 def test_stream_sends_comments_while_nothing_happens() -> None:

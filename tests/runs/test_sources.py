@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 import streameval as se
 from streameval.engines._counting import SourceCounter
-from streameval.runs.sources import files_of
+from streameval.runs.files import files_of
 
 ROWS = [{"y_true": n % 2, "y_score": n / 8} for n in range(8)]
 

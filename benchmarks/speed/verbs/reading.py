@@ -144,7 +144,7 @@ def contest(work: str, suffix: str, *, reading_goal: float | None) -> Contest:
         peers=[
             peer("polars", polars_frame, goal=reading_goal),
             peer("polars", polars_frame, polars_counts, goal=None),
-            peer("pandas", pandas_frame),
+            peer("pandas", pandas_frame, goal=None),
             peer("pandas", pandas_frame, pandas_counts),
             peer("duckdb", duckdb_counts, iter, goal=None),
         ],

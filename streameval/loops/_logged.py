@@ -1,0 +1,94 @@
+"""Which metrics training loops log, and what they make of the logits of two classes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import attrs
+import numpy as np
+
+from streameval.accumulators.base import Accumulator
+from streameval.configs.collection import CollectionConfig, Member
+from streameval.errors import InvalidInputError
+from streameval.inputs.arrays import to_host
+
+__all__ = ["Logged", "binary_scores"]
+
+_SCORES = ("y_score", "y_prob")
+
+
+@attrs.frozen
+class Logged:
+    """Which metrics of a result are logged, and what their names begin with.
+
+    Parameters
+    ----------
+    metrics : sequence of str or None
+        The names that `as_dict` gives them; None for all.
+    prefix : str
+        What comes before each name.
+    """
+
+    metrics: Sequence[str] | None
+    prefix: str
+
+    def __attrs_post_init__(self) -> None:
+        """Check the names."""
+        if self.metrics is not None and (isinstance(self.metrics, str) or not self.metrics):
+            raise InvalidInputError(
+                f"must be the names of some metrics, got {self.metrics!r}", argument="metrics"
+            )
+
+    def of(self, result: Any) -> dict[str, Any]:
+        """Choose from a result.
+
+        Raises
+        ------
+        InvalidInputError
+            If it has no such metric.
+        """
+        values: Mapping[str, Any] = result.as_dict()
+        chosen = values if self.metrics is None else self.metrics
+        for name in chosen:
+            if name not in values:
+                raise InvalidInputError(
+                    f"must be among {', '.join(values)}, got {name!r}", argument="metrics"
+                )
+        return {f"{self.prefix}{name}": values[name] for name in chosen}
+
+
+def binary_scores(accumulator: Accumulator[Any, Any], predictions: Any) -> Any:
+    """Make one score a row of predictions for two classes, where that is what is counted.
+
+    Probabilities are those of the second class. Logits become its probability, or the difference
+    where real scores are counted. Everything else is left as it is.
+
+    >>> import streameval as se
+    >>> binary_scores(se.ConfusionAccumulator(), np.array([[0.0, 0.0], [0.25, 0.75]])).tolist()
+    [0.5, 0.6224593312018546]
+    """
+    if getattr(predictions, "shape", ())[1:] != (2,):
+        return predictions
+    config = accumulator._config
+    is_many = isinstance(config, CollectionConfig)
+    members = config.members if is_many else [Member(type(accumulator), config)]
+    if not all(map(_is_binary, members)):
+        return predictions
+    negative, positive = np.asarray(to_host(predictions, name="y_pred"), dtype=np.float64).T
+    if all(getattr(member.options, "scores", "") == "real" for member in members):
+        return positive - negative
+    are_probabilities = np.all((negative >= 0) & (np.abs(negative + positive - 1) < 1e-3))
+    if are_probabilities and len(positive):
+        return positive
+    with np.errstate(over="ignore"):
+        return 1 / (1 + np.exp(negative - positive))
+
+
+def _is_binary(member: Member) -> bool:
+    """Tell what counts one score a row: curves, calibration, and confusion of two classes."""
+    classes = getattr(member.options, "classes", None)
+    if classes is None:
+        return any(name in member.read for name in _SCORES)
+    n_classes = len(classes) if isinstance(classes, tuple) else classes
+    return n_classes == 2 and not getattr(member.options, "multilabel", False)

@@ -1,0 +1,122 @@
+"""Files of folders, of patterns and of file systems, each with its format."""
+
+from __future__ import annotations
+
+from fnmatch import fnmatchcase
+from glob import glob, has_magic
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import BadDataError
+from streameval.io.formats import format_of
+from streameval.io.streams import Stored, reading, store_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+__all__ = ["files_of", "is_pattern"]
+
+
+def files_of(path: str) -> list[tuple[str, str | None]]:
+    """List the files of a folder, of a pattern, or the one file that a path is, with formats.
+
+    Where the name of a file does not tell its format, that of the folder may, ``log.parquet``.
+    Files whose names begin with a dot or an underscore are left out, as engines leave marks in
+    such; a partition, ``_day=3``, is none of those.
+
+    Raises
+    ------
+    BadDataError
+        If there is no file in a folder, or none that fits a pattern.
+    """
+    found = store_of(path)
+    if found is not None:
+        return _stored(path, *found)
+    if not is_pattern(path):
+        below = _below(Path(path))
+        return [(path, None)] if below is None else _in_folder(path, below)
+    fitting = sorted(glob(path, recursive=True))  # noqa: PTH207 - it may begin anywhere
+    return _fitting(path, (one for one in fitting if not _is_hidden(Path(one).name)))
+
+
+def is_pattern(path: str) -> bool:
+    """Tell a pattern, ``logs/*.parquet``, from the path of something that exists."""
+    return has_magic(path) and not Path(path).exists()
+
+
+def _in_folder(folder: str, below: Iterable[str]) -> list[tuple[str, str | None]]:
+    """List the files of a folder, whose paths are relative to it."""
+    root = folder.rstrip("/")
+    found = store_of(folder)
+    names = [name for name in sorted(below) if not _is_hidden(name)]
+    if not names:
+        raise BadDataError(f"{folder}: there is no file in this folder.")
+    files = [f"{root}/{name}" for name in names]
+    if found is not None:
+        store, inner = found[0], found[1].rstrip("/")
+        files = [
+            Stored(store, f"{inner}/{name}", file) for name, file in zip(names, files, strict=True)
+        ]
+    return [(file, format_of(file) or format_of(root)) for file in files]
+
+
+def _fitting(pattern: str, paths: Iterable[str]) -> list[tuple[str, str | None]]:
+    """List the files of the paths that a pattern fits, each once."""
+    listed = dict(file for path in paths for file in files_of(path))
+    if not listed:
+        raise BadDataError(f"{pattern}: no file fits this pattern.")
+    return list(listed.items())
+
+
+def _below(folder: Path) -> list[str] | None:
+    """List the files below a folder, relative to it; None if it is none."""
+    if not folder.is_dir():
+        return None
+    return [file.relative_to(folder).as_posix() for file in folder.rglob("*") if file.is_file()]
+
+
+def _stored(address: str, store: Any, path: str) -> list[tuple[str, str | None]]:
+    """List the files of a path, or of a pattern, in a file system."""
+    from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
+
+    with reading(address):
+        info = store.get_file_info(path)
+        if info.type == fs.FileType.NotFound and has_magic(path):
+            return _fitting(address, _stored_fitting(address, store, path))
+        if info.type != fs.FileType.Directory:
+            return [(Stored(store, path, address), None)]
+        inside = store.get_file_info(fs.FileSelector(path, recursive=True))
+    files = (info.path for info in inside if info.type == fs.FileType.File)
+    return _in_folder(address, [file.removeprefix(path).lstrip("/") for file in files])
+
+
+def _stored_fitting(address: str, store: Any, pattern: str) -> list[str]:
+    """List the paths in a file system that a pattern fits, as messages have them."""
+    from pyarrow import fs  # noqa: PLC0415 (a store is one of its own)
+
+    parts = pattern.split("/")
+    n_whole = next(at for at, part in enumerate(parts) if has_magic(part))
+    base = "/".join(parts[:n_whole])
+    inside = store.get_file_info(fs.FileSelector(base, recursive=True, allow_not_found=True))
+    start = address.removesuffix(pattern.lstrip("/"))
+    paths = sorted(info.path for info in inside)
+    return [
+        Stored(store, path, start + path.lstrip("/"))
+        for path in paths
+        if _fits(path.split("/"), parts) and not _is_hidden(path.rpartition("/")[2])
+    ]
+
+
+def _fits(path: Sequence[str], pattern: Sequence[str]) -> bool:
+    """Match the parts of a path; ``**`` stands for any number of them."""
+    if not pattern or not path:
+        return not path and all(part == "**" for part in pattern)
+    first, *rest = pattern
+    if first == "**":
+        return _fits(path, rest) or (not _is_hidden(path[0]) and _fits(path[1:], pattern))
+    are_shown = first.startswith(".") or not path[0].startswith(".")
+    return are_shown and fnmatchcase(path[0], first) and _fits(path[1:], rest)
+
+
+def _is_hidden(name: str) -> bool:
+    return any(part.startswith((".", "_")) and "=" not in part for part in Path(name).parts)
