@@ -258,12 +258,11 @@ def handed_out(result: Any) -> Iterator[np.ndarray]:
     for name in dir(result):
         if name.startswith("_") or name in ("plot", "to_json"):
             continue
-        value = getattr(result, name)
-        if inspect.ismethod(value):
-            try:
-                value = value()
-            except (TypeError, se.InvalidInputError):  # it needs an argument, or an option
-                continue
+        try:
+            value = getattr(result, name)
+            value = value() if inspect.ismethod(value) else value
+        except (TypeError, se.InvalidInputError):  # it needs an argument, an option, or two classes
+            continue
         yield from arrays_of(value)
 
 
