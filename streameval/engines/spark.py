@@ -153,7 +153,6 @@ def stream(
     >>> make = se.ConfusionAccumulator
     >>> writer = stream(df, make, folder / "states", time="ts", pane="1m", unit="s")
     >>> writer.trigger(availableNow=True).start().awaitTermination()
-    True
     >>> [(pane.n, pane.compute().accuracy) for _, _, pane in read(folder / "states").panes()]
     [(2, 0.5), (1, 1.0)]
     """
