@@ -4,7 +4,6 @@ from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
-import pickle
 from collections.abc import Iterator, Sized
 from typing import Any, TypeVar, overload
 
@@ -13,7 +12,7 @@ import numpy as np
 from streameval.accumulators.base import Accumulator
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
-from streameval.errors import InvalidInputError, StreamevalError
+from streameval.errors import CountOverflowError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.states.confusion import MatrixCounts
 
@@ -32,6 +31,8 @@ _HEAD = 2**16
 """Bytes of the first collective. Where every state fits, there is no other."""
 _FRAME = 13
 _IS_LARGE, _IS_SUMMABLE = 1, 2
+_ERRORS = (CountOverflowError, IncompatibleStateError)
+"""What merging raises; it travels by its position here, and its message."""
 
 
 @overload
@@ -154,7 +155,7 @@ def _tree(acc: Any, group: Any, root: int | None) -> Any:
             received = _unpacked(_receive(other % n_ranks, group))
             try:
                 held = merge(map(_raised, (held, received)))
-            except StreamevalError as error:
+            except _ERRORS as error:
                 held = error
         step *= 2
     if root is not None:
@@ -163,18 +164,20 @@ def _tree(acc: Any, group: Any, root: int | None) -> Any:
 
 
 def _packed(held: Any) -> bytes:
-    is_state = isinstance(held, Accumulator)
-    return b"s" + held.to_bytes() if is_state else b"e" + pickle.dumps(held)
+    if isinstance(held, _ERRORS):
+        return bytes([1 + _ERRORS.index(type(held))]) + str(held).encode()
+    state: bytes = held.to_bytes()
+    return b"\0" + state
 
 
 def _unpacked(data: bytes) -> Any:
-    if data[:1] == b"s":
-        return from_bytes(data[1:])
-    return pickle.loads(data[1:])  # noqa: S301 - an error that a rank of the group has met
+    if data[0]:
+        return _ERRORS[data[0] - 1](data[1:].decode())
+    return from_bytes(data[1:])
 
 
 def _raised(held: Any) -> Any:
-    if isinstance(held, StreamevalError):
+    if isinstance(held, _ERRORS):
         raise held
     return held
 

@@ -73,7 +73,7 @@ class ParquetBlock:
     first_row: int
     taken: int
     unended: str = ""
-    _opened: Any = attrs.field(default=None, eq=False, repr=False)
+    _opened: Any = attrs.field(default=None, alias="opened", eq=False, repr=False)
 
     def __reduce__(self) -> tuple[type[ParquetBlock], tuple[Any, ...]]:
         """Leave the open file here."""

@@ -265,6 +265,7 @@ def test_alerts_are_shown_with_their_rule_state_and_limit() -> None:
     assert made.summary == "1 alert firing, 1 alert pending"
     assert made.state == "firing"
     assert "(1) ck.db" in document(made, fragment(made))
+    assert text.count("▲ ") == 3  # colour alone tells nothing: page, card and rule
     assert text.count("line limit") == 3
     cards = page(made).all("article")
     assert [card["class"] for card in cards] == ["card firing", "card inactive"]

@@ -535,6 +535,8 @@ CURVES = [
     ask("best-beta", "`beta` must be at least 0, got -1.0.", "best_f", -1),
     ask("best-beta-nan", "`beta` must be at least 0, got nan.", "best_f", np.nan),
     ask("best-beta-word", "`beta` must be a number, got '1'.", "best_f", "1"),
+    ask("sensitivity-zero", "`s` must be above 0.", "threshold_at_sensitivity", 0),
+    ask("cost-below", "`fp_cost` must be at least 0, got -1.0.", "min_cost", -1),
     ask("ece-bins-many", "`bins` must be at most 65536, got 65537.", "ece", 2**16 + 1),
     ask("bins-none", "`bins` must be an integer of at least 1, got 0.", "ece", 0),
     ask("ece-real", '`ece` needs probabilities, and scores="real" are none.', "ece", scores="real"),
