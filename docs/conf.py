@@ -34,7 +34,7 @@ autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_mock_imports = [
     *("apache_beam", "dask", "distributed", "pyspark", "ray"),
-    *("keras", "lightning", "torch"),
+    *("keras", "lightning", "prometheus_client", "torch"),
 ]
 napoleon_google_docstring = False
 napoleon_use_param = False

@@ -491,7 +491,7 @@ def _add_page(group: argparse._ArgumentGroup) -> None:
         nargs="?",
         const=ADDRESS,
         metavar="ADDR",
-        help=f"show a page in browsers, by default at {ADDRESS}: this machine alone",
+        help=f"a page for browsers and /metrics for Prometheus; default {ADDRESS}",
     )
     text = "another name of the page, an IP address or a network; repeatable"
     _add(group, ("--allow-host", _Each(None), "HOST", text))

@@ -97,6 +97,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
     server = monitor.serve(
         watching.serve,
         metrics=reporting.metrics,
+        windows=watching.window,
         level=reporting.level,
         allow_host=watching.allow_host,
     )

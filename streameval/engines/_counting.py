@@ -47,6 +47,7 @@ __all__ = [
     "RunningCount",
     "SourceCounter",
     "States",
+    "in_order",
     "merged",
     "same_layout",
     "text_of",
@@ -200,7 +201,7 @@ class SourceCounter:
         """Read the accumulator, or the dict from value to accumulator, in order of the values."""
         if self.by is None:
             return from_bytes(slices[None]) if slices else self.make()
-        return {value: from_bytes(slices[value]) for value in sorted(slices, key=_order)}
+        return in_order(slices)
 
     @property
     def wanted(self) -> dict[str, bool]:
@@ -208,6 +209,11 @@ class SourceCounter:
         by = () if self.by is None else (self.by,) if isinstance(self.by, str) else self.by
         needed = {*self.required.values(), *by}
         return {column: column in needed for column in (*self.columns.values(), *by)}
+
+
+def in_order(slices: States) -> dict[Any, Any]:
+    """Read the accumulator of each value of a column, in order."""
+    return {value: from_bytes(slices[value]) for value in sorted(slices, key=_order)}
 
 
 class MixedColumnsError(BadDataError):

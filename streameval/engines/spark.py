@@ -1,17 +1,25 @@
-"""Evaluation on Spark: partitions become states where they are, and states are merged by slice."""
+"""Evaluation on Spark: partitions become states where they are, and states are merged by slice.
+
+A stream leaves the states of each batch, so that it counts once what Spark repeats.
+"""
 
 from __future__ import annotations
 
 # The engine may be missing where types are checked.
 # pyright: reportMissingImports=false
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
+from pathlib import Path
 from typing import Any
 
 from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
-from streameval.engines._counting import Make, SourceCounter, text_of, value_of
+from streameval.accumulators.windowed import Windowed
+from streameval.configs.options import positive_integer
+from streameval.engines._counting import Make, SourceCounter, States, in_order, text_of, value_of
+from streameval.errors import InvalidInputError
 
 try:
     import pyarrow as pa
@@ -21,7 +29,9 @@ try:
 except ImportError as error:
     raise ImportError('pyspark is missing: pip install "streameval[spark]".') from error
 
-__all__ = ["evaluate"]
+from streameval.engines._batches import Batches  # it needs pyarrow
+
+__all__ = ["evaluate", "read", "stream"]
 
 
 def evaluate(
@@ -69,16 +79,141 @@ def evaluate(
     0.5
     """
     counting = SourceCounter.of(make, columns, by, options, nulls=nulls)
+    totals = _evaluated(df, counting)
+    return counting.result(
+        _by_value(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
+    )
+
+
+def stream(
+    df: Any,
+    make: Make,
+    path: str | os.PathLike[str],
+    *,
+    time: str | None = None,
+    pane: Any = None,
+    keep: Any = None,
+    unit: str | None = None,
+    by: str | Sequence[str] | None = None,
+    columns: Mapping[str, str] | None = None,
+    compact_after: int = 100,
+) -> Any:
+    r"""Count a streaming data frame, each row once whatever crashes; `read` merges what there is.
+
+    Parameters
+    ----------
+    df : streaming pyspark.sql.DataFrame
+        Its source must be able to read a batch again, as files and Kafka are.
+    make : callable
+        Gives an empty accumulator, as for `evaluate`.
+    path : path
+        A folder that the driver can write: on a disk, or mounted. It holds the states of batches,
+        and the checkpoint of the query below ``_spark``.
+    time : str, optional
+        The column of the event time. Then rows are counted by pane, in a `Windowed`.
+    pane, keep, unit : optional
+        The options of that `Windowed`.
+    by, columns : optional
+        As every engine takes them: `streameval.engines`.
+    compact_after : int
+        From how many files on those of committed batches are merged into one.
+
+    Returns
+    -------
+    pyspark.sql.streaming.DataStreamWriter
+        To be started, with a trigger of your choice: ``.trigger(availableNow=True).start()``.
+
+    Raises
+    ------
+    InvalidInputError
+        When an argument breaks a rule. A batch that is refused, and a folder that holds the states
+        of another query, end the query with the error.
+
+    Notes
+    -----
+    A batch leaves one file, named by its number. If Spark dies before it has committed the batch,
+    it repeats it with the same rows, and the file is replaced. There is no watermark and no state
+    in Spark: no row is late, none is dropped, and the result is the same bytes as counting all
+    rows at once, as long as `df` gives the same rows again.
+
+    Examples
+    --------
+    >>> import json, pathlib, tempfile
+    >>> import streameval as se
+    >>> from pyspark.sql import SparkSession
+    >>> from streameval.engines.spark import read, stream
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> log = folder / "in" / "log.json"
+    >>> log.parent.mkdir()
+    >>> rows = [{"ts": t, "y_true": 1, "y_pred": t % 2} for t in (0, 31, 71)]
+    >>> _ = log.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    >>> schema = "ts long, y_true int, y_pred int"
+    >>> df = spark.readStream.schema(schema).json(str(log.parent))
+    >>> make = se.ConfusionAccumulator
+    >>> writer = stream(df, make, folder / "states", time="ts", pane="1m", unit="s")
+    >>> writer.trigger(availableNow=True).start().awaitTermination()
+    True
+    >>> [(pane.n, pane.compute().accuracy) for _, _, pane in read(folder / "states").panes()]
+    [(2, 0.5), (1, 1.0)]
+    """
+    if (time is None) != (pane is None):
+        raise InvalidInputError("is needed beside the other", argument="time" if pane else "pane")
+    if time is not None:
+        make = partial(_windowed, make, {"time": time, "pane": pane, "keep": keep, "unit": unit})
+    elif keep is not None or unit is not None:
+        name = "unit" if keep is None else "keep"
+        raise InvalidInputError("has no meaning without time", argument=name)
+    limit = positive_integer(compact_after, name="compact_after")
+    counting = SourceCounter.of(make, columns, by)
+    counting.names(df.columns)
+    batches = Batches(Path(path))
+
+    def count(batch: Any, number: int) -> None:
+        query = batch.sparkSession.sparkContext.getLocalProperty("sql.streaming.queryId")
+        batches.write(number, _evaluated(batch, counting), query, counting.by)
+        if len(batches) > limit:
+            batches.compact(number)
+
+    writer = df.writeStream.foreachBatch(count)
+    return writer.option("checkpointLocation", str(batches.folder / "_spark"))
+
+
+def read(path: str | os.PathLike[str]) -> Any:
+    """Merge what `stream` has counted, while it goes on or later; Spark is not needed.
+
+    Returns
+    -------
+    A new accumulator, or a dict of them by the values of the column `by`.
+
+    Raises
+    ------
+    BadDataError
+        If there is nothing yet.
+    """
+    by, texts = Batches(Path(path)).read()
+    states = _by_value(texts)
+    return from_bytes(states[None]) if by is None else in_order(states)
+
+
+def _windowed(make: Make, options: Mapping[str, Any]) -> Windowed:
+    return Windowed(make(), **options)
+
+
+def _evaluated(df: Any, counting: SourceCounter) -> pa.Table:
+    """Count a data frame on its executors, and return the state of each slice."""
     names = counting.names(df.columns)
     # mapInArrow takes dots in names for paths, so the columns travel under their numbers
     numbered = [sf.col(_quoted(name)).alias(str(number)) for number, name in enumerate(names)]
     chosen = df.select(numbered)
     schema = StructType([StructField("slice", StringType()), StructField("state", BinaryType())])
     states = chosen.mapInArrow(partial(_count, counting, names), schema)
-    totals = states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
-    texts, merged = (column.to_pylist() for column in totals)
-    values = [value_of(*json.loads(text)) for text in texts]
-    return counting.result(dict(zip(values, merged, strict=True)))
+    return states.groupBy("slice").applyInArrow(_merge, schema).toArrow()
+
+
+def _by_value(states: Mapping[str, bytes]) -> States:
+    """Read the values of slices, which travel as text."""
+    return {value_of(*json.loads(text)): state for text, state in states.items()}
 
 
 def _quoted(name: str) -> str:

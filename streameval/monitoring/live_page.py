@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import functools
-import math
 import threading
 import time
 import zlib
@@ -21,11 +20,11 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.errors import InvalidInputError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
-from streameval.monitoring.series import AlertState, is_defined
+from streameval.monitoring.series import UNDEFINED, AlertState, read_defined
 from streameval.monitoring.server import Request, Response, Route
 from streameval.monitoring.status import BAD, Snapshot, Status
 from streameval.render.live import Alert, Card, Series, View, document, fragment, icon
@@ -47,7 +46,6 @@ _STATES = ("firing", "pending", "silent", "resolved", "inactive")
 _CLEAR = 2.0
 _NARROWEST = 1e-9
 _REST: Any = object()  # the rows of values without a slice
-_UNDEFINED = Reading(math.nan)
 _GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # the header, without a time or a name
 _deflating = threading.Lock()
 
@@ -341,16 +339,8 @@ class _Readers:
 
     def _slice(self, accumulator: Any) -> _Slice:
         weight, result = heaviest(accumulator.n), accumulator.compute()
-        return _Slice(weight, tuple(self._reading(result, metric) for metric in self._metrics))
-
-    def _reading(self, result: Any, metric: MetricName) -> Reading:
-        """Read a metric; it is undefined where a class is absent, and a rate is of nothing."""
-        try:
-            reading: Reading = result.read(metric, level=self._level)
-        except UnknownMetricError:
-            return _UNDEFINED
-        is_doubtful = reading.value in (0.0, 1.0)
-        return _UNDEFINED if is_doubtful and not is_defined(result, metric) else reading
+        readings = (read_defined(result, metric, self._level) for metric in self._metrics)
+        return _Slice(weight, tuple(readings))
 
 
 def _values_of(part: Any) -> list[Any]:
@@ -374,7 +364,7 @@ def _cards(
             key = None if one.slice is None else tuple(one.slice.items())
             alerts.setdefault(key, []).append(one)
     coverage = [one.labelled / one.rows for one in panes]
-    nothing = _Slice(0, (_UNDEFINED,) * len(readers.metrics))
+    nothing = _Slice(0, (UNDEFINED,) * len(readers.metrics))
 
     def card(value: Any, name: str, of: Sequence[AlertState]) -> tuple[Any, Card]:
         slices = [one.slices.get(value, nothing) for one in panes]

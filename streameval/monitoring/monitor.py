@@ -343,11 +343,15 @@ class Monitor:
         address: str = "127.0.0.1:8765",
         *,
         metrics: Sequence[str | MetricName] = (),
+        windows: Sequence[Any] = (),
         level: float = 0.95,
         allow_host: Sequence[str] = (),
         max_clients: int = 100,
     ) -> Server:
         """Serve a live page of the last commit, until the server or the monitor is closed.
+
+        Beside the page, ``/metrics`` exports the last commit to Prometheus, as
+        `MonitorCollector` does, if ``streameval[prometheus]`` is installed.
 
         Parameters
         ----------
@@ -357,6 +361,8 @@ class Monitor:
         metrics : sequence of str, optional
             What is shown of each slice, such as ``"recall[1]"``; by default what alerts are
             about, and the headline of the result.
+        windows : sequence of duration or int, optional
+            The widths of the windows that ``/metrics`` has beside a pane.
         level : float
             The probability of the sampling intervals, in [0, 1); 0 leaves them out.
         allow_host : sequence of str
@@ -376,20 +382,22 @@ class Monitor:
         InvalidInputError
             If an argument breaks a rule, or the address is taken.
         """
-        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415 (it needs http)
+        from streameval.monitoring.exporter import Exporter  # noqa: PLC0415 (they need http)
+        from streameval.monitoring.live_page import LivePage  # noqa: PLC0415
         from streameval.monitoring.server import Server  # noqa: PLC0415
 
         with self._busy:
-            title = Path(self._name).name
-            page = LivePage(title, self._shared(), metrics=metrics, level=level)
+            title, last = Path(self._name).name, self._shared()
+            page = LivePage(title, last, metrics=metrics, level=level)
+            exporter = Exporter(last, metrics=metrics, windows=windows, level=level)
             server = Server(
-                page.routes,
+                page.routes | {"/metrics": exporter.answer},
                 address,
                 allow_host=allow_host,
                 max_clients=max_clients,
                 on_close=page.close,
             )
-            self._listeners.append(page.show)
+            self._listeners += [page.show, exporter.show]
             self._servers.append(server)
         return server
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -15,7 +16,7 @@ from streameval.render.text import shorten
 from streameval.results.inequality import SIGN, Inequality, read_number
 from streameval.results.names import METRIC, OWN_METRIC, MetricName, parse_metric
 
-__all__ = ["MetricRule", "Rule", "Selector", "SilenceRule", "parse_rule"]
+__all__ = ["MetricRule", "Rule", "Selector", "SilenceRule", "parse_rule", "slice_text"]
 
 COVERAGE = "coverage"
 """The metric of rules about the share of rows with a label."""
@@ -32,6 +33,7 @@ _SIGN = re.compile(SIGN)
 _NUMBER = re.compile(r"[^\s,]+")
 _PANES = re.compile(r"([0-9]{1,9})\s+panes?\b")
 _DURATION = re.compile(r"[0-9a-z]+")
+_INTEGER = re.compile(r"-?[0-9]+")
 _COUNT = re.compile(r"[0-9]{1,18}\b")
 _QUOTED = re.compile(r"\"((?:[^\"\\]|\\.)*)\"|'((?:[^'\\]|\\.)*)'")
 _BARE = re.compile(r"[^\s={}~,\"'](?:[^={},\"']*[^\s={},\"'])?")
@@ -66,6 +68,31 @@ class Selector:
             for column, text, is_quoted in self.pairs
         )
         return f"{{{','.join(pairs) or 'all'}}}"
+
+
+def slice_text(columns: Sequence[str], items: Sequence[Any]) -> str:
+    """Name a slice as a rule does, without braces: different slices have different names.
+
+    >>> slice_text(["country", "version"], ["DE", "1"])
+    'country=DE,version="1"'
+
+    Parameters
+    ----------
+    columns : sequence of str
+        The columns of the slices.
+    items : sequence of label or None
+        The value of each.
+    """
+    return ",".join(
+        f"{_written(column)}={_written(value_text(item), is_quoted=_needs_quotes(item))}"
+        for column, item in zip(columns, items, strict=True)
+    )
+
+
+def _needs_quotes(item: Any) -> bool:
+    """Tell whether text looks like another value."""
+    is_text = isinstance(item, str)
+    return is_text and (item == value_text(None) or _INTEGER.fullmatch(item) is not None)
 
 
 def _written(text: str, *, is_quoted: bool = False) -> str:

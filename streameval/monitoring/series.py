@@ -34,6 +34,7 @@ from streameval.states.panes import Span
 from streameval.states.sealed import live
 
 __all__ = [
+    "UNDEFINED",
     "AlertState",
     "Comparison",
     "Detection",
@@ -45,7 +46,7 @@ __all__ = [
     "Silence",
     "Stored",
     "end_of_removed",
-    "is_defined",
+    "read_defined",
 ]
 
 LEVEL = 0.95
@@ -56,6 +57,9 @@ Stored = dict[str, Any]
 
 _STORED = ("state", "since", "alert", "until")
 _VALUES = ("value", "certified", "interval", "n", "start", "end")
+
+UNDEFINED = Reading(math.nan)
+"""The reading of a metric that has no value."""
 
 _NEAR = math.log(10.0)
 _MIN_PANES = 3
@@ -571,14 +575,23 @@ def _panes_of(rule: MetricRule, length: int | str | None, config: WindowedConfig
 def _read(result: Result | None, rule: MetricRule, start: int, end: int) -> _Value:
     """Read the value of a metric: nan where it is undefined."""
     metric = rule.claim.metric
-    if result is None or not is_defined(result, metric):
-        nothing = Reading(math.nan)
-        return _Value(nothing, lambda: nothing, 0, start, end)
+    if result is None or not _is_defined(result, metric):
+        return _Value(UNDEFINED, lambda: UNDEFINED, 0, start, end)
     reading, n = result.read(metric, level=0.0), result.size_of(metric)
     return _Value(reading, lambda: result.read(metric, level=LEVEL), n, start, end)
 
 
-def is_defined(result: Result, metric: MetricName) -> bool:
+def read_defined(result: Result, metric: MetricName, level: float) -> Reading:
+    """Read a metric; it is undefined where a class is absent, and where a rate is of nothing."""
+    try:
+        reading = result.read(metric, level=level)
+    except UnknownMetricError:
+        return UNDEFINED
+    is_doubtful = reading.value in (0.0, 1.0)
+    return UNDEFINED if is_doubtful and not _is_defined(result, metric) else reading
+
+
+def _is_defined(result: Result, metric: MetricName) -> bool:
     """Tell whether a pane has what a metric is about: a rate of nothing reads 0."""
     try:
         return not result.statistic(metric).is_empty

@@ -58,6 +58,7 @@ FORBIDDEN_CALLS = {
 FOREIGN = {
     *("torch", "pandas", "sklearn", "matplotlib", "pyarrow", "scipy", "polars", "jax", "cupy"),
     *("lightning", "transformers", "keras", "dask", "distributed", "pyspark", "apache_beam", "ray"),
+    "prometheus_client",
 }
 
 

@@ -1,0 +1,64 @@
+"""Answers scrapes of Prometheus with the last commit of a monitor."""
+
+from __future__ import annotations
+
+from functools import cached_property
+from http import HTTPStatus
+from typing import TYPE_CHECKING, Any, final
+
+from streameval.monitoring.exports import check_exported
+from streameval.monitoring.server import Request, Response
+
+if TYPE_CHECKING:
+    from streameval.monitoring.prometheus import MonitorCollector
+    from streameval.monitoring.status import Snapshot, Status
+
+__all__ = ["Exporter"]
+
+
+@final
+class Exporter:
+    """Export commits as they are shown; what is exported is computed when a scrape asks.
+
+    The client library of Prometheus is not needed before.
+
+    Parameters
+    ----------
+    snapshot : Snapshot
+        What to export first.
+    **options
+        Those of `MonitorCollector`.
+    """
+
+    def __init__(self, snapshot: Snapshot, **options: Any) -> None:
+        check_exported(snapshot, options["windows"], options["metrics"])
+        self._snapshot = snapshot
+        self._options = options
+
+    def show(self, snapshot: Snapshot) -> None:
+        """Let scrapes see a commit."""
+        self._snapshot = snapshot
+
+    def snapshot(self) -> Snapshot:
+        """Return the last commit."""
+        return self._snapshot
+
+    def status(self) -> Status:
+        """Return the numbers of the last commit."""
+        return self._snapshot.status
+
+    def answer(self, request: Request) -> Response:
+        """Answer a scrape; without the client library, say what installs it."""
+        try:
+            collector = self._collector
+        except ImportError as error:
+            text = f"{error}\n".encode()
+            return Response("text/plain; charset=utf-8", text, status=HTTPStatus.NOT_IMPLEMENTED)
+        accept = ",".join(request.headers.get_all("Accept") or ())
+        return Response(*collector.response(accept))
+
+    @cached_property
+    def _collector(self) -> MonitorCollector:
+        from streameval.monitoring.prometheus import MonitorCollector  # noqa: PLC0415 (an extra)
+
+        return MonitorCollector(self, **self._options)

@@ -1,0 +1,42 @@
+"""What may be exported of a monitor: windows and metrics that there can be."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from streameval.errors import InvalidInputError
+from streameval.results.names import parse_metric
+from streameval.results.result import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from streameval.monitoring.status import Snapshot
+    from streameval.results.names import MetricName
+
+__all__ = ["check_exported"]
+
+
+def check_exported(
+    snapshot: Snapshot, windows: Sequence[Any], metrics: Sequence[str | MetricName]
+) -> None:
+    """Refuse windows and metrics that there cannot be.
+
+    Raises
+    ------
+    InvalidInputError
+        If a window is no whole number of panes, or there is no such metric.
+    """
+    held = snapshot.windowed
+    if held is None:  # on the command line, first rows decide what is counted
+        return
+    for width in windows:
+        held._config.length(width, name="windows")
+    result = held._config.accumulator.leaf.empty().compute()  # classes may still come
+    for metric in metrics:
+        if not isinstance(result, Result):
+            got = type(result).__name__
+            raise InvalidInputError(
+                f"needs a result with a table of metrics, got a {got}", argument="metrics"
+            )
+        result.check(parse_metric(metric) if isinstance(metric, str) else metric)
