@@ -49,6 +49,8 @@ from profiles import cases
 
 import streameval as se
 
+pytestmark = pytest.mark.slow  # by brute force: campaigns against the bounds
+
 N_SAMPLES = cases(345, least=6)
 N_SAMPLES_LONG = 4_000
 N_CHECKS_LONG = 1_200_000

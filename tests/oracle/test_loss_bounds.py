@@ -32,6 +32,8 @@ from oracle.curve_oracles import (
 import streameval as se
 from streameval.metrics import loss_bounds
 
+pytestmark = pytest.mark.slow  # by brute force: every data set of a few rows
+
 CLOSE = 1e-11
 
 Parts = tuple[int, ...]

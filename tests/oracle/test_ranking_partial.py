@@ -41,6 +41,8 @@ from profiles import cases
 
 import streameval as se
 
+pytestmark = pytest.mark.slow  # by brute force: every arrangement of the rows that were dropped
+
 N_RUNS = cases(5, least=3)
 N_QUERIES = cases(83, least=40)
 N_PATTERNS = 8

@@ -181,7 +181,7 @@ AT_ONCE: dict[str, tuple[Any, dict[str, Any]]] = {
     "curve": (se.PRCurveSketch(16), {"y_true": TRUTH, "y_score": SCORES}),
     "weighted curve": (
         se.PRCurveSketch(16),
-        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": WEIGHTS},
+        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": WEIGHTS + 1},
     ),
     "curves": (se.PRCurveSketch(8, classes=3), {"y_true": TRUTH, "y_score": CLASSES}),
     "real scores": (
@@ -209,6 +209,10 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
         {"y_true": TRUTH, "y_score": np.where(SCORES < 0.1, np.nan, SCORES)},
     ),
     "a negative label": (se.PRCurveSketch(8, pos_label="b"), {"y_true": TEXTS, "y_score": SCORES}),
+    "rows of a curve without weight": (
+        se.PRCurveSketch(8),
+        {"y_true": TRUTH, "y_score": SCORES, "sample_weight": WEIGHTS},
+    ),
     "fractions of a curve": (
         se.PRCurveSketch(8),
         {"y_true": TRUTH, "y_score": SCORES, "sample_weight": SCORES},
@@ -217,11 +221,17 @@ ONE_BY_ONE: dict[str, tuple[Any, dict[str, Any]]] = {
 }
 
 
+def counted_at_once(empty: Any, arrays: dict[str, Any], groups: Any, n_groups: int) -> Any:
+    """Count the rows of all groups, if the class reads such rows and counts them at once."""
+    rows = type(empty)._read_rows(empty._config, arrays)
+    return None if rows is None else empty._count_groups(empty._config, rows, groups, n_groups)
+
+
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_rows_of_groups_counted_at_once_equal_each_counted_alone(name: str) -> None:
     empty, arrays = AT_ONCE[name]
     groups = np.append(np.arange(7), RANDOM.integers(0, 7, ROWS - 7))
-    stacks = type(empty)._count_groups(empty._config, arrays, groups, 7)
+    stacks = counted_at_once(empty, arrays, groups, 7)
     assert stacks is not None
     flat = FlatStates.of_stacks(empty._config, stacks, type(empty)._state_type(empty._config))
     alone = counted_alone(empty, arrays, groups, 7)
@@ -233,7 +243,7 @@ def test_rows_of_groups_counted_at_once_equal_each_counted_alone(name: str) -> N
 def test_unusual_rows_are_left_to_each_group(name: str) -> None:
     empty, arrays = ONE_BY_ONE[name]
     groups = np.zeros(len(arrays["y_true"]), dtype=np.int64)
-    assert type(empty)._count_groups(empty._config, arrays, groups, 8) is None
+    assert counted_at_once(empty, arrays, groups, 8) is None
 
 
 def test_parts_live_and_sealed_are_gathered_in_their_order() -> None:
