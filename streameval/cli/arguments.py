@@ -47,7 +47,7 @@ examples:
   streameval eval predictions.jsonl.gz
   streameval eval log.csv --score p_cat,p_dog,p_owl --classes cat,dog,owl
   streameval eval log.jsonl --json --require 'accuracy>=0.9'
-  streameval eval log.csv --pred old --versus new
+  streameval eval both.csv --pred old --versus new
   zcat log.gz | streameval eval - --score probability --threshold 0.8
   streameval eval prices.csv --task regression --pred guess --require 'rmse<=60'
   streameval eval clicks.csv --task binary --require 'roc_auc>=0.7'

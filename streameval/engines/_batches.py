@@ -138,7 +138,7 @@ class Batches:
         return _outer(self._every())
 
     def _table(self, span: _Span) -> pa.Table:
-        return pq.read_table(self.folder / span.name, partitioning=None)
+        return pq.ParquetFile(self.folder / span.name).read()  # a folder's name is no partition
 
     def _write(self, span: _Span, states: pa.Table, about: dict[str, Any]) -> None:
         sink = pa.BufferOutputStream()

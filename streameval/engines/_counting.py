@@ -463,12 +463,12 @@ def _by(by: Any) -> str | tuple[str, ...] | None:
     """Check the names of columns; a list of one is that one."""
     if by is None or isinstance(by, str):
         return by
-    names = tuple(by) if isinstance(by, Sequence) else ()
+    names: list[Any] = list(by) if isinstance(by, Sequence) else []
     if not names or len(set(names)) < len(names) or set(map(type, names)) != {str}:
         raise InvalidInputError(
             f"must be the name of a column, or different ones, got {by!r}", argument="by"
         )
-    return names if len(names) > 1 else names[0]
+    return tuple(names) if len(names) > 1 else names[0]
 
 
 def _key(value: Any) -> Any:
@@ -583,7 +583,8 @@ def _without_nulls(table: pa.Table, names: Iterable[str]) -> tuple[pa.Table, int
     masks = [
         (column if hasattr(column, "type") else pa.array(column)).is_valid() for column in columns
     ]
-    kept = table.filter(reduce(pc.and_, masks)) if masks else table
+    both = partial(pc.call_function, "and")
+    kept = table.filter(reduce(lambda *pair: both(list(pair)), masks)) if masks else table
     return kept, table.num_rows - kept.num_rows
 
 

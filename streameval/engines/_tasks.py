@@ -164,15 +164,12 @@ def plan_tasks(
     own = [files_of(fspath(path)) for path in paths if not isinstance(path, DataFile)]
     partitions = iter(partitions_of([file for files in own for file, _ in files]))
     listed = iter(own)
-    files = [
-        _piece(*file)
-        for path in paths
-        for file in (
-            [attrs.astuple(path)]
-            if isinstance(path, DataFile)
-            else [(*pair, next(partitions)) for pair in next(listed)]
-        )
-    ]
+    files = []
+    for path in paths:
+        if isinstance(path, DataFile):
+            files.append(_piece(path.file, path.form, path.partition))
+        else:
+            files += [_piece(file, form, next(partitions)) for file, form in next(listed)]
     target = cut.target(files)
     pieces = list(files)
     if not cut.whole_files:

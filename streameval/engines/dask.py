@@ -186,7 +186,9 @@ def _partitions(sources: Any, counting: SourceCounter) -> Any:
     """Split a data frame or arrays into partitions, with the counted columns only."""
     if hasattr(sources, "to_delayed"):
         return sources[counting.names(sources.columns)].to_delayed()
-    if isinstance(sources, Mapping) and any(map(is_dask_collection, sources.values())):
+    if isinstance(sources, Mapping) and any(
+        is_dask_collection(column) for column in sources.values()
+    ):
         names = counting.names(sources)
         columns = [_chunks(sources[name], sources[names[0]]) for name in names]
         parts = zip(*columns, strict=True)

@@ -64,6 +64,9 @@ FILES: dict[str, Callable[[], bytes]] = {
     "stream.jsonl": _stream,
     "app-*.jsonl": _stream,
     "log.csv": lambda: _csv(_ANIMALS),
+    "both.csv": lambda: _csv(
+        [{"y_true": r["y_true"], "old": r["y_pred"], "new": r["y_true"]} for r in _LABELS]
+    ),
     "log.jsonl": lambda: _jsonl(_LABELS),
     "log.gz": lambda: gzip.compress(
         _jsonl([{"y_true": row["y_true"], "probability": row["y_score"]} for row in _CLICKS])
