@@ -26,7 +26,7 @@ from streameval.render.tables import Confusions, scrolled
 from streameval.render.time_pictures import Pane, over_time
 from streameval.render.wording import count, label, percent, short, size
 from streameval.results.collection import CollectionResult
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import MetricName, parse_metrics
 from streameval.results.result import Result
 from streameval.results.result_types import RESULTS
 
@@ -131,7 +131,7 @@ def html_report(
     if not (title is None or isinstance(title, str)):
         raise InvalidInputError(f"must be a text, got {title!r}", argument="title")
     named = short(title or _names(held), 120)
-    described = _described(held, level, _parsed(metrics))
+    described = _described(held, level, parse_metrics(metrics))
     sections = _sections(described, level, confusions)
     sections += _over_time(held, level, len(sections) + 1)
     style = files("streameval.render").joinpath("page.css").read_text(encoding="utf-8")
@@ -231,12 +231,6 @@ class _Described:
     member: str
     result: Result
     description: Description
-
-
-def _parsed(metrics: Any) -> list[MetricName]:
-    if isinstance(metrics, str):
-        raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")
-    return [parse_metric(name) if isinstance(name, str) else name for name in metrics]
 
 
 def _described(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from streameval.errors import InvalidInputError
-from streameval.results.names import parse_metric
+from streameval.results.names import parse_metrics
 from streameval.results.result import Result
 
 if TYPE_CHECKING:
@@ -33,10 +33,10 @@ def check_exported(
     for width in windows:
         held._config.length(width, name="windows")
     result = held._config.accumulator.leaf.empty().compute()  # classes may still come
-    for metric in metrics:
+    for metric in parse_metrics(metrics):
         if not isinstance(result, Result):
             got = type(result).__name__
             raise InvalidInputError(
                 f"needs a result with a table of metrics, got a {got}", argument="metrics"
             )
-        result.check(parse_metric(metric) if isinstance(metric, str) else metric)
+        result.check(metric)

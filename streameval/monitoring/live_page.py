@@ -20,7 +20,6 @@ from streameval.accumulators.evidence import slice_of
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.windowed import WindowedConfig
-from streameval.errors import InvalidInputError
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.table import Reading
 from streameval.monitoring.rules import COVERAGE, MetricRule, parse_rule
@@ -31,7 +30,7 @@ from streameval.render.live import Alert, Card, Series, View, document, fragment
 from streameval.render.markup import Html
 from streameval.render.time_pictures import Pane
 from streameval.render.wording import share
-from streameval.results.names import MetricName, parse_metric
+from streameval.results.names import MetricName, parse_metric, parse_metrics
 from streameval.results.result_types import RESULTS
 from streameval.results.sliced import OTHER, slice_names
 from streameval.states.panes import Span
@@ -506,10 +505,7 @@ def _number(time: Any) -> int | None:
 
 def _checked(metrics: Sequence[str | MetricName], windowed: Any) -> list[MetricName]:
     """Read the names of metrics; once it is known what is counted, all of them must be there."""
-    if isinstance(metrics, str):
-        got = f"must be a list of metrics, got {metrics!r}"
-        raise InvalidInputError(got, argument="metrics")
-    parsed = [parse_metric(one) if isinstance(one, str) else one for one in metrics]
+    parsed = parse_metrics(metrics)
     if windowed is not None:
         result = windowed._config.accumulator.leaf.empty().compute()
         for metric in parsed:

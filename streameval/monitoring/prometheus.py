@@ -28,7 +28,7 @@ from streameval.monitoring.rules import slice_text
 from streameval.monitoring.score_buckets import score_buckets
 from streameval.monitoring.series import read_defined
 from streameval.monitoring.status import BAD
-from streameval.results.names import parse_metric
+from streameval.results.names import parse_metric, parse_metrics
 from streameval.results.result import Result
 
 try:
@@ -179,9 +179,7 @@ class MonitorCollector:
         normal_quantile(level)  # refuses what is no level
         self._monitor = monitor
         self._widths = tuple(windows)
-        self._metrics = tuple(
-            parse_metric(metric) if isinstance(metric, str) else metric for metric in metrics
-        )
+        self._metrics = tuple(parse_metrics(metrics))
         self._level = level
         self._lock = threading.Lock()
         self._number: int | None = None

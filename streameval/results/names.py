@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Iterable
 
 import attrs
 
-from streameval.errors import UnknownMetricError
+from streameval.errors import InvalidInputError, UnknownMetricError
 
-__all__ = ["METRIC", "OWN_METRIC", "MetricName", "parse_metric"]
+__all__ = ["METRIC", "OWN_METRIC", "MetricName", "parse_metric", "parse_metrics"]
 
 OWN_METRIC = r"[A-Za-z]\w*(?:\([^()]*\))?(?:@[0-9]+)?(?:\[.+\])?"
 """Of a metric without a member, as in ``recall``, ``recall[macro]``, ``rbp(p=0.8)``."""
@@ -64,3 +65,16 @@ def parse_metric(text: str) -> MetricName:
             f"{text!r} is no metric; write one like 'accuracy' or 'recall[macro]'."
         )
     return MetricName(*match.groups())
+
+
+def parse_metrics(metrics: Iterable[str | MetricName]) -> list[MetricName]:
+    """Read the names of an argument `metrics`, some of which may have been read already.
+
+    Raises
+    ------
+    InvalidInputError
+        If it is one text, or one of the names cannot be that of a metric.
+    """
+    if isinstance(metrics, str):
+        raise InvalidInputError(f"must be a list of names, got {metrics!r}", argument="metrics")
+    return [parse_metric(name) if isinstance(name, str) else name for name in metrics]

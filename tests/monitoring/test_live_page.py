@@ -661,7 +661,7 @@ def test_page_refuses_what_is_no_level(level: float) -> None:
     ("metrics", "reason"),
     [
         (["accurcy"], "no metric 'accurcy': did you mean 'accuracy'"),
-        ("accuracy", "`metrics` must be a list of metrics, got 'accuracy'."),
+        ("accuracy", "`metrics` must be a list of names, got 'accuracy'."),
     ],
 )
 def test_page_refuses_metrics_that_are_not_there(metrics: Any, reason: str) -> None:
