@@ -372,10 +372,10 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
     @classmethod
     def _count_groups(
         cls,
-        config: ConfigT,  # noqa: ARG003 - for those that can
-        rows: Any,  # noqa: ARG003
-        groups: Any,  # noqa: ARG003
-        n_groups: int,  # noqa: ARG003
+        config: ConfigT,
+        rows: Any,
+        groups: Any,
+        n_groups: int,
     ) -> Mapping[str, Stack] | None:
         """Count the rows of many groups at once; None if each group has to be counted by itself.
 
@@ -394,7 +394,6 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         mapping from field to Stack
             The state of each group.
         """
-        return None
 
     @classmethod
     def _empty(cls, config: ConfigT) -> Self:

@@ -8,6 +8,8 @@ from pyarrow import parquet
 
 from streameval import InvalidInputError, StreamevalError
 from streameval.io import BadDataError, Column, Flags, Labels, Lists, Numbers, Vectors, read_blocks
+from streameval.io.columns import Values
+from streameval.io.parquet import values_of
 
 INTEGER = Labels(integers=True)
 
@@ -234,3 +236,9 @@ def test_file_is_opened_again_for_a_block_that_outlives_it(tmp_path):
     labels = Column("y_true", ("y_true",), Labels(integers=True))
     for block in [*read_blocks(path), *map(pickle.loads, map(pickle.dumps, read_blocks(path)))]:
         assert block.parse([labels]).batch["y_true"].tolist() == [block.group]
+
+
+def test_texts_of_which_one_does_not_fit_are_values_to_be_checked():
+    texts = pa.chunked_array([["DE", "x" * 300, None]])
+    assert values_of(texts, "", Values()) == ["DE", "x" * 300, None]
+    assert list(values_of(texts.slice(0, 1), "", Values())) == ["DE"]

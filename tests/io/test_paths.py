@@ -69,3 +69,10 @@ def test_fields_of_a_row_nested_without_end_are_listed():
     row = {"a": {}}
     row["a"]["a"] = row["a"]
     assert len(Fields(row)) == 9
+
+
+def test_path_to_nothing_is_a_missing_key():
+    fields = Fields({"a": {"b": 1}})
+    assert fields["a.b"] == 1
+    with pytest.raises(KeyError, match=r"a\.c"):
+        _ = fields["a.c"]

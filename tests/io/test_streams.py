@@ -6,7 +6,7 @@ from types import SimpleNamespace
 import pytest
 
 from streameval.io import BadDataError, size_of, streams
-from streameval.io.streams import ByteStream, opened
+from streameval.io.streams import ByteStream, opened, store_of
 
 TEXT = b"line of text\n" * 5000
 
@@ -97,3 +97,9 @@ def test_stream_reads_exactly_as_much_as_an_unpacker_asks_for(size):
     counted = streams._CountingReader(io.BytesIO(TEXT[5:]), TEXT[:5])
     data = counted.read(size)
     assert (data, counted.taken, counted.read()) == (TEXT[:size], size, TEXT[size:])
+
+
+@pytest.mark.parametrize("address", ["nosuch://bucket/a.csv", "memory://bucket/a.csv"])
+def test_address_is_a_path_as_any_other_without_fsspec(address, monkeypatch):
+    monkeypatch.setitem(sys.modules, "fsspec", None)
+    assert store_of(address) is None

@@ -135,6 +135,12 @@ def test_quadratic_kappa_is_lower_the_farther_errors_lie() -> None:
     assert kappa(1) > kappa(2) > kappa(3)
 
 
+def test_zero_one_loss_of_multilabel_is_of_examples_with_any_label_wrong() -> None:
+    acc = se.ConfusionAccumulator(2, multilabel=True)
+    result = acc.update(np.array([[1, 0], [1, 1]]), np.array([[1, 1], [1, 1]])).compute()
+    assert result.value("zero_one_loss") == 0.5
+
+
 def test_multilabel_matthews_has_no_interval() -> None:
     acc = se.ConfusionAccumulator(2, multilabel=True)
     result = acc.update(np.array([[1, 0], [1, 1]]), np.array([[1, 1], [1, 1]])).compute()

@@ -88,3 +88,49 @@ def test_curves_of_nothing_are_a_point_or_undefined() -> None:
     assert all(len(part) == 1 for part in curve.det_curve())
     of_one = se.PRCurveSketch().update([1, 1], [0.2, 0.3]).compute()
     assert np.isnan(of_one.det_curve()[0]).all()
+
+
+OF_BOTH = ["equal_error_rate", "equal_error_rate_threshold", "youden_j", "youden_j_threshold"]
+
+
+@pytest.mark.parametrize("name", [*OF_BOTH, "gini", "min_cost"])
+@pytest.mark.parametrize("label", [0, 1])
+def test_point_of_one_class_is_undefined(name: str, label: int) -> None:
+    of_one = se.PRCurveSketch().update([label, label], [0.2, 0.3]).compute()
+    assert math.isnan(of_one.value(name))
+
+
+@pytest.mark.parametrize("name", WITH_A_RATE)
+def test_point_at_a_rate_without_a_positive_is_undefined(name: str) -> None:
+    of_one = se.PRCurveSketch().update([0, 0], [0.2, 0.3]).compute()
+    assert math.isnan(getattr(of_one, name)(0.5))
+
+
+@pytest.mark.parametrize("name", [*OF_BOTH, "gini", "min_cost"])
+def test_coarse_point_holds_the_exact_one(name: str) -> None:
+    rng = np.random.default_rng(1)
+    y, score = rng.integers(0, 2, 400), rng.random(400)
+    coarse = se.PRCurveSketch(8).update(y, score).compute().value(name)
+    exact = se.PRCurveSketch().update(y, score).compute().value(name)
+    assert coarse.low <= exact <= coarse.high
+    assert coarse.low < coarse.high
+
+
+@pytest.mark.parametrize("name", WITH_A_RATE)
+def test_coarse_point_at_a_rate_holds_the_exact_one(name: str) -> None:
+    rng = np.random.default_rng(1)
+    y, score = rng.integers(0, 2, 400), rng.random(400)
+    coarse = getattr(se.PRCurveSketch(8).update(y, score).compute(), name)(0.3)
+    exact = getattr(se.PRCurveSketch().update(y, score).compute(), name)(0.3)
+    assert coarse.low <= exact <= coarse.high
+
+
+def test_threshold_of_youden_is_the_highest_of_several_equally_good_ones() -> None:
+    curve = se.PRCurveSketch().update([1, 0, 1, 0], [0.9, 0.8, 0.7, 0.6]).compute()
+    assert (curve.youden_j, curve.youden_j_threshold) == (0.5, 0.9)
+
+
+def test_share_of_the_top_divides_ties_evenly() -> None:
+    curve = se.PRCurveSketch().update([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1]).compute()
+    assert curve.recall_at_top(0.5) == 0.75
+    assert curve.precision_at_top(0.25) == 1.0
