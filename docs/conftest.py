@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from streameval.accumulators import registry
+
 ADAPTER = r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)"
 
 
@@ -15,3 +17,9 @@ def pytest_collection_modifyitems(items):
             text = item.path.read_text(encoding="utf-8")
             if found := re.search(ADAPTER, text, re.MULTILINE):
                 item.add_marker(pytest.mark.engine(name=found[1]))
+
+
+@pytest.fixture(autouse=True)
+def own_classes(monkeypatch):
+    """Forget the classes that a page has defined: other tests define classes of these names."""
+    monkeypatch.setattr(registry, "_open", dict(registry._open))
