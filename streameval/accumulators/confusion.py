@@ -36,7 +36,7 @@ from streameval.inputs.labels import (
     distinct,
     observe,
 )
-from streameval.metrics.confusion import ConfusionCounts, LabelCounts
+from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     MatrixCounts,
     MultilabelCounts,

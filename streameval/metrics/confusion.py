@@ -1,267 +1,44 @@
-"""Metrics of labels against predictions: their functions, sampling intervals and table."""
+"""Metrics of labels against predictions: their sampling intervals, draws and table."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.confusion import ConfusionConfig
-from streameval.configs.names import listed
-from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
-from streameval.inputs.labels import Label, class_position
+from streameval.inputs.labels import Label
 from streameval.metrics import classification as metrics
 from streameval.metrics import intervals
-from streameval.metrics.classification import Average, ClassMetric, Outcomes, Quotient, Ratio
+from streameval.metrics.classification import Average, ClassMetric, Quotient, Ratio
 from streameval.metrics.evidence import Share, refuse_fractions
 from streameval.metrics.intervals import UNDEFINED
+from streameval.metrics.label_counts import (
+    WRONG,
+    Averaging,
+    LabelCounts,
+    accuracy,
+    balanced_accuracy,
+    cohen_kappa,
+    geometric_mean,
+    hamming_loss,
+    matthews_corrcoef,
+    mean_class_distance,
+    ratio_value,
+    right,
+    top_k_accuracy,
+    zero_one_loss,
+)
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
 
-__all__ = ["AVERAGES", "TABLE", "AverageOption", "ConfusionCounts", "LabelCounts", "ratio_value"]
+__all__ = ["AVERAGES", "TABLE"]
 
 Floats = npt.NDArray[np.float64]
-AverageOption = Average | Literal["default"] | None
-ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
-
-_AVERAGES = ("binary", "macro", "micro", "weighted", None)
-
-
-@attrs.frozen
-class LabelCounts:
-    """A state of counts and its options: the source of every metric."""
-
-    config: ConfusionConfig
-    state: ConfusionCounts
-    outcomes: Outcomes = attrs.field(eq=False)
-
-    @classmethod
-    def of(cls, config: ConfusionConfig, state: ConfusionCounts) -> LabelCounts:
-        """Compute the outcomes of each class."""
-        if isinstance(state, MultilabelCounts):
-            return cls(config, state, Outcomes.of_tables(state.outcomes))
-        return cls(config, state, Outcomes.of_matrix(state.n, state.matrix))
-
-    @property
-    def n(self) -> int | float:
-        """The sum of the weights: an int while all of them are whole."""
-        number: int | float = self.state.n.to_numbers().item()
-        return number
-
-    @property
-    def has_whole_weights(self) -> bool:
-        """Whether every weight is a whole number of repeats."""
-        return self.state.n.is_whole
-
-    @property
-    def labels(self) -> tuple[Label, ...]:
-        """The classes in the order of rows and columns."""
-        return self.state.labels if isinstance(self.state, ObservedCounts) else self.config.labels
-
-    @property
-    def class_names(self) -> tuple[Label, ...]:
-        """What the classes are shown by, in the order of rows and columns."""
-        return self.labels if isinstance(self.state, ObservedCounts) else self.config.class_names
-
-    @property
-    def matrix(self) -> npt.NDArray[Any]:
-        """The matrix, or one table per label."""
-        if isinstance(self.state, MultilabelCounts):
-            return self.state.outcomes.to_numbers()
-        return self.state.matrix.to_numbers()
-
-    @property
-    def averaged(self) -> npt.NDArray[np.bool_]:
-        """Which classes enter means: those that occur, or all if the options say so."""
-        if self.config.include_unseen:
-            return np.ones(len(self.labels), dtype=bool)
-        if isinstance(self.state, MultilabelCounts):
-            return self.outcomes.seen() | self.outcomes.tn.is_positive()
-        return self.outcomes.seen()
-
-    def averaged_over(self, labels: Sequence[Label] | None) -> npt.NDArray[np.bool_]:
-        """Mark the classes that enter means: those that are named, else `averaged`."""
-        if labels is None:
-            return self.averaged
-        if isinstance(labels, str) or not len(labels):
-            raise InvalidInputError(
-                f"must name one class or several, got {labels!r}", argument="labels"
-            )
-        kept = np.zeros(len(self.labels), dtype=bool)
-        kept[list(map(self.position_of, labels))] = True
-        return kept
-
-    def position_of(self, label: Label) -> int:
-        """Find the row and column of a class, or raise InvalidInputError."""
-        position = class_position(label, self.class_names, self.labels)
-        if position is None:
-            known = listed(list(map(str, self.class_names)))
-            raise InvalidInputError(f"has no class {label!r}", argument="labels", remedy=known)
-        return position
-
-    @property
-    def n_averaged(self) -> int:
-        """The number of classes that enter means."""
-        return int(np.count_nonzero(self.averaged))
-
-    def resolve(self, average: AverageOption) -> Average | None:
-        """Resolve the default average, and refuse one that these classes do not have."""
-        if average == "default":
-            return "binary" if self.config.is_binary else "macro"
-        if average not in _AVERAGES:
-            raise InvalidInputError(
-                f"must be one of {_AVERAGES}, got {average!r}", argument="average"
-            )
-        if average == "binary" and not self.config.is_binary:
-            raise InvalidInputError('"binary" needs two listed classes', argument="average")
-        return average
-
-    def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
-        """Return the counts of one label per example, without which `name` is undefined."""
-        if isinstance(self.state, MultilabelCounts):
-            raise InvalidInputError("is not defined for multilabel counts", argument=name)
-        return self.state
-
-
-_WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))
-
-
-def accuracy(counts: LabelCounts) -> float:
-    """Compute the share of examples with every label right."""
-    return _share(right(counts), counts.n)
-
-
-def right(counts: LabelCounts) -> float:
-    """Sum the weights of the examples with every label right."""
-    if isinstance(counts.state, MultilabelCounts):
-        return counts.state.exact_match.to_floats().item()
-    return counts.outcomes.tp.sum().to_floats().item()
-
-
-def hamming_loss(counts: LabelCounts) -> float:
-    """Compute the share of wrong labels."""
-    if isinstance(counts.state, MultilabelCounts):
-        everything = np.ones(len(counts.labels), dtype=bool)
-        pooled = metrics.pool(counts.outcomes.floats, everything)
-        return float(_WRONG.of(pooled, math.nan)[0])
-    wrong = counts.state.n - counts.outcomes.tp.sum()
-    return _share(wrong.to_floats().item(), counts.n)
-
-
-def top_k_accuracy(counts: LabelCounts) -> float:
-    """Compute the mean credit of the true class."""
-    state = counts.matrix_state("top_k_accuracy")
-    if isinstance(state, ObservedCounts):
-        return accuracy(counts)
-    return metrics.top_k_accuracy(state.n, state.credit)
-
-
-def balanced_accuracy(counts: LabelCounts) -> float:
-    """Compute the mean recall of the classes in the truth."""
-    counts.matrix_state("balanced_accuracy")
-    return metrics.average_ratio(
-        metrics.RECALL,
-        counts.outcomes,
-        average="macro",
-        averaged=counts.outcomes.support.is_positive(),
-        zero_division=math.nan,
-    )
-
-
-def zero_one_loss(counts: LabelCounts) -> float:
-    """Compute the share of examples with any label wrong."""
-    if isinstance(counts.state, MultilabelCounts):
-        wrong = counts.state.n - counts.state.exact_match
-    else:
-        wrong = counts.state.n - counts.outcomes.tp.sum()
-    return _share(wrong.to_floats().item(), counts.n)
-
-
-def geometric_mean(counts: LabelCounts) -> float:
-    """Compute the geometric mean of the recalls of the classes in the truth."""
-    counts.matrix_state("geometric_mean")
-    return metrics.geometric_mean(counts.outcomes)
-
-
-def matthews_corrcoef(counts: LabelCounts) -> float:
-    """Compute the correlation of truth and prediction; for multilabel, of all labels pooled."""
-    if isinstance(counts.state, MultilabelCounts):
-        return metrics.pooled_matthews_corrcoef(counts.outcomes)
-    return metrics.matthews_corrcoef(counts.outcomes)
-
-
-def cohen_kappa(counts: LabelCounts) -> float:
-    """Compute the agreement beyond chance."""
-    counts.matrix_state("cohen_kappa")
-    return metrics.cohen_kappa(counts.outcomes)
-
-
-def mean_class_distance(counts: LabelCounts) -> float:
-    """Compute the mean distance of prediction and truth in the order of the classes."""
-    state = counts.matrix_state("mean_class_distance")
-    return metrics.mean_distance(state.n, state.matrix)
-
-
-def _share(part: float, whole: float) -> float:
-    return part / whole if whole else math.nan
-
-
-@attrs.frozen
-class Averaging:
-    """How a metric of each class becomes one number.
-
-    Parameters
-    ----------
-    average : str, optional
-        The average; None for the number of each class.
-    zero_division : float
-        The value where the metric divides by zero.
-    labels : sequence of labels, optional
-        The classes that enter means; by default those that occur.
-    """
-
-    average: AverageOption = "default"
-    zero_division: float = 0.0
-    labels: Sequence[Label] | None = None
-
-    def resolve(self, counts: LabelCounts) -> Average | None:
-        """Resolve the default average, which is a mean where classes are named."""
-        if self.labels is None:
-            return counts.resolve(self.average)
-        average = "macro" if self.average == "default" else counts.resolve(self.average)
-        if average in ("binary", None):
-            raise InvalidInputError(
-                f'are of "macro", "micro" and "weighted" means, not of average={average!r}',
-                argument="labels",
-            )
-        return average
-
-
-def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -> Any:
-    """Compute a ratio, averaged over the classes or for each of them."""
-    zero_division = real_number(averaging.zero_division, name="zero_division")
-    if not (zero_division in (0.0, 1.0) or math.isnan(zero_division)):
-        raise InvalidInputError(
-            f"must be 0.0, 1.0 or nan, got {zero_division!r}", argument="zero_division"
-        )
-    how = averaging.resolve(counts)
-    if how is None:
-        return ratio.of(counts.outcomes.floats, zero_division)
-    if how == "binary":
-        outcomes = counts.outcomes.floats[:, counts.config.positive_position]
-        return ratio.of_one(outcomes, zero_division)
-    return metrics.average_ratio(
-        ratio,
-        counts.outcomes,
-        average=how,
-        averaged=counts.averaged_over(averaging.labels),
-        zero_division=zero_division,
-    )
 
 
 def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:
@@ -391,7 +168,7 @@ def _accuracy_interval(counts: LabelCounts, value: float, z: float) -> Interval:
 
 def _hamming_loss_interval(counts: LabelCounts, value: float, z: float) -> Interval:
     if isinstance(counts.state, MultilabelCounts):
-        return _pooled_interval(counts, _WRONG, z)
+        return _pooled_interval(counts, WRONG, z)
     return _accuracy_interval(counts, value, z)
 
 

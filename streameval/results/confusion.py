@@ -13,9 +13,9 @@ import numpy.typing as npt
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import confusion as functions
-from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.evidence import Share, Statistic
 from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.table import Interval, Metric, Reading
 from streameval.render import notebook, plots
 from streameval.render.blocks import ByClass, Description, Matrix, Row

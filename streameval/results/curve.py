@@ -20,9 +20,9 @@ from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.confusion import LabelCounts
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import Metric, Reading
 from streameval.metrics.thresholds import outcome_at
