@@ -41,7 +41,7 @@ class Tail(FileSource):
     read first, as one partition. Files that match a glob and belong to different logs are
     partitions of their own, also those that come later.
 
-    Only whole lines are read. The last line waits for its end until a newer file has begun.
+    Only whole lines are read. A last line without its end is left until a newer file has begun.
 
     Parameters
     ----------

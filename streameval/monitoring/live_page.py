@@ -367,19 +367,8 @@ def _cards(
 
     def card(value: Any, name: str, of: Sequence[AlertState]) -> tuple[Any, Card]:
         slices = [one.slices.get(value, nothing) for one in panes]
-        series = [
-            Series(
-                str(metric),
-                [
-                    Pane(start, end, one.rows, held.weight, held.readings[index], is_open)
-                    for one, held, (start, end), is_open in zip(
-                        panes, slices, ends, opened, strict=True
-                    )
-                ],
-                tuple(dict.fromkeys(_limit(one.rule) for one in of if one.metric == str(metric))),
-            )
-            for index, metric in enumerate(readers.metrics)
-        ]
+        held = list(zip(panes, slices, ends, opened, strict=True))
+        series = [_series(str(metric), at, held, of) for at, metric in enumerate(readers.metrics)]
         states: set[str] = {one.state for one in of}
         if value is not _REST and _is_silent(slices, opened):
             states.add("silent")
@@ -405,6 +394,21 @@ def _cards(
         slices, key=lambda pair: (*pair[0][:2], -_worse(pair[1], whole), *pair[0][2:], pair[1].name)
     )
     return [whole, *(made for _, made in ordered)]
+
+
+def _series(
+    metric: str,
+    index: int,
+    held: Sequence[tuple[_Counted, _Slice, tuple[Any, Any], bool]],
+    alerts: Sequence[AlertState],
+) -> Series:
+    """Make the series of one metric of a slice, with the limits of its alerts."""
+    panes = [
+        Pane(start, end, one.rows, part.weight, part.readings[index], is_open)
+        for one, part, (start, end), is_open in held
+    ]
+    limits = dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == metric)
+    return Series(metric, panes, tuple(limits))
 
 
 def _is_silent(slices: Sequence[_Slice], opened: Sequence[bool]) -> bool:
