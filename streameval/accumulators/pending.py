@@ -64,11 +64,16 @@ class Rows:
         self.size = len(columns[0])
 
     @property
-    def fixed_weights(self) -> FixedPoint | None:
+    def unequal_weights(self) -> Array | None:
         """The weights; None if all of them are 1, which is faster to count."""
-        if self.weights is None or (self.weights == 1).all():
-            return None
-        return FixedPoint.of_numbers(self.weights)
+        weights = self.weights
+        return None if weights is None or (weights == 1).all() else weights
+
+    @property
+    def fixed_weights(self) -> FixedPoint | None:
+        """The same weights in fixed point."""
+        weights = self.unequal_weights
+        return None if weights is None else FixedPoint.of_numbers(weights)
 
     @property
     def n(self) -> FixedPoint:
