@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+import functools
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -30,12 +31,8 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import (
-    Classes,
-    Label,
-    distinct,
-    observe,
-)
+from streameval.inputs.labels import Classes, Label, distinct, observe
+from streameval.inputs.text_columns import coded_texts
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     MatrixCounts,
@@ -185,8 +182,8 @@ class ConfusionAccumulator(
         if not are_arrays:
             if self._config.is_open and are_texts(y_true, y_pred):
                 return self._update_observed(y_true, y_pred, sample_weight)
-            y_true = as_labels_or_scores(y_true, name="y_true")
-            y_pred = as_labels_or_scores(y_pred, name="y_pred")
+            y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
+            y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
         held = self._held
         block = held.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
@@ -203,7 +200,8 @@ class ConfusionAccumulator(
             self._held = later
             return self
         if are_arrays:  # nobody has looked at their dtypes so far
-            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+            y_true = _read_side(y_true, as_array, name="y_true")
+            y_pred = _read_side(y_pred, as_array, name="y_pred")
         return self._update_general(y_true, y_pred, sample_weight)
 
     def compute(self) -> Confusion:
@@ -287,6 +285,8 @@ class ConfusionAccumulator(
         if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
+        if not self._config.is_open:
+            y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
         if not self._config.multilabel:
             vectors = flattened(y_true, y_pred)
             if vectors is not None:
@@ -316,7 +316,7 @@ class ConfusionAccumulator(
                 " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
-        if len(truth) <= _MAX_OBSERVED:
+        if is_text or len(truth) <= _MAX_OBSERVED:
             columns = _encode(truth, prediction, dictionary)
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(columns, weights, dictionary))
@@ -394,21 +394,23 @@ class ConfusionAccumulator(
         return ObservedCounts if config.is_open else MatrixCounts
 
 
+def _read_side(value: Any, read: Callable[..., Array], *, name: str) -> Any:
+    coded = coded_texts(value)
+    return read(value, name=name) if coded is None else coded
+
+
 def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
     """Return the codes of true and predicted labels."""
-    if type(truth) is type(prediction) is CodedTexts:
-        return tuple(_recoded(side, dictionary) for side in (truth, prediction))
+    code = functools.partial(dictionary.encode, name="y_true")
+    sides = [side for side in map(_coded, (truth, prediction)) if side is not None]
+    if len(sides) == 2:
+        return tuple(side.recoded(code) for side in sides)
     codes = _codes_of(np.concatenate([truth, prediction]), dictionary)
     return tuple(np.split(codes, 2))
 
 
-def _recoded(labels: CodedTexts, dictionary: Dictionary) -> npt.NDArray[np.int64]:
-    """Turn the codes of a batch into those of a dictionary, which gets the texts of rows alone."""
-    occur = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.texts)))
-    codes = np.zeros(len(labels.texts), dtype=np.int64)
-    texts: list[Any] = [labels.texts[code] for code in occur.tolist()]
-    codes[occur] = dictionary.encode(texts, name="y_true")
-    return codes[labels.codes]
+def _coded(side: Any) -> CodedTexts | None:
+    return side if type(side) is CodedTexts else coded_texts(side)
 
 
 def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
@@ -421,11 +423,12 @@ def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
 def _count_observed(
     truth: Array, prediction: Array, weights: WeightArray | None, dictionary: Dictionary
 ) -> ObservedCounts:
-    known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
+    occurs = np.zeros(len(dictionary), dtype=bool)
+    occurs[truth] = occurs[prediction] = True
+    known = np.flatnonzero(occurs)
     labels = dictionary.decode(known)
     ordered = sorted(range(len(labels)), key=labels.__getitem__)
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[ordered] = np.arange(len(labels))
+    rank = np.zeros(len(occurs), dtype=np.intp)
+    rank[known[ordered]] = np.arange(len(labels))
     observed = tuple(labels[index] for index in ordered)
-    truth, prediction = np.split(rank[codes], 2)
-    return ObservedCounts.of(observed, truth, prediction, weights)
+    return ObservedCounts.of(observed, rank[truth], rank[prediction], weights)

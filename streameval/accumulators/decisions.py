@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeAlias
+from typing import Any, Self, TypeAlias, cast
 
 import attrs
 import numpy as np
@@ -35,6 +35,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, equal, present
+from streameval.inputs.text_columns import coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
 __all__ = [
@@ -463,14 +464,20 @@ class FastReader:
         return True
 
     def _read_texts(self, array: Array, codes: Array) -> bool:
-        if array.dtype.kind not in "OU" or array.shape != codes.shape or self.texts is None:
+        if array.dtype.kind not in "OU" or array.shape != codes.shape:
             return False
-        found = map(self.texts.__getitem__, array.tolist())
+        coded = coded_texts(array)
         try:
-            codes[...] = np.fromiter(found, codes.dtype, len(codes))
+            codes[...] = (
+                self._codes_of(array.tolist()) if coded is None else coded.recoded(self._codes_of)
+            )
         except (KeyError, TypeError):  # another text, or none
             return False
         return True
+
+    def _codes_of(self, texts: list[Any]) -> Array:
+        found = map(cast("Mapping[Label, int]", self.texts).__getitem__, texts)
+        return np.fromiter(found, np.intp, len(texts))
 
     def _read_rows(self, scores: Array, codes: Array) -> bool:
         wanted = self.reads_rows and scores.shape == (len(codes), self.codes)

@@ -1,5 +1,7 @@
 """Sums of weights by cell against those of fixed point, which has tests of its own."""
 
+from typing import Any
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -71,8 +73,8 @@ def test_a_total_past_the_limit_is_refused_unless_the_cells_were_checked() -> No
 def test_credit_is_whole_while_only_misses_have_fractions() -> None:
     # 2**13 rows fill the buffer, so that they are counted as one large batch
     truth, weights = np.zeros(2**15, dtype=np.int64), np.full(2**15, 0.5)
-    miss = se.ConfusionAccumulator(3).update(truth, truth + 1, sample_weight=weights)
-    hit = se.ConfusionAccumulator(3).update(truth, truth, sample_weight=weights)
+    miss: Any = se.ConfusionAccumulator(3).update(truth, truth + 1, sample_weight=weights)
+    hit: Any = se.ConfusionAccumulator(3).update(truth, truth, sample_weight=weights)
     one_by_one = se.ConfusionAccumulator(3)
     for start in range(0, 2**15, 1000):
         part = slice(start, start + 1000)
