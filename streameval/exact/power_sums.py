@@ -13,7 +13,7 @@ from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["power_sums"]
+__all__ = ["power_sums", "square_sum"]
 
 Floats = npt.NDArray[np.float64]
 Sums = tuple[ExactSum, ExactSum, ExactSum]
@@ -54,6 +54,17 @@ def power_sums(values: Floats, weights: FixedPoint | None) -> Sums:
     for rows in _cut(len(values), _SAFE_ROWS):
         total = _added(total, _sliced(values[rows], exponent))
     return total
+
+
+def square_sum(values: Floats, weights: FixedPoint | None) -> ExactSum:
+    """Sum the squares of values alone, each item times its weight."""
+    if weights is None:
+        return power_sums(values, None)[2]
+    parts = [
+        single_sum(exact_product(values[rows], values[rows]), weights[rows])
+        for rows in _cut(len(values), _BLOCK)
+    ]
+    return ExactSum(sum(part.units for part in parts))
 
 
 def _cut(rows: int, step: int) -> Iterator[slice]:

@@ -12,7 +12,7 @@ from streameval.exact import power_sums as module
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.power_sums import power_sums
+from streameval.exact.power_sums import power_sums, square_sum
 
 RANGES = {
     "usual": st.floats(-1000, 1000),
@@ -70,3 +70,11 @@ def test_weighted_power_sums_equal_those_of_terms() -> None:
     draw = np.random.default_rng(2)
     values, weights = draw.normal(size=20_000), FixedPoint.of_numbers(draw.random(20_000) + 0.01)
     assert power_sums(values, weights) == by_terms(values, weights)
+
+
+@pytest.mark.parametrize(
+    "weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)], ids=["equal", "weighted"]
+)
+def test_square_sum_is_that_of_power_sums(weights: FixedPoint | None) -> None:
+    values = np.random.default_rng(3).normal(size=20_000)
+    assert square_sum(values, weights) == power_sums(values, weights)[2]
