@@ -190,7 +190,7 @@ class ConfusionAccumulator(
             # what `_written` does, in less time: most updates end here
             end = block.read(y_true, y_pred, held.used)
             if end:
-                held.used = end
+                held.used, held.counted = end, None
                 return self
             later = None
         else:

@@ -11,7 +11,7 @@ from __future__ import annotations
 import functools
 import math
 from collections.abc import Iterator, Mapping
-from typing import Any, Self, TypeAlias, cast
+from typing import Any, Self, TypeAlias
 
 import attrs
 import numpy as np
@@ -35,7 +35,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, equal, present
-from streameval.inputs.text_columns import coded_texts
+from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
 __all__ = [
@@ -466,18 +466,19 @@ class FastReader:
     def _read_texts(self, array: Array, codes: Array) -> bool:
         if array.dtype.kind not in "OU" or array.shape != codes.shape:
             return False
-        coded = coded_texts(array)
+        coded = coded_texts(array) if len(codes) >= MIN_ROWS else None
         try:
-            codes[...] = (
-                self._codes_of(array.tolist()) if coded is None else coded.recoded(self._codes_of)
-            )
+            if coded is not None:
+                codes[...] = coded.recoded(self._codes_of)
+            else:
+                codes[...] = self._codes_of(array.tolist())
         except (KeyError, TypeError):  # another text, or none
             return False
         return True
 
     def _codes_of(self, texts: list[Any]) -> Array:
-        found = map(cast("Mapping[Label, int]", self.texts).__getitem__, texts)
-        return np.fromiter(found, np.intp, len(texts))
+        known: Any = self.texts
+        return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
 
     def _read_rows(self, scores: Array, codes: Array) -> bool:
         wanted = self.reads_rows and scores.shape == (len(codes), self.codes)

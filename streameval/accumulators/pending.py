@@ -5,7 +5,7 @@ So a small batch costs a copy, not a count. Nothing here depends on what the row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -197,19 +197,23 @@ class BufferedState(Generic[StateT]):
     Attributes
     ----------
     read : State, optional
-        The cached state of everything, once it has been read.
+        The cached state of everything, once it has been read. Nothing is written behind it.
+    counted : tuple of int and State, optional
+        How many rows were in use when everything was last counted, and its state then.
     """
 
-    __slots__ = ("block", "read", "spare", "state", "used")
+    __slots__ = ("block", "counted", "read", "spare", "state", "used")
 
     state: StateT
     block: Block
     used: int
     spare: int
     read: StateT | None
+    counted: tuple[int, StateT] | None
 
     def __init__(self, state: StateT, block: Block, used: int, spare: int) -> None:
-        self.state, self.block, self.used, self.spare, self.read = state, block, used, spare, None
+        self.state, self.block, self.used, self.spare = state, block, used, spare
+        self.read = self.counted = None
 
     @classmethod
     def of(cls, state: Any, block: Block = _NO_BLOCK) -> BufferedState[Any]:
@@ -225,6 +229,15 @@ class BufferedState(Generic[StateT]):
     def rows(self) -> Rows:
         """The pending rows, as views."""
         return self.block.rows(self.used)
+
+    def state_by(self, count: Callable[[StateT, Rows], StateT]) -> StateT:
+        """Count the pending rows into the state, once for each number of them."""
+        used, known = self.used, self.counted  # a writer on another thread may add rows
+        if not used:
+            return self.state
+        if known is None or known[0] != used:
+            known = self.counted = used, count(self.state, self.block.rows(used))
+        return known[1]
 
     @property
     def n(self) -> FixedPoint:

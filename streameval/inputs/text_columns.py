@@ -15,12 +15,12 @@ import numpy.typing as npt
 
 from streameval.inputs.coded import CodedTexts
 
-__all__ = ["coded_texts"]
+__all__ = ["MIN_ROWS", "coded_texts"]
 
 Words = npt.NDArray[np.unsignedinteger[Any]]
 Codes = npt.NDArray[np.int64]
 
-_MIN_ROWS = 2**9  # a dict is as fast for fewer
+MIN_ROWS = 2**9  # a dict is as fast for fewer
 _SAMPLE = 2**9  # rows in which values must repeat
 _SLOT_BITS = 14
 _TRIES = 4  # different texts share a slot once in four times for 100 of them
@@ -40,11 +40,13 @@ def coded_texts(column: Any) -> CodedTexts | None:
     column : array of text or of objects, or a column of Arrow, pandas or polars
     """
     if type(column) is CodedTexts:
-        return column if len(column) >= _MIN_ROWS and None not in column.texts else None
+        return column if len(column) >= MIN_ROWS and None not in column.texts else None
+    if type(column) is list or type(column) is tuple:
+        return None
     shape = getattr(column, "shape", None)
     is_arrow = hasattr(column, "dictionary_encode")
     rows = len(column) if is_arrow else (shape or (0,))[0]
-    if rows < _MIN_ROWS:
+    if rows < MIN_ROWS:
         return None
     if type(column) is np.ndarray:
         return _of_array(column) if column.ndim == 1 else None

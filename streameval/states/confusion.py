@@ -173,8 +173,8 @@ class MatrixCounts(StackableState, SummableState):
     @classmethod
     def sum_of(cls, states: Sequence[Self]) -> Self:
         """Add up one or more states, skipping empty ones."""
-        n = FixedPoint.total_of([state.n for state in states])
         counted = [state for state in states if state.has_counted] or states[:1]
+        n = FixedPoint.total_of([state.n for state in counted])
         matrix = FixedPoint.sum_of([state.matrix for state in counted])
         return cls(n, matrix, FixedPoint.sum_of([state.credit for state in counted]))
 
