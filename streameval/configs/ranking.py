@@ -76,11 +76,12 @@ class RankingConfig:
     ) -> Self:
         """Check the options."""
         names = canonical_measures(measures)
+        _check_ties(names, one_of(ties, _TIES, name="ties"))
         return cls(
             measures=names,
             relevance_level=finite_number(relevance_level, name="relevance_level"),
             gain=_gain(gain),
-            ties=one_of(ties, _TIES, name="ties"),
+            ties=ties,
             ap_norm=one_of(ap_norm, ("R", "min"), name="ap_norm"),
             unjudged=one_of(unjudged, ("nonrelevant", "drop"), name="unjudged"),
             negative=one_of(negative, ("raise", "zero"), name="negative"),
@@ -152,7 +153,7 @@ class RankingConfig:
 
     def level_of(self, item: Measure) -> float:
         """Find the relevance from which on a document counts for a measure."""
-        if item.family == "judged":
+        if item.row.uses_judged and not item.row.has_level:
             return JUDGED
         if item.family == "err":
             return 1.0
@@ -176,6 +177,17 @@ def policies(
     return tuple(given.get(key, "zero") for key in measures)
 
 
+def _check_ties(names: tuple[str, ...], ties: str) -> None:
+    """Refuse measures that the tie rule leaves undefined."""
+    for item in map(measure, names):
+        if item.row.ties and ties not in item.row.ties:
+            raise InvalidInputError(
+                f"must be {' or '.join(map(repr, item.row.ties))} for {item.name}, which depends "
+                f"on the whole order, got {ties!r}",
+                argument="ties",
+            )
+
+
 def _brief(words: tuple[str, ...]) -> Policies:
     return words[0] if len(set(words)) == 1 else words
 
@@ -186,7 +198,7 @@ def _levels(config: RankingConfig) -> tuple[float, ...]:
     for item in config.parsed:
         if not item.uses_gains:
             levels.add(config.level_of(item))
-        if item.family == "bpref":
+        if item.row.uses_judged:
             levels.add(JUDGED)
     return tuple(sorted(levels))
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import streameval as se
-from streameval.configs.measures import Measure
+from streameval.configs.measures import TREC_SETS, Measure, trec_name, trec_rank
 
 CANONICAL = [
     *("map", "map@100", "mrr", "mrr@10", "ndcg", "ndcg@10", "dcg", "dcg@3", "p@5", "r@5", "hit@5"),
@@ -62,7 +62,23 @@ ALIASES = {
 
 BAD = [
     *("", "auc", "ndcg@", "@10", "p@-1", "p@1.5", "p@1e1", "p@٣", "map@0", "p_10_20", "P-10"),
-    *("ndcg_cut", "ndcg_cut@10", "ndcg_10", "map_10", "mrr_10", "hit_5", "p(rel=2)", "p(2)@5"),
+    *(
+        "ndcg_cut@10",
+        "iprec",
+        "iprec@2",
+        "rprec_mult",
+        "P.",
+        "P.x",
+        "unj@",
+        "relative_p",
+        "num_q",
+        "ndcg_10",
+        "map_10",
+        "mrr_10",
+        "hit_5",
+        "p(rel=2)",
+        "p(2)@5",
+    ),
     *("p(rel=2@5", "p rel=2)@5", "p(rel=)@5", "p(=2)@5", "p(rel=nan)@5", "p((rel=2))@5"),
     *("rprec@5", "lrap@5", "bpref@5", "set_p@5", "gm_map@5", "rbp@5", "err", "judged", "hit", "r"),
     *("rbp(p=0)", "rbp(p=-1)", "rbp(p=x)", "err(max=0)@3", "err(rel=1)@3", "judged(rel=1)@3"),
@@ -93,6 +109,45 @@ def test_canonical_name_in_upper_case_is_the_same(name: str) -> None:
 def test_bad_name_is_refused(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`measures` "):
         names(name)
+
+
+SETS = {
+    "P.10,5": ["p@5", "p@10"],
+    "success": ["hit@1", "hit@5", "hit@10"],
+    "iprec_at_recall..5,.25": ["iprec(recall=0.25)", "iprec(recall=0.5)"],
+    "Rprec_mult.0.2": ["rprec_mult(times=0.2)"],
+    "rbp_resid.p=0.5": ["rbp_resid(p=0.5)"],
+    "set": [
+        *("num_ret", "num_rel", "num_rel_ret", "utility", "set_p", "set_relative_p", "set_r"),
+        *("set_map", "set_f"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_name_of_trec_eval_stands_for_several_measures(name: str) -> None:
+    acc = se.RankingAccumulator.like("trec_eval", [name])
+    assert list(acc.compute()) == SETS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("rbp(p=0.9)", "rbp"), ("rbp(p=0.8)", "rbp_p=0.8"), ("rbp_resid", "rbp_resid")],
+)
+def test_persistence_of_trec_eval_is_in_its_name_unless_usual(name: str, printed: str) -> None:
+    assert trec_name(name) == printed
+
+
+def test_sets_of_trec_eval_hold_each_of_their_measures_once() -> None:
+    sizes = [len(se.RankingAccumulator.like("trec_eval", name).compute()) for name in TREC_SETS]
+    assert sizes == [28, 96, 9]
+
+
+def test_order_of_trec_eval_puts_measures_that_it_lacks_last() -> None:
+    names = ["map(rel=2)", "unj@5", "p@10", "p@5", "lrap", "map", "num_ret"]
+    assert sorted(names, key=trec_rank) == [
+        *("num_ret", "map", "p@5", "p@10", "unj@5", "map(rel=2)", "lrap")
+    ]
 
 
 def test_order_of_the_measures_is_kept() -> None:
