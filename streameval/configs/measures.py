@@ -19,6 +19,7 @@ __all__ = [
     "Measure",
     "MeasureRow",
     "canonical_measures",
+    "implied_options",
     "trec_name",
     "trec_rank",
 ]
@@ -26,6 +27,7 @@ __all__ = [
 DEFAULT_MEASURES = ("map", "mrr", "ndcg@10", "p@10", "r@10", "hit@10")
 
 MAX_CUTOFF = 2**31 - 1
+_MAX_WEIGHT = 1e6
 MAX_GRADE = 62  # 2**62 is the largest power whose gain an int64 holds
 
 _ORDERED = ("docid_desc",)
@@ -257,10 +259,12 @@ _ROWS = (
     MeasureRow(
         name="set_f",
         cutoff="none",
-        help="The harmonic mean of precision and recall of all that was retrieved.",
-        formula=r"\frac{2 \#\{r_i\}}{n + R}",
+        help="The harmonic mean of precision P and recall S of all that was retrieved; weighted, "
+        "(1 + beta) P S / (beta P + S), where beta is trec_eval's, the square of the usual one.",
+        formula=r"\frac{(1 + \beta) P S}{\beta P + S}",
         others=("setf",),
-        of_trec="set_F",
+        of_trec="set_F_{}",
+        parameter=("beta", 1.0),
         of_set=True,
     ),
     MeasureRow(
@@ -417,6 +421,7 @@ _ROWS = (
             of_trec=name,
             max_value=math.inf,
             better="",
+            has_level=name != "num_ret",
             uses_judged="judged" in name,
             always_counts=True,
             of_set=True,
@@ -446,6 +451,12 @@ _TREC_FORM = re.compile(
     r"|(?P<of_number>iprec_at_recall|rprec_mult)_(?P<number>[0-9.]+)"
 )
 
+_COMMA = re.compile(r",(?![^{]*\})")  # none inside of braces
+_NUMBER_FORM = r"[-+]?(?:[0-9]+\.?[0-9]*|\.[0-9]+)(?:e[-+]?[0-9]+)?"
+_MAPPING = re.compile(rf"\{{{_NUMBER_FORM}:{_NUMBER_FORM}(?:,{_NUMBER_FORM}:{_NUMBER_FORM})*\}}")
+_GAINS_OF_FORMS = {"log2": "linear", "exp-log2": "exp2"}
+_IMPLIED = ("judged_only", "gains", "dcg")
+
 _CUTOFFS = (5, 10, 15, 20, 30, 100, 200, 500, 1000)
 _TREC_FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "iprec_at_recall": ("iprec(recall={})", tuple(tenth / 10 for tenth in range(11))),
@@ -458,11 +469,13 @@ _TREC_FORMS: dict[str, tuple[str, tuple[Any, ...]]] = {
     "success": ("hit@{}", (1, 5, 10)),
     "rbp": ("rbp(p={})", (0.9,)),
     "rbp_resid": ("rbp_resid(p={})", (0.9,)),
+    "set_F": ("set_f(beta={})", (1.0,)),
     "unj": ("unj@{}", (5, 10, 20)),
 }
 """What trec_eval calls a measure of parameters: our name of one, and its own parameters."""
 
-_OF_ONE_PARAMETER = ("rbp", "rbp_resid")
+_OF_ONE_PARAMETER = {"rbp": 0.9, "rbp_resid": 0.9, "set_f": 1.0}
+"""The parameter of measures that trec_eval names without it where it has this value."""
 NAMED_BY_RESULT = ("runid", "num_q")
 TREC_ORDER = (
     *("runid", "num_q", "num_ret", "num_rel", "num_rel_ret", "map", "gm_map", "Rprec", "bpref"),
@@ -509,29 +522,16 @@ class Measure:
     def of(cls, name: Any, parameters: Mapping[str, float] = _NO_PARAMETERS) -> Self:
         """Read a name: streameval's, that of ir_measures, or that of trec_eval.
 
-        `parameters` replace the defaults of some families.
+        `parameters` replace the defaults of some families. Options of the whole accumulator,
+        such as ``judged_only=True``, are left out; `implied_options` reads them.
         """
         if not isinstance(name, str):
             raise InvalidInputError(f"must hold names, got {name!r}", argument="measures")
-        text = name.strip().lower().replace(" ", "")
-        of_trec = _TREC_FORM.fullmatch(text)
-        match = of_trec or _FORM.fullmatch(text)
-        parts: dict[str, Any] = match.groupdict() if match else {"name": ""}
-        found: str = parts["name"] or parts.get("of_number") or ""
-        family = found.removesuffix("_cut") if of_trec else found
-        family = _OTHER_NAMES.get(family, family)
-        if family not in MEASURES:
-            raise InvalidInputError(
-                f"must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, got "
-                f"{name!r}{_meant(text)}",
-                argument="measures",
-            )
-        digits, held = parts["cutoff"], parts.get("options")
-        own = MEASURES[family].parameter
-        if own is not None and (family == "iprec" or parts.get("number")) and held is None:
-            number = digits or parts.get("number")  # as in IPrec@0.1 and iprec_at_recall_0.10
-            digits, held = None, number and f"{own[0]}={number}"
+        parts = _taken_apart(name)
+        family, digits, held = parts.family, parts.cutoff, dict(parts.options)
+        family, digits = _renamed(family, digits, held, name)
         options = _options(held, family, name)
+        own = MEASURES[family].parameter
         parameter = None if own is None else options.get(own[0], parameters.get(family, own[1]))
         cutoff = _cutoff(digits, family, name)
         made = cls(family, cutoff, options.get("rel"), parameter)
@@ -598,6 +598,18 @@ def canonical_measures(
 
     `parameters` replace the defaults of some families.
     """
+    read = functools.partial(Measure.of, parameters=parameters) if parameters else measure
+    names = tuple(read(name).name for name in listed(value))
+    if not names:
+        raise InvalidInputError("must hold at least one name", argument="measures")
+    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
+    if twice is not None:
+        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
+    return names
+
+
+def listed(value: Any) -> tuple[Any, ...]:
+    """List names, those of sets one by one; a single one may stand alone."""
     if isinstance(value, str):
         value = (value,)
     if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
@@ -605,14 +617,7 @@ def canonical_measures(
             f"must be a sequence of names, whose order counts, got {type(value).__name__}",
             argument="measures",
         )
-    read = functools.partial(Measure.of, parameters=parameters) if parameters else measure
-    names = tuple(read(name).name for given in value for name in expanded(given))
-    if not names:
-        raise InvalidInputError("must hold at least one name", argument="measures")
-    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if twice is not None:
-        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
-    return names
+    return tuple(name for given in value for name in expanded(given))
 
 
 def expanded(name: Any) -> list[Any]:
@@ -629,7 +634,7 @@ def expanded(name: Any) -> list[Any]:
     family, dot, text = name.strip().partition(".")
     if family not in _TREC_FORMS:
         return [name]
-    is_single = family in _OF_ONE_PARAMETER
+    is_single = family.lower() in _OF_ONE_PARAMETER
     if not dot:
         return [name] if is_single else _usual(family)
     form, _ = _TREC_FORMS[family]
@@ -657,8 +662,9 @@ def trec_name(name: str) -> str:
     """
     item = measure(name)
     row = item.row
-    if item == Measure(item.family, None, None, 0.9) and item.family in _OF_ONE_PARAMETER:
-        return item.family
+    usual = _OF_ONE_PARAMETER.get(item.family)
+    if usual is not None and item == Measure(item.family, None, None, usual):
+        return row.of_trec.removesuffix("{}").removesuffix("p=").removesuffix("_")
     form = row.of_trec if item.cutoff is None else row.cut_of_trec
     number = item.parameter if item.cutoff is None else item.cutoff
     return form.format(number) if form and item.level is None else name
@@ -710,20 +716,135 @@ def _cutoff(digits: str | None, family: str, name: str) -> int | None:
     return int(digits)
 
 
-def _options(text: str | None, family: str, name: str) -> dict[str, float]:
-    """Read what stands in brackets."""
-    row = MEASURES[family]
-    known = {"rel"} if row.has_level else set()
-    known |= set() if row.parameter is None else {row.parameter[0]}
-    options: dict[str, float] = {}
-    for part in text.split(",") if text else ():
-        key, _, value = part.partition("=")
-        if key not in known or key in options:
-            accepted = " and ".join(f"{option}=" for option in sorted(known)) or "nothing"
+@attrs.frozen
+class _Parts:
+    """A name, split: the family, the digits of the cutoff, and the texts in brackets by key."""
+
+    family: str
+    cutoff: str | None
+    options: tuple[tuple[str, str], ...]
+
+
+def _taken_apart(name: str) -> _Parts:
+    text = name.strip().lower().replace(" ", "")
+    of_trec = _TREC_FORM.fullmatch(text)
+    match = of_trec or _FORM.fullmatch(text)
+    parts: dict[str, Any] = match.groupdict() if match else {"name": ""}
+    found: str = parts["name"] or parts.get("of_number") or ""
+    family = found.removesuffix("_cut") if of_trec else found
+    family = _OTHER_NAMES.get(family, family)
+    if family not in MEASURES:
+        raise InvalidInputError(
+            f"must hold {', '.join(MEASURES)}, with a cutoff as in p@10 or without, got "
+            f"{name!r}{_meant(text)}",
+            argument="measures",
+        )
+    held = parts.get("options")
+    options = [part.partition("=")[::2] for part in _COMMA.split(held)] if held else []
+    if parts.get("number"):  # as in iprec_at_recall_0.10
+        own = MEASURES[family].parameter or ("", None)
+        options.append((own[0], parts["number"]))
+    if len(dict(options)) < len(options):
+        raise _refused(family, name)
+    return _Parts(family, parts.get("cutoff"), tuple(options))
+
+
+def _renamed(
+    family: str, digits: str | None, held: dict[str, str], name: str
+) -> tuple[str, str | None]:
+    """Read what ir_measures writes in brackets and streameval does not, and take it out."""
+    for key in _IMPLIED:
+        held.pop(key, None)
+    if digits is None:
+        digits = held.pop("cutoff", None)
+    if family == "iprec" and digits is not None:  # as in IPrec@0.1
+        held["recall"], digits = digits, None
+    if family == "set_p" and _truth(held.pop("relative", "false"), "relative", name):
+        family = "set_relative_p"
+    if family == "num_ret" and "rel" in held:
+        family = "num_rel_ret"
+    return family, digits
+
+
+def implied_options(value: Iterable[Any]) -> dict[str, Any]:
+    """Read the options of the whole accumulator that names of measures ask for, as ir_measures.
+
+    Parameters
+    ----------
+    value : iterable of str
+        Names that can be read.
+
+    Returns
+    -------
+    dict
+        "gain" and "unjudged", if asked for.
+
+    Raises
+    ------
+    InvalidInputError
+        When two names ask for different ones.
+    """
+    names = tuple(value)
+    if not any("(" in name for name in names):
+        return {}
+    asked: dict[str, dict[Any, str]] = {"gain": {}, "unjudged": {}}
+    for name in names:
+        parts = _taken_apart(name)
+        held = dict(parts.options)
+        if MEASURES[parts.family].uses_gains:
+            asked["gain"][_gain_in(held, name)] = name
+        elif held.keys() & {"dcg", "gains"}:
+            raise _refused(parts.family, name)
+        judged_only = held.get("judged_only")
+        drops = judged_only is not None and _truth(judged_only, "judged_only", name)
+        asked["unjudged"]["drop" if drops else None] = name
+    options: dict[str, Any] = {}
+    for option, found in asked.items():
+        if len(found) > 1:
+            two = " and ".join(map(repr, found.values()))
             raise InvalidInputError(
-                f"accepts {accepted} in the brackets of {family!r}, got {name!r}",
+                f"must agree on `{option}`, which the whole accumulator has, got {two}",
                 argument="measures",
+                remedy="Count them in two accumulators of a Collection.",
             )
+        wanted = next(iter(found), None)
+        if wanted is not None:
+            options[option] = wanted
+    return options
+
+
+def _gain_in(held: Mapping[str, str], name: str) -> Any:
+    """Read the gains of a name of ir_measures; None if it has none."""
+    form, gains = held.get("dcg"), held.get("gains")
+    if form is not None and form.strip("'\"") not in _GAINS_OF_FORMS:
+        raise InvalidInputError(
+            f"needs 'log2' or 'exp-log2' after dcg=, got {name!r}", argument="measures"
+        )
+    if gains is None:
+        return None if form is None else _GAINS_OF_FORMS[form.strip("'\"")]
+    if form is not None or not _MAPPING.fullmatch(gains):
+        raise InvalidInputError(
+            f"needs pairs of a relevance and a gain after gains=, and no dcg=, got {name!r}",
+            argument="measures",
+        )
+    pairs = (pair.split(":") for pair in gains[1:-1].split(","))
+    return tuple((float(level), float(gain)) for level, gain in pairs)
+
+
+def _truth(text: str, key: str, name: str) -> bool:
+    if text not in ("true", "false"):
+        raise InvalidInputError(
+            f"needs True or False after {key}=, got {name!r}", argument="measures"
+        )
+    return text == "true"
+
+
+def _options(held: Mapping[str, str], family: str, name: str) -> dict[str, float]:
+    """Read the numbers that stand in brackets."""
+    options: dict[str, float] = {}
+    for key, value in held.items():
+        if key not in _known_options(family):
+            raise _refused(family, name)
         try:
             options[key] = float(value) + 0.0
         except ValueError:
@@ -733,6 +854,19 @@ def _options(text: str | None, family: str, name: str) -> dict[str, float]:
         if not math.isfinite(options[key]):
             raise InvalidInputError(f"needs a finite {key}=, got {name!r}", argument="measures")
     return options
+
+
+def _known_options(family: str) -> set[str]:
+    row = MEASURES[family]
+    known = {"rel"} if row.has_level else set()
+    return known | (set() if row.parameter is None else {row.parameter[0]})
+
+
+def _refused(family: str, name: str) -> InvalidInputError:
+    accepted = " and ".join(f"{option}=" for option in sorted(_known_options(family))) or "nothing"
+    return InvalidInputError(
+        f"accepts {accepted} in the brackets of {family!r}, got {name!r}", argument="measures"
+    )
 
 
 def _check(measure: Measure, name: str) -> None:
@@ -748,6 +882,10 @@ def _check(measure: Measure, name: str) -> None:
         )
     if measure.family == "iprec" and not 0.0 <= measure.number <= 1.0:
         raise InvalidInputError(f"needs a recall= of 0 to 1, got {name!r}", argument="measures")
+    if measure.family == "set_f" and not 0.0 <= measure.number <= _MAX_WEIGHT:
+        raise InvalidInputError(
+            f"needs a beta= of 0 to {_MAX_WEIGHT:g}, got {name!r}", argument="measures"
+        )
     if measure.family == "rprec_mult" and not 0.0 < measure.number <= 1000.0:
         raise InvalidInputError(
             f"needs a times= above 0 and at most 1000, got {name!r}", argument="measures"

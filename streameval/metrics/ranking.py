@@ -181,6 +181,8 @@ class _Sheet:
         if item.family == "num_nonrel_judged_ret":
             judged = self.queries.found[:, self.config.levels.index(JUDGED)]
             return (judged - found).astype(np.float64)
+        if item.family == "set_f":
+            return _set_f(found, rows, known, item.number)
         return np.asarray(_OF_SETS[item.family](found, rows, known), dtype=np.float64)
 
     def _of_order(self, item: Measure, arrangement: Arrangement) -> Floats:
@@ -387,10 +389,10 @@ def _precision_at_multiple(levels: Levels, item: Measure, relevant: Ints, _: str
     return _ratio(formulas.found_at(levels, cutoff, len(relevant)), cutoff)
 
 
-def _set_f(found: Ints, rows: Ints, known: Ints) -> Floats:
+def _set_f(found: Ints, rows: Ints, known: Ints, beta: float) -> Floats:
     # the operations of trec_eval, which prints four digits: the last bit decides a half
     precision, recall = _ratio(found, rows), _ratio(found, known)
-    return _ratio(2.0 * precision * recall, precision + recall)
+    return _ratio((beta + 1.0) * precision * recall, beta * precision + recall)
 
 
 _TURNED: dict[Any, Any] = {"worst": "best", "best": "worst"}
@@ -399,7 +401,6 @@ _TURNED |= {"pessimistic": "optimistic", "optimistic": "pessimistic"}
 _OF_SETS: dict[str, Callable[[Ints, Ints, Ints], npt.NDArray[Any]]] = {
     "set_p": lambda found, rows, _: _ratio(found, rows),
     "set_r": lambda found, _, known: _ratio(found, known),
-    "set_f": _set_f,
     "set_relative_p": lambda found, rows, known: _ratio(found, np.minimum(rows, known)),
     "set_map": lambda found, rows, known: _ratio(found * found, rows * known),
     "utility": lambda found, rows, _: 2 * found - rows,

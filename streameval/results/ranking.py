@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -402,10 +403,10 @@ class Ranking(Result, Mapping[str, Bounded]):
         return entries | {"metrics": counts | entries["metrics"]}
 
     def _index(self, name: str) -> int:
-        try:
-            return self._config.measures.index(measure(name).name)
-        except ValueError:  # no such measure, or not among these
-            raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
+        with suppress(ValueError):  # no such measure, or not among these
+            if "(" not in name or self._config.agrees_with(name):
+                return self._config.measures.index(measure(name).name)
+        raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]

@@ -39,6 +39,7 @@ ALIASES = {
     "SetF": "set_f",
     "recip_rank": "mrr",
     "ndcg_cut_10": "ndcg@10",
+    "Rprec_mult_0.20": "rprec_mult(times=0.2)",
     "map_cut_10": "map@10",
     "P_10": "p@10",
     "recall_10": "r@10",
@@ -226,3 +227,54 @@ def test_repr_shows_the_options_that_are_not_usual() -> None:
     made = se.RankingAccumulator(["AP"], ties="optimistic", max_open_queries=3)
     expected = "RankingAccumulator(measures=('map',), ties='optimistic', max_open_queries=3, n=0)"
     assert repr(made) == expected
+
+
+IMPLIED = {
+    "nDCG(gains={0:0,1:3,2:9})@10": ("ndcg@10", {"gain": {0: 0, 1: 3, 2: 9}}),
+    "nDCG(dcg='exp-log2')": ("ndcg", {"gain": "exp2"}),
+    "nDCG(dcg='log2')": ("ndcg", {"gain": "linear"}),
+    "AP(judged_only=True)@5": ("map@5", {"unjudged": "drop"}),
+    "nDCG(judged_only=true, gains={1: 2.5})": ("ndcg", {"gain": {1: 2.5}, "unjudged": "drop"}),
+    "RR(judged_only=False)": ("mrr", {}),
+}
+
+
+@pytest.mark.parametrize("name", IMPLIED)
+def test_name_of_ir_measures_sets_the_options_that_it_asks_for(name: str) -> None:
+    canonical, options = IMPLIED[name]
+    assert se.RankingAccumulator([name]) == se.RankingAccumulator([canonical], **options)
+    assert se.RankingAccumulator([name], **options) == se.RankingAccumulator([name])
+
+
+def test_name_of_ir_measures_goes_before_a_preset() -> None:
+    plain = se.RankingAccumulator.like("ltr", ["ndcg"], gain="linear")
+    for options in ({}, {"gain": "linear"}):
+        assert se.RankingAccumulator.like("ltr", ["nDCG(dcg='log2')"], **options) == plain
+
+
+def test_result_is_looked_up_by_the_name_with_its_options() -> None:
+    name = "nDCG(gains={1:3,2:1})"
+    result = se.RankingAccumulator([name]).update([[1, 2]], [[1, 2]]).compute()
+    assert result[name] == result["ndcg"] < 1
+    with pytest.raises(KeyError, match="is not among the measures ndcg"):
+        result["nDCG(gains={1:3,2:2})"]
+
+
+IR_MEASURES = {
+    "SetP(relative=True)": "set_relative_p",
+    "SetP(relative=False,rel=2)": "set_p(rel=2)",
+    "SetF(beta=2.0)": "set_f(beta=2.0)",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRet(rel=2)": "num_rel_ret(rel=2)",
+    "NumRel(rel=2)": "num_rel(rel=2)",
+    "P(cutoff=5,rel=2)": "p(rel=2)@5",
+    "IPrec@0.1": "iprec(recall=0.1)",
+    "IPrec(rel=2)@0.1": "iprec(recall=0.1,rel=2)",
+    "Judged@10": "judged@10",
+}
+
+
+@pytest.mark.parametrize("name", IR_MEASURES)
+def test_spelling_of_ir_measures_is_understood(name: str) -> None:
+    assert list(se.RankingAccumulator([name], ties="docid_desc").compute()) == [IR_MEASURES[name]]

@@ -95,6 +95,32 @@ OPTIONS = [
     make("unknown-got", "got 'p @ x'.", "p @ x"),
     make("twice", "`measures` must be distinct, got 'map' twice.", ["map", "AP"]),
     make("no-cutoff", "`measures` needs a cutoff for 'p', as in p@10.", "p"),
+    make(
+        "implied-two",
+        "`measures` must agree on `unjudged`, which the whole accumulator has, got "
+        "'AP(judged_only=True)' and 'RR'. Count them in two accumulators of a Collection.",
+        ["AP(judged_only=True)", "RR"],
+    ),
+    make(
+        "implied-other",
+        "`gain` must agree with `measures`, which ask for 'exp2', got ((0.0, 0.0), (1.0, 2.0)).",
+        "nDCG(dcg='exp-log2')",
+        gain={1: 2},
+    ),
+    Case(
+        "implied-preset",
+        lambda: se.RankingAccumulator.like("ltr", ["AP(judged_only=1)"], unjudged="nonrelevant"),
+        "`measures` needs True or False after judged_only=, got 'AP(judged_only=1)'.",
+    ),
+    Case(
+        "implied-override",
+        lambda: se.RankingAccumulator.like("ltr", "nDCG(dcg=log2)", gain="exp2"),
+        "`gain` must agree with `measures`, which ask for 'linear', got 'exp2'.",
+    ),
+    make("gains", "`measures` needs pairs of a relevance and a gain after gains=", "nDCG(gains=1)"),
+    make("gains-p", "`measures` accepts rel= in the brackets of 'p'", "P(gains=1)@3"),
+    make("form", "`measures` needs 'log2' or 'exp-log2' after dcg=", "nDCG(dcg=log)"),
+    make("weight", "`measures` needs a beta= of 0 to 1e+06, got 'SetF(beta=-1)'.", "SetF(beta=-1)"),
     make("trec-number", "`measures` needs numbers after P., as in P.5,10, got 'P.5,x'.", "P.5,x"),
     make("recall-none", "`measures` needs recall= in brackets, as in iprec(recall=0.2)", "iprec"),
     make("recall-high", "`measures` needs a recall= of 0 to 1, got 'IPrec@1.5'.", "IPrec@1.5"),
