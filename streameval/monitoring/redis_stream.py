@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
@@ -12,7 +13,7 @@ from streameval.monitoring.server_source import ConnectionLostError, ServerSourc
 from streameval.monitoring.source_protocol import Chunk
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from streameval.io import Block
 
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["RedisStream"]
 
 _TIMEOUT = 5.0
+_PAUSE = 0.2
 _FIRST_COUNT = 100
 _MAX_COUNT = 10_000
 _ENTRY_BYTES = 64
@@ -44,6 +46,8 @@ class RedisStream(ServerSource):
     field : str, optional
         The field of an entry that holds a row as a JSON object. By default each field is a
         column, and read as a cell of a table is.
+    timeout : float
+        How many seconds the server has for the first answer.
 
     Raises
     ------
@@ -67,7 +71,9 @@ class RedisStream(ServerSource):
 
     _noun = "a stream of Redis"
 
-    def __init__(self, url: str, stream: str, *, field: str | None = None) -> None:
+    def __init__(
+        self, url: str, stream: str, *, field: str | None = None, timeout: float = 10.0
+    ) -> None:
         super().__init__()
         given = {"url": url, "stream": stream} | ({} if field is None else {"field": field})
         for argument, value in given.items():
@@ -87,6 +93,7 @@ class RedisStream(ServerSource):
         options = self._client.connection_pool.connection_kwargs
         self.name = f"redis:{options.get('db', 0)}/{stream}"
         self._stream = stream
+        self._timeout = timeout
         self._field = None if field is None else field.encode()
         self._last: Id | None = None
         self._n_added = 0
@@ -131,7 +138,15 @@ class RedisStream(ServerSource):
         self._last, self._n_added = _id_of(last.encode()), n_added
 
     def _connect(self) -> None:
-        """Ask for nothing: the first command connects."""
+        """Wait for the first answer ever; else the next command connects."""
+        end = time.monotonic() + (0 if self._has_answered else self._timeout)
+        while time.monotonic() < end:
+            try:
+                self._asked(self._client.ping)
+            except ConnectionLostError:
+                time.sleep(_PAUSE)
+            else:
+                return
 
     def _disconnect(self) -> None:
         self._is_caught_up = False
@@ -139,20 +154,12 @@ class RedisStream(ServerSource):
 
     def _fetch(self, limit: int) -> Chunk | None:
         """Return the next entries, about `limit` bytes."""
-        errors = self._library.exceptions
         after = "-" if self._last is None else f"({_shown(self._last)}"
-        try:
-            with self._client.pipeline(transaction=True) as both:
-                both.xinfo_stream(self._stream)
-                both.xrange(self._stream, min=after, count=self._count)
-                info, entries = both.execute(raise_on_error=False)
-        except (errors.AuthenticationError, errors.AuthorizationError) as error:
-            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
-        except (errors.ConnectionError, errors.TimeoutError) as error:
-            raise ConnectionLostError(_text_of(error)) from None
-        except errors.RedisError as error:
-            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
-        if isinstance(info, errors.ResponseError) and "no such key" in str(info):
+        with self._client.pipeline(transaction=True) as both:
+            both.xinfo_stream(self._stream)
+            both.xrange(self._stream, min=after, count=self._count)
+            info, entries = self._asked(lambda: both.execute(raise_on_error=False))
+        if isinstance(info, Exception) and "no such key" in str(info):
             return self._nothing()
         for answer in (info, entries):
             if isinstance(answer, Exception):
@@ -161,6 +168,18 @@ class RedisStream(ServerSource):
         self._is_caught_up = len(entries) < self._count
         self._compare(info, entries)
         return self._chunk(entries, limit) if entries else None
+
+    def _asked(self, command: Callable[[], Any]) -> Any:
+        """Return what the server answers, or raise what an error of it comes to."""
+        errors = self._library.exceptions
+        try:
+            return command()
+        except (errors.AuthenticationError, errors.AuthorizationError) as error:
+            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
+        except (errors.ConnectionError, errors.TimeoutError) as error:
+            raise ConnectionLostError(_text_of(error)) from None
+        except errors.RedisError as error:
+            raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
 
     def _nothing(self) -> None:
         """Warn once that there is no stream."""

@@ -6,6 +6,8 @@ import time
 from contextlib import closing
 
 import pytest
+from monitoring.histories import History
+from monitoring.killing import check, drawn_share, killed_often
 from monitoring.prometheus_server import wait_until
 
 import streameval as se
@@ -187,3 +189,43 @@ def test_unreachable_broker_is_refused_at_the_start():
 def test_option_that_the_client_does_not_know_is_refused():
     with pytest.raises(se.InvalidInputError, match=r"^`config` is not one of Kafka: No such"):
         se.Kafka("127.0.0.1:1", "nothing", config={"no.such.option": 1})
+
+
+class Partition:
+    """A partition of a topic that grows."""
+
+    def __init__(self, cluster, topic, number, rows):
+        self.cluster, self.topic, self.number, self.rows = cluster, topic, number, rows
+        self.grow(0.0)  # so that all of them are known before the first watermark
+
+    def grow(self, share, _=None):
+        written, self.rows = drawn_share(self.rows, share)
+        if written:
+            self.cluster.send(self.topic, self.number, written)
+
+
+def check_kills(cluster, folder, seed, n_kills):
+    rng, history = random.Random(seed), History.draw(seed, size=1500, span=2400)
+    topics, logs = [f"predictions-{seed}-{n_kills}", f"labels-{seed}-{n_kills}"], []
+    for topic, parts in zip(topics, history.partitioned(2, rng), strict=True):
+        cluster.create(topic, len(parts))
+        logs += [Partition(cluster, topic, number, rows) for number, rows in enumerate(parts)]
+    sources = [f"kafka://{cluster.servers}/{topic}" for topic in topics]
+
+    def disturb():
+        cluster.down()
+        time.sleep(0.2)
+        cluster.up()
+
+    killed_often(folder, sources, logs, rng, n_kills, disturb)
+    check(folder, sources, history.joined)
+
+
+def test_killed_processes_count_every_message_once(cluster, tmp_path):
+    check_kills(cluster, tmp_path, seed=1, n_kills=4)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("seed", range(10))
+def test_processes_killed_twenty_times_count_every_message_once(seed, cluster, tmp_path):
+    check_kills(cluster, tmp_path, seed, n_kills=20)
