@@ -318,9 +318,11 @@ class Kafka(ServerSource):
 
     def _note_error(self, error: Any) -> None:
         """Keep an error of the whole connection, and what single brokers have said."""
-        if error.name() != "_ALL_BROKERS_DOWN":
+        if _is_final(error):
+            self._failure = error
+        elif error.name() != "_ALL_BROKERS_DOWN":
             self._reason = error
-        if error.name() == "_ALL_BROKERS_DOWN" or _is_final(error):
+        elif self._failure is None:
             self._failure = error
 
     def _judged(self, error: Any) -> Exception:
