@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import attrs
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.rows import Fault, Parsed
 
-__all__ = ["FieldMessages", "JsonMessages", "json_messages"]
+__all__ = ["FieldEntries", "JsonEntries", "JsonMessages"]
 
 
 @attrs.frozen
@@ -28,8 +28,6 @@ class JsonMessages:
 
     Parameters
     ----------
-    unit : str
-        What an id is called, "offset" or "entry".
     source : str
         Where they come from, for messages.
     ids : sequence of int or str
@@ -38,11 +36,19 @@ class JsonMessages:
         A message on each line, counted from 0.
     """
 
-    unended: ClassVar[str] = ""
-    unit: str
+    unit: ClassVar[str] = "offset"
     source: str
     ids: Sequence[Any] = attrs.field(repr=False)
     lines: JsonBlock
+    unended: str = ""
+
+    @classmethod
+    def of(cls, source: str, ids: Sequence[Any], values: Sequence[bytes]) -> Self:
+        """Put messages on a line each; JSON has newlines between tokens alone, as it has tabs."""
+        data = b"\n".join(
+            [value.replace(b"\n", b"\t") if b"\n" in value else value for value in values]
+        )
+        return cls(source, ids, JsonBlock(source, 0, data, len(data)))
 
     @property
     def taken(self) -> int:
@@ -63,52 +69,49 @@ class JsonMessages:
         )
 
 
-def json_messages(
-    unit: str, source: str, ids: Sequence[Any], values: Sequence[bytes]
-) -> JsonMessages:
-    """Put messages on a line each; JSON has newlines between tokens alone, as it has tabs."""
-    data = b"\n".join(
-        [value.replace(b"\n", b"\t") if b"\n" in value else value for value in values]
-    )
-    return JsonMessages(unit, source, ids, JsonBlock(source, 0, data, len(data)))
+@attrs.frozen
+class JsonEntries(JsonMessages):
+    """Entries of which each has a field that holds a JSON object."""
+
+    unit: ClassVar[str] = "entry"
 
 
 @attrs.frozen
-class FieldMessages:
-    """Messages of which each has fields of text, read as the cells of a table are.
+class FieldEntries:
+    """Entries of which each has fields of text, read as the cells of a table are.
 
     Parameters
     ----------
-    unit, source, ids
+    source, ids
         As `JsonMessages` has them.
-    messages : sequence of mapping from bytes to bytes
+    entries : sequence of mapping from bytes to bytes
         The fields of each.
     taken : int
         How many bytes were read.
     """
 
-    unended: ClassVar[str] = ""
-    unit: str
+    unit: ClassVar[str] = "entry"
     source: str
     ids: Sequence[Any] = attrs.field(repr=False)
-    messages: Sequence[Mapping[bytes, bytes]] = attrs.field(repr=False)
+    entries: Sequence[Mapping[bytes, bytes]] = attrs.field(repr=False)
     taken: int
+    unended: str = ""
 
     def rows(
         self,
         names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
     ) -> Iterator[Mapping[str, Any]]:
-        """Yield the messages, their fields as numbers where they look so."""
-        for row in map(_texts, self.messages):
+        """Yield the entries, their fields as numbers where they look so."""
+        for row in map(_texts, self.entries):
             if not isinstance(row, str):
                 yield {name: value_of_cell(cell) for name, cell in row.items()}
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
-        """Read the columns of all messages that hold them; a field that is not there is empty."""
+        """Read the columns of all entries that hold them; a field that is not there is empty."""
         good: list[Mapping[str, str]] = []
         row_ids: list[Any] = []
         faults: list[Fault] = []
-        for row_id, row in zip(self.ids, map(_texts, self.messages), strict=True):
+        for row_id, row in zip(self.ids, map(_texts, self.entries), strict=True):
             if isinstance(row, str):
                 faults.append((row_id, row))
             else:
@@ -122,7 +125,7 @@ class FieldMessages:
 
 
 def _texts(fields: Mapping[bytes, bytes]) -> Mapping[str, str] | str:
-    """Decode the fields of a message, or describe its fault."""
+    """Decode the fields of an entry, or describe its fault."""
     row = {text_of(name): text_of(value) for name, value in fields.items()}
     are_text = all(is_text(name) and is_text(value) for name, value in row.items())
     return row if are_text else "not UTF-8"

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
 __all__ = ["FileSource"]
 
+
 class FileSource(ResumableSource):
     """A source of files.
 

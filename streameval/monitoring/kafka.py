@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+# The client library may be missing where types are checked.
+# pyright: reportMissingImports=false
 import time
 from collections import deque
 from pathlib import Path
@@ -9,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.messages import json_messages
+from streameval.io.messages import JsonMessages
 from streameval.io.streams import reading
 from streameval.monitoring.contents import check_json
 from streameval.monitoring.server_source import (
@@ -122,7 +124,9 @@ class Kafka(ServerSource):
         self._failure: Any = None
         self._reason: Any = None
         self._filled: set[int] = set()
-        self._forget()
+        self._awaited: set[int] = set()
+        self._ahead: dict[int, deque[tuple[int, bytes]]] = {}
+        self._look_at = 0.0
 
     def __repr__(self) -> str:
         return f"Kafka({self._config['bootstrap.servers']!r}, {self._topic!r})"
@@ -221,7 +225,7 @@ class Kafka(ServerSource):
         low, high = self._consumer.get_watermark_offsets(
             start, timeout=self._timeout_now, cached=False
         )
-        offset = self._offsets.get(partition, low)
+        offset: int = self._offsets.get(partition, low)
         name = self._name_of(partition)
         if offset > high:
             raise BadDataError(
@@ -311,7 +315,7 @@ class Kafka(ServerSource):
         self._offsets[partition] = ids[-1] + 1
         offsets = {str(number): offset for number, offset in sorted(self._offsets.items())}
         return Chunk(
-            json_messages("offset", self._name_of(partition), ids, values),
+            JsonMessages.of(self._name_of(partition), ids, values),
             str(partition),
             self._versioned(cluster=self._cluster, offsets=offsets),
         )
@@ -336,15 +340,9 @@ class Kafka(ServerSource):
 
     def _disconnect(self) -> None:
         consumer, self._consumer = self._consumer, None
-        self._forget()
+        self._ahead = {}
         if consumer is not None:
             consumer.close()
-
-    def _forget(self) -> None:
-        """Forget what was read ahead: it is read again."""
-        self._ahead: dict[int, deque[tuple[int, bytes]]] = {}
-        self._awaited: set[int] = set()
-        self._look_at = 0.0
 
     def _name_of(self, partition: int) -> str:
         return f"{self.name}, partition {partition}"
@@ -398,6 +396,6 @@ def _is_final(error: Any) -> bool:
 
 def _text_of(error: Any) -> str:
     """Return the words of an error of Kafka, without its codes."""
-    inner = error.args[0] if isinstance(error, Exception) and error.args else error
+    inner: Any = error.args[0] if isinstance(error, Exception) and error.args else error
     text = inner.str() if hasattr(inner, "str") else str(inner)
     return str(text).rstrip(".")

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+# The client library may be missing where types are checked.
+# pyright: reportMissingImports=false
 import time
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qs, unquote, urlsplit, urlunsplit
 
 from streameval.errors import BadDataError, InvalidInputError
-from streameval.io.messages import FieldMessages, json_messages
+from streameval.io.messages import FieldEntries, JsonEntries
 from streameval.monitoring.contents import check_json
 from streameval.monitoring.server_source import ConnectionLostError, ServerSource
 from streameval.monitoring.source_protocol import Chunk
@@ -160,7 +162,8 @@ class RedisStream(ServerSource):
             both.xrange(self._stream, min=after, count=self._count)
             info, entries = self._asked(lambda: both.execute(raise_on_error=False))
         if isinstance(info, Exception) and "no such key" in str(info):
-            return self._nothing()
+            self._note_nothing()
+            return None
         for answer in (info, entries):
             if isinstance(answer, Exception):
                 raise BadDataError(f"{self.name}: {_text_of(answer)}.")
@@ -181,7 +184,7 @@ class RedisStream(ServerSource):
         except errors.RedisError as error:
             raise BadDataError(f"{self.name}: {_text_of(error)}.") from None
 
-    def _nothing(self) -> None:
+    def _note_nothing(self) -> None:
         """Warn once that there is no stream."""
         if not self._is_missing:
             self._is_missing = True
@@ -235,9 +238,9 @@ class RedisStream(ServerSource):
     def _block(self, entries: Sequence[Entry], size: int) -> Block:
         ids = [entry_id.decode() for entry_id, _ in entries]
         if self._field is None:
-            return FieldMessages("entry", self.name, ids, [row for _, row in entries], size)
+            return FieldEntries(self.name, ids, [row for _, row in entries], size)
         values = [row.get(self._field) or b"null" for _, row in entries]
-        return json_messages("entry", self.name, ids, values)
+        return JsonEntries.of(self.name, ids, values)
 
 
 def _library() -> Any:

@@ -37,6 +37,7 @@ class ServerSource(ResumableSource):
     What was read and not returned is forgotten with the connection, and read again.
     """
 
+    name: str
     _pause = _FIRST_PAUSE
     _retry_at = 0.0
     _has_answered = False

@@ -68,13 +68,14 @@ def as_source(
         raise InvalidInputError("must not mix standard input with files", argument=argument)
     scheme = next(filter(None, map(_scheme_of, patterns)), None)
     if scheme is not None:
-        if len(patterns) > 1:
+        url, *others = patterns
+        if others:
             raise InvalidInputError("must not mix a server with others", argument=argument)
         if given is not None:
             raise InvalidInputError(f"is an option of files, not of {scheme}", argument=given)
         if scheme == _KAFKA:
-            return Kafka.from_url(patterns[0], config=kafka)
-        return RedisStream.from_url(patterns[0])
+            return Kafka.from_url(url, config=kafka)
+        return RedisStream.from_url(url)
     if len(patterns) == 1 and Path(patterns[0]).is_dir():
         return Folder(patterns[0], **options)
     return Tail(patterns, **options)

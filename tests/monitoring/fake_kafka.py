@@ -27,7 +27,7 @@ class Error:
         return self.is_fatal
 
 
-class KafkaException(Exception):
+class KafkaException(Exception):  # noqa: N818 - the name that confluent_kafka has
     pass
 
 
@@ -105,7 +105,7 @@ class Kafka:
         monkeypatch.setitem(sys.modules, "confluent_kafka", self)
         return self
 
-    def Consumer(self, config):
+    def Consumer(self, config):  # noqa: N802 - the name that confluent_kafka has
         if "unknown" in config:
             raise KafkaException(Error("_INVALID_ARG", 'No such property: "unknown"'))
         self.configs.append(config)

@@ -67,7 +67,7 @@ class Redis:
         return self
 
     @property
-    def Redis(self):
+    def Redis(self):  # noqa: N802 - the name that redis has
         return SimpleNamespace(from_url=self._from_url)
 
     def _from_url(self, url, **options):

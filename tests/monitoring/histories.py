@@ -78,7 +78,6 @@ class History:
             counted.to_bytes(),
         )
 
-
     def partitioned(self, n_partitions: int, rng: random.Random) -> tuple[list, list]:
         """Deal predictions and labels to partitions, each with a late row at its end."""
         return tuple(dealt(rows, n_partitions, rng) for rows in (self.predictions, self.labels))

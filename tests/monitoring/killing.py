@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import random
 import signal
 import subprocess
 import sys
@@ -104,9 +103,7 @@ def check(folder, sources, joined):
             *("watch", predictions, "--labels", labels, *JOIN, *COUNTING, *options), cwd=folder
         )
     )
-    ended(
-        streameval("eval", "joined.jsonl", *COUNTING, "-o", "all.state", "--quiet", cwd=folder)
-    )
+    ended(streameval("eval", "joined.jsonl", *COUNTING, "-o", "all.state", "--quiet", cwd=folder))
     state = read_checkpoint(folder / "ck.db").windowed.to_bytes()
     assert state == (folder / "all.state").read_bytes()
     again, once = counters(folder / "ck.db"), counters(folder / "whole.db")

@@ -139,7 +139,7 @@ def test_partition_that_is_not_there_is_refused(kafka):
 
 @pytest.mark.parametrize("partitions", [[], [-1], ["1"], [True]])
 def test_partitions_are_numbers(partitions, kafka):
-    with pytest.raises(InvalidInputError, match="^`partitions` must be numbers from 0 on, got"):
+    with pytest.raises(InvalidInputError, match=r"^`partitions` must be numbers from 0 on, got"):
         source(partitions=partitions)
 
 
@@ -185,8 +185,10 @@ def test_offsets_that_retention_has_deleted_are_counted_and_said(kafka):
     assert one.counts() == {"lost": 4}
     assert one.counts() == {}
     assert one.warnings() == [
-        "kafka:clicks, partition 0: 4 offsets from 3 on were deleted before they were read, by the "
-        "retention of the topic; their rows are lost."
+        (
+            "kafka:clicks, partition 0: 4 offsets from 3 on were deleted before they were read, by "
+            "the retention of the topic; their rows are lost."
+        )
     ]
 
 
@@ -230,7 +232,7 @@ def test_position_in_another_cluster_is_refused(kafka):
     ],
 )
 def test_position_of_something_else_is_refused(position, kafka):
-    with pytest.raises(InvalidInputError, match="^`position` is not one of a topic of Kafka"):
+    with pytest.raises(InvalidInputError, match=r"^`position` is not one of a topic of Kafka"):
         source(position)
 
 
@@ -278,7 +280,7 @@ def test_errors_of_groups_do_not_matter(kafka):
 
 def test_brokers_that_go_away_are_asked_after_longer_and_longer_pauses(kafka, now):
     one = source()
-    _, position = drained(one)
+    _, _position = drained(one)
     kafka.said = [Error("_TRANSPORT", "reset"), Error("_ALL_BROKERS_DOWN")]
     kafka.failure = Error("_TIMED_OUT")
     assert one.read(100) is None
@@ -343,12 +345,12 @@ def test_url_names_brokers_topic_and_partitions(kafka):
     ["kafka://a", "kafka:///t", "kafka://a/t/u", "kafka://a/t?x=1", "kafka://me:secret@a/t"],
 )
 def test_url_of_another_form_is_refused(url, kafka):
-    with pytest.raises(InvalidInputError, match="^`url` must be of the form kafka://HOST:PORT/T"):
+    with pytest.raises(InvalidInputError, match=r"^`url` must be of the form kafka://HOST:PORT/T"):
         se.Kafka.from_url(url)
 
 
 def test_partitions_of_a_url_are_numbers(kafka):
-    with pytest.raises(InvalidInputError, match="^`partitions` must be numbers"):
+    with pytest.raises(InvalidInputError, match=r"^`partitions` must be numbers"):
         se.Kafka.from_url("kafka://a/t?partitions=1,x")
 
 

@@ -107,7 +107,7 @@ def test_stream_is_read_on_from_a_position(redis):
     ],
 )
 def test_position_of_something_else_is_refused(position, redis):
-    with pytest.raises(InvalidInputError, match="^`position` is not one of a stream of Redis"):
+    with pytest.raises(InvalidInputError, match=r"^`position` is not one of a stream of Redis"):
         source(position)
 
 
@@ -117,7 +117,11 @@ def test_fields_are_read_as_cells(redis):
     redis.entries.append(((9, 0), {b"country": b"\xff"}))
     redis.n_added += 1
     block = source().read(2**20).block
-    assert [*block.rows()] == [{"country": "DE", "n": 1}, {"country": "FR"}, {"n": "x", "country": None}]
+    assert [*block.rows()] == [
+        {"country": "DE", "n": 1},
+        {"country": "FR"},
+        {"n": "x", "country": None},
+    ]
     columns = (Column("a", ("country",), Texts()), Column("n", ("n",), Numbers()))
     parsed = block.parse(columns)
     assert [*parsed.row_ids] == ["6-0"]
@@ -167,8 +171,10 @@ def test_entries_that_were_trimmed_unread_are_counted_and_said(n_left, redis):
     assert drained(one)[0] == rows(20 - n_left, 20)
     assert one.counts() == {"lost": 15 - n_left}
     assert one.warnings() == [
-        f"redis:2/clicks: {15 - n_left} entries after 5-0 were trimmed before they were read; "
-        "their rows are lost."
+        (
+            f"redis:2/clicks: {15 - n_left} entries after 5-0 were trimmed before they were read; "
+            "their rows are lost."
+        )
     ]
     assert drained(one)[0] == []
     assert one.counts() == {}
@@ -201,7 +207,10 @@ def test_entries_that_were_deleted_among_others_are_not_missed_later(redis):
 def test_stream_that_was_made_again_goes_on_after_the_last_id(n_rows, redis):
     one = source()
     drained(one)
-    redis.entries, redis.n_added = [((100 + i, 0), {b"i": b"%d" % i}) for i in range(n_rows)], n_rows
+    redis.entries, redis.n_added = (
+        [((100 + i, 0), {b"i": b"%d" % i}) for i in range(n_rows)],
+        n_rows,
+    )
     assert drained(one)[0] == rows(0, n_rows)
     (said,) = one.warnings()
     assert said == (
@@ -229,7 +238,9 @@ def test_server_that_forgot_its_last_entries_is_said(redis):
 
 def test_old_server_is_refused(redis):
     redis.is_old = True
-    with pytest.raises(BadDataError, match=r"^redis:2/clicks: the server does not say how .*Redis 7"):
+    with pytest.raises(
+        BadDataError, match=r"^redis:2/clicks: the server does not say how .*Redis 7"
+    ):
         source().read(100)
 
 
@@ -291,7 +302,11 @@ def test_missing_client_names_the_extra(monkeypatch):
 
 @pytest.mark.parametrize(
     "arguments",
-    [{"url": "", "stream": "a"}, {"url": URL, "stream": None}, {"url": URL, "stream": "a", "field": ""}],
+    [
+        {"url": "", "stream": "a"},
+        {"url": URL, "stream": None},
+        {"url": URL, "stream": "a", "field": ""},
+    ],
 )
 def test_arguments_are_text(arguments, redis):
     with pytest.raises(InvalidInputError, match="must be text, got"):
@@ -299,7 +314,7 @@ def test_arguments_are_text(arguments, redis):
 
 
 def test_url_of_another_server_is_refused(redis):
-    with pytest.raises(InvalidInputError, match="^`url` is not one of Redis: Redis URL must"):
+    with pytest.raises(InvalidInputError, match=r"^`url` is not one of Redis: Redis URL must"):
         se.RedisStream("http://server", "clicks")
 
 
@@ -325,6 +340,8 @@ def test_url_names_server_database_stream_and_field(redis):
     ],
 )
 def test_url_of_another_form_is_refused_without_its_password(url, redis):
-    with pytest.raises(InvalidInputError, match="^`url` must be of the form redis://HOST") as caught:
+    with pytest.raises(
+        InvalidInputError, match=r"^`url` must be of the form redis://HOST"
+    ) as caught:
         se.RedisStream.from_url(url)
     assert "secret" not in str(caught.value)

@@ -143,10 +143,12 @@ def test_other_urls_are_paths(servers):
 
 def test_servers_are_not_mixed_with_others(servers):
     for others in (["app.log"], ["kafka://broker/clicks"]):
-        with pytest.raises(InvalidInputError, match="^`labels` must not mix a server with others"):
+        with pytest.raises(InvalidInputError, match=r"^`labels` must not mix a server with others"):
             as_source(["redis://server/1/clicks", *others], argument="labels")
 
 
 def test_options_of_files_are_not_for_servers(servers):
-    with pytest.raises(InvalidInputError, match="^`delimiter` is an option of files, not of kafka"):
+    with pytest.raises(
+        InvalidInputError, match=r"^`delimiter` is an option of files, not of kafka"
+    ):
         as_source("kafka://broker/clicks", delimiter=";")
