@@ -222,10 +222,9 @@ class Kafka(ServerSource):
     def _start(self, partition: int) -> Any:
         """Find where a partition is read on, and warn if messages before are gone unread."""
         start = self._client.TopicPartition(self._topic, partition)
-        low, high = self._consumer.get_watermark_offsets(
-            start, timeout=self._timeout_now, cached=False
-        )
-        offset: int = self._offsets.get(partition, low)
+        found = self._consumer.get_watermark_offsets(start, timeout=self._timeout_now, cached=False)
+        low, high = map(int, found)
+        offset = self._offsets.get(partition, low)
         name = self._name_of(partition)
         if offset > high:
             raise BadDataError(

@@ -149,6 +149,17 @@ def test_servers_and_topic_are_text(arguments, kafka):
         se.Kafka(*arguments)
 
 
+def test_partition_without_messages_is_not_awaited(kafka):
+    kafka.logs[1].values[:] = []
+    one = source()
+    assert drained(one)[0] == {"0": [0, 1, 2]}
+    assert one.partitions == ["0"]
+    assert one.is_caught_up
+    kafka.logs[1].values += values(3, 4)
+    assert drained(one)[0] == {"1": [3]}
+    assert one.partitions == ["0", "1"]
+
+
 def test_partition_that_is_gained_is_read_from_its_beginning(kafka, now):
     one = source()
     drained(one)
@@ -247,7 +258,8 @@ def test_unreachable_brokers_are_an_error_at_the_start(kafka):
 def test_refused_credentials_are_an_error_at_any_time(kafka, now):
     one = source()
     drained(one)
-    kafka.said = [Error("_AUTHENTICATION", "wrong password"), Error("_ALL_BROKERS_DOWN")]
+    down = Error("_ALL_BROKERS_DOWN")
+    kafka.said = [down, down, Error("_AUTHENTICATION", "wrong password"), down]
     with pytest.raises(BadDataError, match=r"^kafka:clicks: wrong password\.$"):
         one.read(100)
 
