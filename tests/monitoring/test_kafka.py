@@ -115,6 +115,8 @@ def test_messages_without_a_value_are_passed_over(kafka):
     found, position = drained(source())
     assert found["0"] == [0]
     assert position["offsets"]["0"] == 3
+    kafka.logs[0].values[:], kafka.logs[1].values[:] = [None], [b"", b""]
+    assert source().read(100) is None
 
 
 def test_bad_messages_are_named_by_offset(kafka):
@@ -316,6 +318,37 @@ def test_brokers_that_go_away_are_asked_after_longer_and_longer_pauses(kafka, no
     ]
     assert one.counts() == {"disconnected": 1}
     assert kafka.n_open == 1
+
+
+def test_pauses_begin_anew_once_brokers_have_answered(kafka, now):
+    one = source()
+    drained(one)
+    for _ in range(2):
+        kafka.said = [Error("_ALL_BROKERS_DOWN")]
+        kafka.failure = Error("_TIMED_OUT")
+        for _ in range(20):
+            assert one.read(100) is None
+            now[0] += 10
+        kafka.failure = None
+        now[0] += 30
+        assert one.read(100) is None
+        assert one.is_caught_up
+    kafka.said = [Error("_ALL_BROKERS_DOWN")]
+    assert one.read(100) is None
+    now[0] += 1
+    assert one.read(100) is None
+    assert one.is_caught_up
+    assert one.counts() == {"disconnected": 3}
+
+
+def test_new_messages_are_not_all_before_their_end_is_told(kafka):
+    one = source()
+    drained(one)
+    assert one.is_caught_up
+    kafka.tells_ends = False
+    kafka.logs[1].values += values(5, 6)
+    assert drained(one)[0] == {"1": [5]}
+    assert not one.is_caught_up
 
 
 def test_partitions_that_do_not_answer_are_not_caught_up(kafka):

@@ -180,6 +180,23 @@ def test_entries_that_were_trimmed_unread_are_counted_and_said(n_left, redis):
     assert one.counts() == {}
 
 
+@pytest.mark.parametrize("is_new", [False, True])
+def test_entries_are_counted_on_from_those_that_were_lost(is_new, redis):
+    one = source()
+    drained(one, 1000)
+    if is_new:
+        redis.entries = [((1000 + at, 0), {b"i": b"1"}) for at in range(200)]
+        redis.n_added = 200
+    else:
+        redis.add(*rows(5, 305))
+        redis.trim(200)
+    n_read = len([*one.read(1000).block.rows()])
+    assert n_read < 150
+    redis.trim(50)
+    drained(one)
+    assert one.counts() == {"lost": 150 - n_read + (0 if is_new else 100)}
+
+
 def test_entries_that_were_trimmed_once_read_are_not_missed(redis):
     one = source()
     drained(one)
@@ -284,6 +301,7 @@ def test_server_that_goes_away_is_asked_until_it_answers(redis, now):
         "redis:2/clicks: answers again.",
     ]
     assert one.counts() == {"disconnected": 1}
+    assert redis.n_pings == 1
 
 
 def test_source_closes_its_connection(redis):
