@@ -162,6 +162,16 @@ def test_entries_before_the_first_that_was_there_are_not_missed(redis):
     assert one.counts() == {}
 
 
+def test_entries_are_counted_on_from_those_before_the_first(redis):
+    redis.add(*rows(5, 300))
+    redis.trim(200)
+    one = source()
+    n_read = len([*one.read(1000).block.rows()])
+    redis.trim(50)
+    drained(one)
+    assert one.counts() == {"lost": 150 - n_read}
+
+
 @pytest.mark.parametrize("n_left", [0, 1, 3])
 def test_entries_that_were_trimmed_unread_are_counted_and_said(n_left, redis):
     _, position = drained(source())
