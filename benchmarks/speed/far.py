@@ -49,8 +49,8 @@ def tree_table(measured: list[dict[str, Any]]) -> str:
 def dask_table(measured: dict[str, Any]) -> str:
     """Lay out what starting costs, and what a row costs after that."""
     said = (
-        "Partitions of 65,536 rows, drawn and counted by `PRCurveSketch()` on workers of Dask with\n"
-        "one thread each. Start-up is the time from nothing until ten partitions are counted."
+        "Partitions of 65,536 rows, drawn and counted by `PRCurveSketch()` on workers of Dask\n"
+        "with one thread each. Start-up is the time from nothing until ten partitions are counted."
     )
     lines = tables.head(["partitions", "rows", "workers", "start-up, s", "rows a second after it"])
     cells = [f"{measured[name]:,}" for name in ("partitions", "rows", "workers")]
