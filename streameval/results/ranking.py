@@ -404,8 +404,9 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _index(self, name: str) -> int:
         with suppress(ValueError):  # no such measure, or not among these
-            if "(" not in name or self._config.agrees_with(name):
-                return self._config.measures.index(measure(name).name)
+            index = self._config.measures.index(measure(name).name)
+            if self._config.agrees_with(name):
+                return index
         raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
 
     def __dir__(self) -> list[str]:

@@ -91,7 +91,7 @@ OPTIONS = [
     make("set", "`measures` must be a sequence of names, whose order counts, got set.", {"map"}),
     make("none", "`measures` must hold at least one name.", []),
     make("no-name", "`measures` must hold names, got None.", ["map", None]),
-    make("unknown", "`measures` must hold map, mrr, ndcg, dcg, p, r, hit,", "auc"),
+    make("unknown", "`measures` must hold map, mrr, ndcg, dcg, p, r, hit,", "gini"),
     make("unknown-got", "got 'p @ x'.", "p @ x"),
     make("twice", "`measures` must be distinct, got 'map' twice.", ["map", "AP"]),
     make("no-cutoff", "`measures` needs a cutoff for 'p', as in p@10.", "p"),
