@@ -47,15 +47,18 @@ Settings = dict[str, Any]
 
 BINARY = (
     *("map", "map@3", "mrr", "mrr@2", "p@3", "r@2", "hit@2", "rprec", "lrap", "rbp(p=0.8)"),
-    *("set_p", "set_r", "set_f", "gm_map", "bpref", "judged@3", "gm_bpref", "bin_g", "utility"),
-    *("rprec_mult(times=1.4)", "relative_p@3", "set_map", "rbp_resid", "unj@2", "num_ret"),
-    *("num_rel", "num_nonrel_judged_ret", "coverage_error", "label_ranking_loss", "query_auc"),
-    "fall_out@2",
+    *("set_p", "set_r", "set_f", "gm_map", "bpref", "judged@3"),
 )
 """Measures that ask what is relevant at the level of the configuration, or what is judged."""
-GRADED = ("ndcg", "ndcg@3", "dcg", "dcg@2", "rndcg")
+MORE_BINARY = (
+    *("gm_bpref", "bin_g", "utility", "rprec_mult(times=1.4)", "relative_p@3", "set_map"),
+    *("rbp_resid", "unj@2", "num_ret", "num_rel", "num_nonrel_judged_ret", "coverage_error"),
+    *("label_ranking_loss", "query_auc", "fall_out@2"),
+)
+"""Those that no large case has."""
+GRADED = ("ndcg", "ndcg@3", "dcg", "dcg@2")
 ARRANGED = ("iprec(recall=0.3)", "11pt_avg")
-ORDERED = ("g", "ndcg_rel")
+ORDERED = ("g", "ndcg_rel", "rndcg")
 CASCADES = ("err@3", "err(max=5)@2")
 OTHER_LEVELS = ("p(rel=2)@2", "map(rel=2)", "rbp(p=0.5,rel=2)", "bpref(rel=2)")
 EVERY_MEASURE = (*BINARY, *GRADED, *CASCADES, *OTHER_LEVELS)
@@ -105,6 +108,7 @@ def _plan(draw: st.DrawFn) -> Plan:
     elif not is_declared and "negative" not in options:
         pool = (*pool, *CASCADES)
     ties = draw(st.sampled_from(TIES))
+    pool = (*pool, *MORE_BINARY)
     if ties != "expected":
         pool = (*pool, *ARRANGED)
     if ties == "docid_desc" and "ndcg" in pool:

@@ -117,6 +117,11 @@ OPTIONS = [
         lambda: se.RankingAccumulator.like("ltr", "nDCG(dcg=log2)", gain="exp2"),
         "`gain` must agree with `measures`, which ask for 'linear', got 'exp2'.",
     ),
+    Case(
+        "quantile",
+        lambda: se.RankingAccumulator("map", per_query=True).compute().quantile("map", 2),
+        "`q` must lie in [0, 1], got 2.",
+    ),
     make("gains", "`measures` needs pairs of a relevance and a gain after gains=", "nDCG(gains=1)"),
     make("gains-p", "`measures` accepts rel= in the brackets of 'p'", "P(gains=1)@3"),
     make("form", "`measures` needs 'log2' or 'exp-log2' after dcg=", "nDCG(dcg=log)"),
