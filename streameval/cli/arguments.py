@@ -227,6 +227,7 @@ _WATCH_INPUT: tuple[_Option, ...] = (
         *("--idle-after", values.span, "SPAN"),
         "when a silent file no longer holds the others back, default 5m",
     ),
+    ("--kafka-config", values.path, "FILE", "lines NAME=VALUE for the client of Kafka"),
 )
 """Which rows of a followed file count, and when a pane is closed."""
 
@@ -461,7 +462,8 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help='files, or globs in quotes, that grow and rotate; a folder of whole files; "-" is '
-        "stdin, counted at most once over a restart",
+        "stdin, counted at most once over a restart; kafka://HOST:PORT/TOPIC; "
+        "redis://HOST:PORT/DB/STREAM[?field=NAME]",
     )
     _add_formats(files)
     _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))

@@ -214,6 +214,7 @@ class Watching:
     max_pending: int | None = None
     idle_after: str | int | None = None
     label_idle_after: str | int | None = None
+    kafka_config: str | None = None
     commit_bytes: int | None = None
     window: tuple[str | int, ...] = attrs.field(default=(), converter=tuple)
     alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)
