@@ -595,11 +595,18 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         help="judged queries that the run lacks are in another part of it",
     )
     group.add_argument(
+        "--max-docs",
+        type=values.positive,
+        metavar="N",
+        help="with --qrels: documents of a query that count as retrieved, default all",
+    )
+    group.add_argument(
         "--measures",
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
+        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets official "
+        "and all_trec; repeatable",
     )
     _add(group, *_RANKING)
 

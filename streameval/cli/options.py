@@ -162,6 +162,7 @@ class Options:
     bins: int | None = None
     qrels: str | None = None
     count_missing: bool | None = None
+    max_docs: int | None = None
     query: str | None = None
     relevance: str | None = None
     doc: str | None = None
