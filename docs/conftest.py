@@ -8,6 +8,8 @@ from streameval.accumulators import registry
 
 ADAPTER = r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)"
 
+DEPRECATED = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")  # Ray's own
+
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items):
@@ -17,6 +19,7 @@ def pytest_collection_modifyitems(items):
             text = item.path.read_text(encoding="utf-8")
             if found := re.search(ADAPTER, text, re.MULTILINE):
                 item.add_marker(pytest.mark.engine(name=found[1]))
+                item.add_marker(DEPRECATED)
 
 
 @pytest.fixture(autouse=True)
