@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
 
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["mean", "r2"]
+__all__ = ["adjusted_r2", "explained", "mean", "pinball_loss", "r2", "ratio", "spread"]
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
@@ -16,19 +17,54 @@ def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
     return float(total.to_fraction() / weight) if weight else math.nan
 
 
+def spread(total: ExactSum, squares: ExactSum, n: FixedPoint) -> Fraction:
+    """Compute ``sum((x - mean)**2)``, from the sums of numbers and of their squares.
+
+    It is ``sum(x**2) - sum(x)**2 / n``, a difference that floats would lose where the mean is
+    large beside the spread. 0 of nothing.
+    """
+    weight = n.to_fraction()
+    return squares.to_fraction() - total.to_fraction() ** 2 / weight if weight else Fraction(0)
+
+
+def ratio(part: Fraction, whole: Fraction) -> float:
+    """Divide, at first without rounding; nan unless the divisor is above 0."""
+    if whole <= 0:
+        return math.nan
+    try:
+        return float(part / whole)
+    except OverflowError:
+        return math.inf
+
+
+def explained(rest: Fraction, whole: Fraction) -> float:
+    """Compute 1 - rest / whole, rounded once; nan unless there is something to explain."""
+    return -ratio(rest - whole, whole)
+
+
 def r2(squared_error: ExactSum, truth: ExactSum, squared_truth: ExactSum, n: FixedPoint) -> float:
     """Compute 1 - SSE / SST, the share of the variance of the truth that is explained.
 
-    SST is ``sum(y**2) - sum(y)**2 / n``, a difference that floats would lose where the mean is
-    large beside the spread. nan when the truth is constant, or of nothing.
+    nan when the truth is constant, or of nothing.
     """
-    weight = n.to_fraction()
+    return explained(squared_error.to_fraction(), spread(truth, squared_truth, n))
+
+
+def adjusted_r2(r2: float, n: FixedPoint, n_features: int) -> float:
+    """Compute ``1 - (1 - R2) (n - 1) / (n - p - 1)``; nan unless n is more than p + 1."""
+    left = n.to_fraction() - n_features - 1
+    return 1 - (1 - r2) * float((left + n_features) / left) if left > 0 else math.nan
+
+
+def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha: float) -> float:
+    """Compute the mean pinball loss from the sums of errors, and of their absolute values.
+
+    Predictions that are too low miss by ``(sum |e| - sum e) / 2`` in total, the others by
+    ``(sum |e| + sum e) / 2``, and the shares alpha and 1 - alpha of these are the loss.
+    """
+    weight, level = n.to_fraction(), Fraction(alpha)
     if not weight:
         return math.nan
-    spread = squared_truth.to_fraction() - truth.to_fraction() ** 2 / weight
-    if spread <= 0:
-        return math.nan
-    try:
-        return float(1 - squared_error.to_fraction() / spread)
-    except OverflowError:  # errors beyond any float times the spread
-        return -math.inf
+    magnitude, total = absolute_error.to_fraction(), error.to_fraction()
+    missed = level * (magnitude - total) + (1 - level) * (magnitude + total)
+    return float(missed / (2 * weight))

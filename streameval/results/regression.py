@@ -7,10 +7,13 @@ from typing import Any
 
 import attrs
 
+from streameval.configs.options import finite_number, natural_number
+from streameval.errors import InvalidInputError
 from streameval.metrics import regression as metrics
 from streameval.metrics.table import EXAMPLES, Metric, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
+from streameval.results.calls import CalledMetrics
 from streameval.results.metric_values import MetricValue
 from streameval.results.result import SumsResult
 from streameval.states.regression import RegressionSums
@@ -19,7 +22,7 @@ __all__ = ["Regression"]
 
 
 @attrs.frozen(repr=False)
-class Regression(SumsResult):
+class Regression(SumsResult, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
@@ -62,6 +65,51 @@ class Regression(SumsResult):
         """The mean of prediction - truth: above 0 the model predicts too much."""
         return MetricValue(metrics.mean(self._state.error, self._state.n))
 
+    def adjusted_r2(self, n_features: int) -> float:
+        """Compute R2 with a penalty for the number of features of the model.
+
+        nan when the truth is constant, or unless n is more than n_features + 1.
+
+        Parameters
+        ----------
+        n_features : int
+            At least 0.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.RegressionAccumulator().update([3.0, -0.5, 2.0, 7.0], [2.5, 0.0, 2.0, 8.0])
+        >>> round(acc.compute().adjusted_r2(1), 4)
+        0.9229
+        """
+        whole = isinstance(n_features, float) and n_features.is_integer()
+        size = natural_number(int(n_features) if whole else n_features, name="n_features")
+        return metrics.adjusted_r2(self.r2, self._state.n, size)
+
+    def pinball_loss(self, alpha: float) -> float:
+        """Compute the mean pinball loss, that of predicted quantiles.
+
+        A prediction below the truth costs alpha times its error, one above 1 - alpha times; with
+        alpha of 0.5 that is half the mean absolute error.
+
+        Parameters
+        ----------
+        alpha : float
+            In [0, 1].
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.RegressionAccumulator().update([3.0, -0.5, 2.0, 7.0], [2.5, 0.0, 2.0, 8.0])
+        >>> acc.compute().pinball_loss(0.1), acc.compute().pinball_loss(0.9)
+        (0.35, 0.15)
+        """
+        level = finite_number(alpha, name="alpha")
+        if not 0.0 <= level <= 1.0:
+            raise InvalidInputError(f"must lie in [0, 1], got {level!r}", argument="alpha")
+        state = self._state
+        return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
+
     def report(self) -> str:
         """Lay the metrics out as a text table."""
         return self.text(0.95)
@@ -80,6 +128,31 @@ class Regression(SumsResult):
 
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
+
+
+def _explained_variance(result: Regression) -> float:
+    state = result._state
+    rest = metrics.spread(state.error, state.squared_error, state.n)
+    return metrics.explained(rest, metrics.spread(state.truth, state.squared_truth, state.n))
+
+
+def _relative_squared_error(result: Regression) -> float:
+    state = result._state
+    whole = metrics.spread(state.truth, state.squared_truth, state.n)
+    return metrics.ratio(state.squared_error.to_fraction(), whole)
+
+
+def _nrmse_std(result: Regression) -> float:
+    state = result._state
+    whole = metrics.spread(state.truth, state.squared_truth, state.n)
+    return math.sqrt(metrics.ratio(state.squared_error.to_fraction(), whole))
+
+
+def _nrmse_mean(result: Regression) -> float:
+    state = result._state
+    total = state.truth.to_fraction()
+    part = state.squared_error.to_fraction() * state.n.to_fraction()
+    return math.copysign(math.sqrt(metrics.ratio(part, total**2)), total)
 
 
 def _metric(name: str, **row: Any) -> Metric:
@@ -137,5 +210,70 @@ Regression.TABLE = Table(
         better="",
         oracle="the definition, in fractions",
         headline=3,
+    ),
+    _metric(
+        "explained_variance",
+        aliases=("explained_variance_score", "explainedvariance"),
+        heading="Explained variance",
+        help="1 - variance of the errors / variance of the truth, at most 1.",
+        notes="R2 without the bias of the predictions; nan when the truth is constant.",
+        formula=r"1 - \frac{\mathrm{Var}(\hat y - y)}{\mathrm{Var}(y)}",
+        better="higher",
+        value=_explained_variance,
+        oracle="scikit-learn, explained_variance_score",
+        on_request=True,
+    ),
+    _metric(
+        "adjusted_r2",
+        aliases=("adjusted_r_squared", "r2_adjusted", "adj_r2"),
+        heading="Adjusted R²",
+        help="R2 with a penalty for the number of features of the model.",
+        notes="nan when the truth is constant, or unless n is more than n_features + 1.",
+        formula=r"1 - (1 - R^2) \frac{n - 1}{n - p - 1}",
+        better="higher",
+        arguments=("n_features",),
+        oracle="the definition, of scikit-learn's r2_score",
+    ),
+    _metric(
+        "relative_squared_error",
+        aliases=("rse",),
+        heading="Relative squared error",
+        help="SSE / SST, 1 - R2, at least 0; nan when the truth is constant.",
+        formula=r"\frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
+        value=_relative_squared_error,
+        oracle="the definition, of scikit-learn's r2_score",
+        on_request=True,
+    ),
+    _metric(
+        "nrmse_std",
+        aliases=("nrmse", "normalized_root_mean_squared_error", "rrse"),
+        heading="RMSE over deviation",
+        help="The root mean squared error over the standard deviation of the truth.",
+        notes="The root of the relative squared error; nan when the truth is constant.",
+        formula=r"\frac{RMSE}{\sqrt{\frac1n \sum_i (y_i - \bar y)^2}}",
+        value=_nrmse_std,
+        oracle="the definition of torchmetrics, NormalizedRootMeanSquaredError",
+        on_request=True,
+    ),
+    _metric(
+        "nrmse_mean",
+        aliases=("cvrmse", "cv_rmse"),
+        heading="RMSE over mean",
+        help="The root mean squared error over the mean of the truth; nan when that is 0.",
+        formula=r"\frac{RMSE}{\bar y}",
+        value=_nrmse_mean,
+        oracle="the definition of torchmetrics, NormalizedRootMeanSquaredError",
+        on_request=True,
+    ),
+    _metric(
+        "pinball_loss",
+        aliases=("mean_pinball_loss", "pinball", "quantile_loss"),
+        heading="Pinball loss",
+        help="The mean pinball loss, that of predicted quantiles.",
+        notes="A prediction below the truth costs alpha times its error, one above 1 - alpha "
+        "times; with alpha of 0.5 that is half the mean absolute error.",
+        formula=r"\frac1n \sum_i \max(\alpha (y_i - \hat y_i), (1 - \alpha) (\hat y_i - y_i))",
+        arguments=("alpha",),
+        oracle="scikit-learn, mean_pinball_loss",
     ),
 )

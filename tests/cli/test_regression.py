@@ -123,7 +123,7 @@ def test_regression_count_is_its_own_interval(evaluate):
     [
         (
             ["--fail-under", "rsme<1"],
-            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias.",
+            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias, ",
         ),
         (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
         (["--label", "y_true,y_pred"], "--label takes one column."),
