@@ -55,9 +55,14 @@ def _found(result, row):
         row.heading or row.name.replace("_", " ").capitalize(),
         ", ".join(f"`{name}`" for name in others),
         f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
-        f"`{signature(row)}`" + (", on request" if row.on_request else ""),
+        f"`{signature(row)}`" + _how_asked(row),
         row.oracle,
     )
+
+
+def _how_asked(row):
+    """Say what has to be done for a metric to be shown, if there is something."""
+    return ", of `measures=`" if row.measured else ", on request" if row.on_request else ""
 
 
 def _names(row):

@@ -558,7 +558,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+            "cells kept, default 65536 a curve or of errors, 4194304 for groups; none: all scores",
         ),
         (
             *("--scores", ("probability", "real"), None),
@@ -597,7 +597,8 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
+        help="of rankings, as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or of regression beside the "
+        "usual metrics, as in mape,huber(delta=2); repeatable",
     )
     _add(group, *_RANKING)
 

@@ -6,11 +6,12 @@ import difflib
 import functools
 import math
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.names import distinct_names, number_text
 from streameval.errors import InvalidInputError
 
 __all__ = [
@@ -302,7 +303,7 @@ class Measure:
         if self.family == "err" and self.row.parameter != ("max", self.parameter):
             options.append(f"max={self.parameter:g}")
         if self.level is not None:
-            options.append(f"rel={_number(self.level)}")
+            options.append(f"rel={number_text(self.level)}")
         held = f"({','.join(options)})" if options else ""
         return f"{self.family}{held}{'' if self.cutoff is None else f'@{self.cutoff}'}"
 
@@ -339,20 +340,10 @@ def canonical_measures(
 
     `parameters` replace the defaults of some families.
     """
-    if isinstance(value, str):
-        value = (value,)
-    if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidInputError(
-            f"must be a sequence of names, whose order counts, got {type(value).__name__}",
-            argument="measures",
-        )
     read = functools.partial(Measure.of, parameters=parameters) if parameters else measure
-    names = tuple(read(name).name for name in value)
+    names = distinct_names(value, lambda name: read(name).name, name="measures")
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
-    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if twice is not None:
-        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
     return names
 
 
@@ -437,7 +428,3 @@ def _check(measure: Measure, name: str) -> None:
         raise InvalidInputError(
             f"needs a whole max= of 1 to {MAX_GRADE}, got {name!r}", argument="measures"
         )
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

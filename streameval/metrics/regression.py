@@ -5,10 +5,26 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import numpy as np
+
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import scores_of
+from streameval.metrics.bounded import Bounded
+from streameval.states.cells import Cells
 
-__all__ = ["adjusted_r2", "explained", "mean", "pinball_loss", "r2", "ratio", "spread"]
+__all__ = [
+    "adjusted_r2",
+    "concordance",
+    "explained",
+    "mean",
+    "pearson",
+    "pinball_loss",
+    "quantile",
+    "r2",
+    "ratio",
+    "spread",
+]
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
@@ -68,3 +84,69 @@ def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha
     magnitude, total = absolute_error.to_fraction(), error.to_fraction()
     missed = level * (magnitude - total) + (1 - level) * (magnitude + total)
     return float(missed / (2 * weight))
+
+
+def covariation(
+    truth: ExactSum, prediction: ExactSum, product: ExactSum, n: FixedPoint
+) -> Fraction:
+    """Compute ``sum((y - mean of y) (p - mean of p))``, from the sum of products; 0 of nothing."""
+    weight = n.to_fraction()
+    if not weight:
+        return Fraction(0)
+    return product.to_fraction() - truth.to_fraction() * prediction.to_fraction() / weight
+
+
+def pearson(together: Fraction, truth: Fraction, prediction: Fraction) -> float:
+    """Compute the correlation, given the covariation and both spreads; nan unless both are."""
+    if truth <= 0 or prediction <= 0:
+        return math.nan
+    size = math.sqrt(together**2 / (truth * prediction))
+    return math.copysign(size, together)
+
+
+def concordance(
+    together: Fraction, truth: Fraction, prediction: Fraction, apart: Fraction
+) -> float:
+    """Compute the concordance correlation (Lin, 1989).
+
+    Parameters
+    ----------
+    together : Fraction
+        The covariation.
+    truth, prediction : Fraction
+        The spreads.
+    apart : Fraction
+        The squared difference of the means, times the sum of the weights.
+    """
+    whole = truth + prediction + apart
+    return float(2 * together / whole) if whole > 0 else math.nan
+
+
+def quantile(cells: Cells, level: float) -> Bounded:
+    """Bound the smallest number that a share of the weight does not exceed.
+
+    Where the share is met exactly, it is the middle between that number and the next, as the
+    median is. The level is the decimal that it is written as: of ten numbers, 0.3 is met by three.
+
+    Parameters
+    ----------
+    cells : Cells
+        The weight of the positives of each counts.
+    level : float
+        In [0, 1].
+    """
+    if not len(cells):
+        return Bounded(math.nan)
+    units = cells.pos.units()
+    reached = np.cumsum(np.array(units, dtype=object))
+    target = Fraction(repr(level)) * reached[-1]
+    first = int(np.argmax(reached >= target))
+    low, high = (
+        Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
+    )
+    if reached[first] == target and first + 1 < len(cells):
+        # the last number of a cell and the first of the next are known
+        after = Fraction(scores_of(cells.lo[first + 1 : first + 2], "real").item())
+        return Bounded(float((high + after) / 2))
+    share = 1 - Fraction(reached[first] - target) / units[first]
+    return Bounded(*map(float, (low + (high - low) * share, low, high)))

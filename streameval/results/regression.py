@@ -3,20 +3,29 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator
+from fractions import Fraction
+from functools import partial
+from typing import Any, cast
 
 import attrs
 
+from streameval.configs.error_measures import ERROR_MEASURES, ErrorMeasure, ErrorMeasureRow
+from streameval.configs.error_measures import error_measure as parsed
 from streameval.configs.options import finite_number, natural_number
-from streameval.errors import InvalidInputError
+from streameval.configs.regression import RegressionConfig
+from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
-from streameval.metrics.table import EXAMPLES, Metric, Table
+from streameval.metrics.bounded import Bounded
+from streameval.metrics.evidence import Statistic
+from streameval.metrics.table import EXAMPLES, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results.calls import CalledMetrics
 from streameval.results.metric_values import MetricValue
+from streameval.results.names import MetricName
 from streameval.results.result import SumsResult
-from streameval.states.regression import RegressionSums
+from streameval.states.regression import ErrorSums, MeasuredSums
 
 __all__ = ["Regression"]
 
@@ -26,13 +35,23 @@ class Regression(SumsResult, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
-    once; all are nan of nothing. Units are those of the target, squared for `mse`.
+    once; all are nan of nothing. Units are those of the target, squared for `mse`. Measures that
+    the accumulator was asked for are attributes too; those with a parameter are methods.
     """
 
     TASK = "regression"
     MADE_BY = "RegressionAccumulator"
 
-    _state: RegressionSums
+    _state: ErrorSums
+    _config: RegressionConfig
+
+    @property
+    def exact(self) -> bool:
+        """Whether no value has bounds: each distinct absolute error has a cell of its own."""
+        if not self._config.has_sketch:
+            return True
+        cells = self._measured.cells
+        return bool((cells.lo == cells.hi).all())
 
     @property
     def mse(self) -> MetricValue:
@@ -117,10 +136,87 @@ class Regression(SumsResult, CalledMetrics):
     def described(self, level: float) -> Description:
         """Describe the result to a page: the errors."""
         rows = {
-            name: Row(self.TABLE[name].heading, reading)
+            name: Row(self._row(name).heading, reading)
             for name, reading in self.readings(level).items()
         }
         return Description(heading="Regression", title="Errors", rows=rows)
+
+    def value(self, name: str, *args: Any, **options: Any) -> Any:
+        """Compute a metric by name, with the arguments of the method of that name."""
+        own = self._own_name(name)
+        if own in self._config.measures and not (args or options):
+            return self._number(own)
+        return super().value(name, *args, **options)
+
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
+        return [name for name in super().readable() if not self._is_absent(name)]
+
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if not self._is_absent(name)]
+
+    @property
+    def _measured(self) -> MeasuredSums:
+        """The state of an accumulator with measures."""
+        return cast("MeasuredSums", self._state)
+
+    def _is_absent(self, name: str) -> bool:
+        """Tell whether a name is of measures none of which was asked for."""
+        family = name.partition("(")[0]
+        if family not in ERROR_MEASURES:
+            return False
+        is_known = any(one.row.name == family for one in self._config.parsed)
+        return not (is_known or (ERROR_MEASURES[family].has_sketch and self._config.has_sketch))
+
+    def _own_name(self, name: str) -> str:
+        """Return the canonical name of a measure, or the name itself."""
+        if name in self.TABLE and name not in ERROR_MEASURES:
+            return name
+        try:
+            return parsed(name).name
+        except InvalidInputError:
+            return name
+
+    def _attribute(self, name: str) -> Any:
+        if self._is_absent(name):
+            raise AttributeError(f"{name!r} is not among the measures: {_advice(name)}")
+        return super()._attribute(name)
+
+    def _names(self) -> list[str]:
+        return [*super()._names(), *self._config.measures]
+
+    def _row(self, name: str) -> Metric:
+        """Return the row of a metric, or of a measure under its own name."""
+        if name not in self._config.measures:
+            return super()._row(name)
+        one = parsed(name)
+        return attrs.evolve(self.TABLE[one.row.name], name=name, heading=one.title)
+
+    def _number(self, name: str) -> Any:
+        if name not in self._config.measures:
+            return super()._number(name)
+        one = parsed(name)
+        return _READERS.get(one.row.name, _mean_of_term)(self, one)
+
+    def _unknown(self, name: str) -> UnknownMetricError:
+        family = self._own_name(name).partition("(")[0]
+        if family in ERROR_MEASURES:
+            return UnknownMetricError(f"{name!r} is not among the measures: {_advice(name)}")
+        return super()._unknown(name)
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        return super()._find(self._canonical(metric))
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        return super()._statistic(self._canonical(metric))
+
+    def _canonical(self, metric: MetricName) -> MetricName:
+        """Find a measure by any of its names."""
+        own = self._own_name(metric.name)
+        return attrs.evolve(metric, name=own) if own in self._config.measures else metric
+
+    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
+        return None if metric.name in self._config.measures else super()._call(metric)
 
     def __repr__(self) -> str:
         numbers = (f"{name}={number:.6g}" for name, number in self._numbers().items())
@@ -153,6 +249,109 @@ def _nrmse_mean(result: Regression) -> float:
     total = state.truth.to_fraction()
     part = state.squared_error.to_fraction() * state.n.to_fraction()
     return math.copysign(math.sqrt(metrics.ratio(part, total**2)), total)
+
+
+def _advice(name: str) -> str:
+    return f"make the accumulator with measures={[name]!r}, or count with --measures {name}."
+
+
+def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:
+    (term,) = measure.terms
+    total = result._measured.term(result._config, term)
+    return metrics.mean(total, result._state.n)
+
+
+def _root_of_mean(result: Regression, measure: ErrorMeasure) -> float:
+    return math.sqrt(_mean_of_term(result, measure))
+
+
+def _wmape(result: Regression, measure: ErrorMeasure) -> float:
+    (term,) = measure.terms
+    whole = result._measured.term(result._config, term).to_fraction()
+    return metrics.ratio(result._state.absolute_error.to_fraction(), whole)
+
+
+def _max_error(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
+    return result._measured.extreme(result._config, "absolute_error")
+
+
+def _nrmse_range(result: Regression, measure: ErrorMeasure) -> float:  # noqa: ARG001
+    highest, lowest = (
+        result._measured.extreme(result._config, name) for name in ("truth", "negated_truth")
+    )
+    width = highest + lowest
+    return result.rmse / width if width else math.nan
+
+
+def _products(result: Regression, measure: ErrorMeasure) -> Iterator[Fraction]:
+    """Yield covariation, spreads, and the squared difference of the means times n."""
+    state = result._measured
+    total, squares, product = (state.term(result._config, term) for term in measure.terms)
+    yield metrics.covariation(state.truth, total, product, state.n)
+    yield metrics.spread(state.truth, state.squared_truth, state.n)
+    yield metrics.spread(total, squares, state.n)
+    apart = total.to_fraction() - state.truth.to_fraction()
+    yield apart**2 / max(state.n.to_fraction(), Fraction(1, 2**62))
+
+
+def _pearson(result: Regression, measure: ErrorMeasure) -> float:
+    together, truth, prediction, _ = _products(result, measure)
+    return metrics.pearson(together, truth, prediction)
+
+
+def _concordance(result: Regression, measure: ErrorMeasure) -> float:
+    return metrics.concordance(*_products(result, measure))
+
+
+def _quantile(result: Regression, measure: ErrorMeasure) -> Bounded:
+    level = 0.5 if measure.parameter is None else measure.parameter
+    return metrics.quantile(result._measured.cells, level)
+
+
+_READERS: dict[str, Callable[[Regression, ErrorMeasure], float]] = {
+    "rmsle": _root_of_mean,
+    "wmape": _wmape,
+    "max_error": _max_error,
+    "nrmse_range": _nrmse_range,
+    "pearson": _pearson,
+    "concordance": _concordance,
+    "median_absolute_error": _quantile,
+    "absolute_error_quantile": _quantile,
+}
+"""What reads a measure that is not the mean of a term."""
+
+
+def _of_measure(row: ErrorMeasureRow) -> Metric:
+    """Make the row of a measure."""
+    own = row.parameter
+    arguments: tuple[str, ...] = ()
+    if own is not None:
+        arguments = (own.name if own.default is None else f"{own.name}={own.default}",)
+    return _metric(
+        row.name,
+        aliases=row.others,
+        heading=row.heading,
+        help=row.help,
+        notes=row.notes,
+        formula=row.formula,
+        better=row.better,
+        certified=row.has_sketch,
+        value=partial(_read_measure, row),
+        arguments=arguments,
+        oracle=row.oracle,
+        listed=lambda result: False,  # noqa: ARG005 - results list what was asked for
+        measured=True,
+    )
+
+
+def _read_measure(row: ErrorMeasureRow, result: Regression, *args: Any, **options: Any) -> float:
+    """Read a measure that was asked for, or a quantile that the sketch has."""
+    one = ErrorMeasure.called(row, *args, **options)
+    if one.name not in result._config.measures and not (
+        row.has_sketch and result._config.has_sketch
+    ):
+        raise result._unknown(one.name)
+    return _READERS.get(row.name, _mean_of_term)(result, one)
 
 
 def _metric(name: str, **row: Any) -> Metric:
@@ -276,4 +475,5 @@ Regression.TABLE = Table(
         arguments=("alpha",),
         oracle="scikit-learn, mean_pinball_loss",
     ),
+    *map(_of_measure, ERROR_MEASURES.values()),
 )

@@ -219,7 +219,7 @@ TAKEN = {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--ignore-label"),
     },
-    "regression": {"--label", "--weight", "--pred"},
+    "regression": {"--label", "--weight", "--pred", "--measures", "--budget"},
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
         *("--budget", "--scores", "--nan", "--group"),

@@ -158,13 +158,18 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
 
 
 @limits.register
-def _of_regression(result: Regression, options: Options) -> Iterator[str]:  # noqa: ARG001
+def _of_regression(result: Regression, options: Options) -> Iterator[str]:
     if not result.n:
         yield _NOTHING
         return
     yield from _few(result.n, "examples")
     if math.isnan(result.r2):
         yield "The truth is constant: R2 is undefined."
+    if not result.exact:
+        yield (
+            "Quantiles of the errors have bounds: there are more distinct errors than "
+            f"budget={options['budget']} cells."
+        )
     yield "Sums alone are kept: no metric has a sampling interval."
 
 
