@@ -101,8 +101,10 @@ class Regression(SumsResult, CalledMetrics):
         >>> round(acc.compute().adjusted_r2(1), 4)
         0.9229
         """
-        whole = isinstance(n_features, float) and n_features.is_integer()
-        size = natural_number(int(n_features) if whole else n_features, name="n_features")
+        number: Any = n_features
+        if isinstance(number, float) and number.is_integer():  # as read from a name
+            number = int(number)
+        size = natural_number(number, name="n_features")
         return metrics.adjusted_r2(self.r2, self._state.n, size)
 
     def pinball_loss(self, alpha: float) -> float:

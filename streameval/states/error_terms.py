@@ -49,6 +49,10 @@ class ErrorRows:
     prediction: Floats
     error: Floats
 
+    def taken(self, indices: npt.NDArray[np.intp]) -> ErrorRows:
+        """Take some rows."""
+        return ErrorRows(self.truth[indices], self.prediction[indices], self.error[indices])
+
     def terms(self, term: Term) -> Terms:
         """Compute vectors that add up to the term of each row."""
         return _TERMS[term.name](self, term.parameter)

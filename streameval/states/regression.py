@@ -186,16 +186,19 @@ class MeasuredSums(ErrorSums):
         rows = ErrorRows(truth, prediction, prediction - truth)
         base = _summed(truth, rows.error, weights)
         terms = tuple(single_sum(rows.terms(term), weights) for term in config.terms)
-        counted = slice(None) if weights is None else np.flatnonzero(weights.is_positive())
-        keys = [_largest(rows.extreme(name)[counted]) for name in config.extremes]
+        kept, held = rows, weights
+        if weights is not None:
+            positive = np.flatnonzero(weights.is_positive())
+            kept, held = rows.taken(positive), weights.select(positive)
+        keys = [_largest(kept.extreme(name)) for name in config.extremes]
         level, cells = 0, Cells.none()
         if config.has_sketch:
-            errors = np.abs(rows.error[counted])
-            held = None if weights is None else weights.select(counted)
+            errors = np.abs(kept.error)
             cells = cells.with_rows(errors, "real", np.ones(len(errors), dtype=bool), held, 0)
             level, cells = cells.fitted(config.budget, 0)
-        sketch = _sketch(level, cells, config.has_sketch)
-        return cls(*base, terms, Column(np.array(keys, dtype=np.uint64)), *sketch)
+        extremes = Column(np.array(keys, dtype=np.uint64))
+        fields = (*base, terms, extremes, *_sketch(level, cells, config.has_sketch))
+        return cls(*fields)
 
     def __add__(self, other: Self) -> Self:
         """Add sum by sum, and join the cells; `joined` keeps the budget too."""
@@ -297,8 +300,8 @@ class MeasuredSums(ErrorSums):
         is_level = self.level.kind == "int64" and len(levels) == int(config.has_sketch)
         require(is_level, "level")
         nothing = FixedPoint.zeros(len(self.lo))
-        stacks = [Stack.of(one) for one in (self.lo, self.hi, self.weight, nothing)]
-        check_cells(*stacks, "real")
+        ends, weight = (Stack.of(self.lo), Stack.of(self.hi)), Stack.of(self.weight)
+        check_cells(*ends, weight, Stack.of(nothing), "real")
         if not config.has_sketch:
             require(not len(self.lo), "cells without a sketch")
             return
