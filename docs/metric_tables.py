@@ -102,6 +102,7 @@ def signature(row):
 def _facts(row):
     averages = (f"{name}, {meaning}" for name, meaning in row.averages.items())
     return {
+        "Counted": "with `measures=`" if row.measured else "",
         "In a page": row.heading,
         "Better": row.better,
         "Averages": "; ".join(averages),
