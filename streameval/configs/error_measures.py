@@ -326,12 +326,12 @@ class ErrorMeasure:
         own = row.parameter
         names = () if own is None else (own.name,)
         given = dict(zip(names, args, strict=False)) | options
-        if len(args) > len(names) or given.keys() - {*names}:
-            raise TypeError(f"{row.name}() takes {', '.join(names) or 'no argument'}.")
+        is_needed = own is not None and own.default is None
+        if len(args) > len(names) or given.keys() - {*names} or (is_needed and not given):
+            taken = f"takes {names[0]} alone" if names else "takes no argument"
+            raise InvalidInputError(taken, argument=row.name)
         if own is None:
             return cls(row)
-        if own.default is None and not given:
-            raise TypeError(f"{row.name}() needs {own.name}.")
         number = finite_number(given.get(own.name, own.default), name=own.name)
         if not own.is_valid(number):
             raise InvalidInputError(f"must be {own.rule}, got {number!r}", argument=own.name)
