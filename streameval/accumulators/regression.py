@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.pending import Rows
+from streameval.configs.error_measures import MOMENTS
 from streameval.configs.regression import USUAL_BUDGET, RegressionConfig
 from streameval.errors import InvalidInputError
 from streameval.inputs.arrays import are_empty, as_numbers, as_vector, check_vector, read_weights
@@ -47,6 +48,8 @@ class RegressionAccumulator(
     budget : int or None
         The number of cells kept for the median and quantiles of the absolute error; None keeps
         every distinct error.
+    intervals : bool
+        Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes five more sums.
 
     Notes
     -----
@@ -78,9 +81,14 @@ class RegressionAccumulator(
     _arrays = ("y_true", "y_pred")
 
     def __init__(
-        self, measures: Sequence[str] | str = (), *, budget: int | None = USUAL_BUDGET
+        self,
+        measures: Sequence[str] | str = (),
+        *,
+        budget: int | None = USUAL_BUDGET,
+        intervals: bool = False,
     ) -> None:
-        super().__init__(RegressionConfig.of(measures=measures, budget=budget))
+        config = RegressionConfig.of(measures=measures, budget=budget, intervals=intervals)
+        super().__init__(config)
 
     def update(self, y_true: Any, y_pred: Any = None, *, sample_weight: Any = None) -> Self:
         """Count one batch: the truth first, then the prediction, as in scikit-learn.
@@ -119,7 +127,7 @@ class RegressionAccumulator(
             return self
         check_vector(truth, rows=None, name="y_true")
         check_vector(prediction, rows=len(truth), name="y_pred")
-        if self._config.measures:
+        if not self._config.is_usual:
             _check_ranges(truth, prediction, self._config)
         weights = read_weights(given["sample_weight"], rows=len(truth))
         return self._append(Rows((truth, prediction), weights))
@@ -138,7 +146,7 @@ class RegressionAccumulator(
 
     @classmethod
     def _state_type(cls, config: RegressionConfig) -> type[ErrorSums]:
-        return MeasuredSums if config.measures else RegressionSums
+        return RegressionSums if config.is_usual else MeasuredSums
 
     def _count(self, rows: Rows) -> ErrorSums:
         truth, prediction = rows.columns
@@ -155,26 +163,29 @@ class RegressionAccumulator(
         return total
 
     def _sum_all(self, states: Iterable[ErrorSums]) -> ErrorSums:
-        if self._config.measures:
-            return super()._sum_all(states)
-        return RegressionSums.sum_of(cast("Iterable[RegressionSums]", states))
+        if self._config.is_usual:
+            return RegressionSums.sum_of(cast("Iterable[RegressionSums]", states))
+        return super()._sum_all(states)
 
 
 def _check_ranges(truth: Floats, prediction: Floats, config: RegressionConfig) -> None:
-    """Raise InvalidInputError unless the measures are defined of every row."""
-    for one in config.parsed:
-        for term in one.terms:
+    """Raise InvalidInputError unless everything that is asked for is defined of every row."""
+    asked = [(one.name, one.terms) for one in config.parsed]
+    if config.intervals:
+        asked.append(("intervals", MOMENTS[:1]))
+    for what, terms in asked:
+        for term in terms:
             of_truth, of_prediction = ranges_of(term)
-            _check_range(truth, of_truth, one.name, "y_true")
-            _check_range(prediction, of_prediction, one.name, "y_pred")
+            _check_range(truth, of_truth, what, "y_true")
+            _check_range(prediction, of_prediction, what, "y_pred")
 
 
-def _check_range(values: Floats, allowed: Range | None, measure: str, name: str) -> None:
+def _check_range(values: Floats, allowed: Range | None, what: str, name: str) -> None:
     if allowed is None or (values.min() >= allowed.low and values.max() <= allowed.high):
         return
     position = int(((values < allowed.low) | (values > allowed.high)).argmax())
     raise InvalidInputError(
-        f"must lie in {allowed.text} for {measure}, got {float(values[position])!r}",
+        f"must lie in {allowed.text} for {what}, got {float(values[position])!r}",
         argument=name,
         position=position,
     )

@@ -100,6 +100,8 @@ DESCRIPTIONS = {
             "not merge.",
             "budget": "The number of cells kept for the median and quantiles of the absolute "
             "error; None keeps every distinct error.",
+            "intervals": "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes "
+            "five more sums.",
         },
     ),
     "RankingAccumulator": Description(

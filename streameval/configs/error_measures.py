@@ -16,6 +16,7 @@ from streameval.errors import InvalidInputError
 
 __all__ = [
     "ERROR_MEASURES",
+    "MOMENTS",
     "PREDICTION",
     "SQUARED_PREDICTION",
     "ErrorMeasure",
@@ -109,6 +110,18 @@ class ErrorMeasureRow:
 
 PREDICTION = Term("prediction")
 SQUARED_PREDICTION = Term("squared_prediction")
+MOMENTS = tuple(
+    Term(name)
+    for name in (
+        "fourth_error",
+        "squared_error_by_truth",
+        "squared_error_by_squared_truth",
+        "third_truth",
+        "fourth_truth",
+    )
+)
+"""What sampling intervals need beside the usual sums."""
+
 _PRODUCTS = (PREDICTION, SQUARED_PREDICTION, Term("product"))
 _DEVIANCE = r"2 \left(\frac{y_i^{2-p}}{(1-p)(2-p)} - \frac{y_i \hat y_i^{1-p}}{1-p} + "
 _ROWS = (

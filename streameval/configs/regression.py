@@ -8,12 +8,13 @@ from typing import Any, Self
 import attrs
 
 from streameval.configs.error_measures import (
+    MOMENTS,
     ErrorMeasure,
     Term,
     canonical_error_measures,
     error_measure,
 )
-from streameval.configs.options import optional_positive_integer
+from streameval.configs.options import flag, optional_positive_integer
 from streameval.errors import InvalidInputError
 
 __all__ = ["USUAL_BUDGET", "RegressionConfig"]
@@ -25,18 +26,20 @@ USUAL_BUDGET = 65_536
 class RegressionConfig:
     """What is counted beside the sums that every regression state has. Made by `of`.
 
-    Both options stand in bytes only where they were passed.
+    Options stand in bytes only where they differ from their defaults.
     """
 
     measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
     budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
+    intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
 
     @classmethod
-    def of(cls, *, measures: Any = (), budget: Any = USUAL_BUDGET) -> Self:
+    def of(cls, *, measures: Any = (), budget: Any = USUAL_BUDGET, intervals: Any = False) -> Self:
         """Check the options, alone and together."""
         made = cls(
             measures=canonical_error_measures(measures),
             budget=optional_positive_integer(budget, name="budget"),
+            intervals=flag(intervals, name="intervals"),
         )
         if made.budget != USUAL_BUDGET and not made.has_sketch:
             raise InvalidInputError(
@@ -52,8 +55,14 @@ class RegressionConfig:
 
     @cached_property
     def terms(self) -> tuple[Term, ...]:
-        """What is summed for them, each once."""
-        return tuple(dict.fromkeys(term for one in self.parsed for term in one.terms))
+        """What is summed for them and for intervals, each once."""
+        terms = [term for one in self.parsed for term in one.terms]
+        return tuple(dict.fromkeys([*terms, *(MOMENTS if self.intervals else ())]))
+
+    @cached_property
+    def is_usual(self) -> bool:
+        """Whether nothing is asked for beside the usual sums."""
+        return not (self.measures or self.intervals)
 
     @cached_property
     def extremes(self) -> tuple[str, ...]:

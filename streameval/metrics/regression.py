@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from fractions import Fraction
 
+import attrs
 import numpy as np
 
 from streameval.exact.exact_sum import ExactSum
@@ -14,6 +15,7 @@ from streameval.metrics.bounded import Bounded
 from streameval.states.cells import Cells
 
 __all__ = [
+    "Moments",
     "adjusted_r2",
     "concordance",
     "explained",
@@ -25,6 +27,101 @@ __all__ = [
     "ratio",
     "spread",
 ]
+
+Interval = tuple[float, float]
+
+_MAX_LOG = 600.0
+
+
+@attrs.frozen
+class Moments:
+    """Moments of examples around 0, exact: what sampling intervals need.
+
+    The variance of a metric is that of its linear approximation, the delta method (van der Vaart,
+    Asymptotic statistics, 1998, chapter 3), divided by n - 1 for n. Errors and 1 - R2 are at least
+    0 and skewed, so their intervals are those of their logarithms.
+
+    Parameters
+    ----------
+    n : Fraction
+        The number of examples.
+    error, absolute_error, squared_error, fourth_error : Fraction
+        The sums of e, |e|, e**2 and e**4.
+    truth, squared_truth, third_truth, fourth_truth : Fraction
+        The sums of y, y**2, y**3 and y**4.
+    by_truth, by_squared_truth : Fraction
+        The sums of e**2 y and e**2 y**2.
+    """
+
+    n: Fraction
+    error: Fraction
+    absolute_error: Fraction
+    squared_error: Fraction
+    fourth_error: Fraction
+    truth: Fraction
+    squared_truth: Fraction
+    third_truth: Fraction
+    fourth_truth: Fraction
+    by_truth: Fraction
+    by_squared_truth: Fraction
+
+    def bias(self, z: float) -> Interval:
+        """Compute the interval of the mean error: the normal one."""
+        middle = self.error / self.n
+        reach = z * _root(self._variance_of_mean(self.error, self.squared_error))
+        return float(middle) - reach, float(middle) + reach
+
+    def mae(self, z: float) -> Interval:
+        """Compute the interval of the mean absolute error."""
+        return self._of_mean(self.absolute_error, self.squared_error, z)
+
+    def mse(self, z: float) -> Interval:
+        """Compute the interval of the mean squared error."""
+        return self._of_mean(self.squared_error, self.fourth_error, z)
+
+    def rmse(self, z: float) -> Interval:
+        """Compute the interval of the root of the mean squared error."""
+        low, high = self.mse(z)
+        return math.sqrt(low), math.sqrt(high)
+
+    def r2(self, z: float) -> Interval:
+        """Compute the interval of R2, as 1 - S / T for the mean squares of e and of d = y - mean.
+
+        The logarithm of S / T has the variance of ``e**2 / S - d**2 / T``.
+        """
+        n, mean = self.n, self.truth / self.n
+        squares = self.squared_truth / n - mean**2
+        errors = self.squared_error / n
+        if squares <= 0 or errors <= 0:
+            return math.nan, math.nan
+        fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
+        fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4
+        crossed = (self.by_squared_truth - 2 * mean * self.by_truth) / n + mean**2 * errors
+        spread = self.fourth_error / n / errors**2 - 2 * crossed / (errors * squares)
+        spread += fourth / squares**2
+        low, high = _around(float(errors / squares), _root(spread / (n - 1)), z)
+        return 1.0 - high, 1.0 - low
+
+    def _variance_of_mean(self, total: Fraction, squares: Fraction) -> Fraction:
+        return (squares / self.n - (total / self.n) ** 2) / (self.n - 1)
+
+    def _of_mean(self, total: Fraction, squares: Fraction, z: float) -> Interval:
+        """Compute the interval of a mean of what is at least 0."""
+        if not total:
+            return math.nan, math.nan
+        deviation = _root(self._variance_of_mean(total, squares) / (total / self.n) ** 2)
+        return _around(float(total / self.n), deviation, z)
+
+
+def _around(value: float, deviation: float, z: float) -> Interval:
+    """Compute the interval of a value whose logarithm has a deviation."""
+    factor = math.exp(min(z * deviation, _MAX_LOG))
+    return value / factor, value * factor
+
+
+def _root(variance: Fraction) -> float:
+    """Take the root of a variance, which products below 2**-968 may bring below 0."""
+    return math.sqrt(max(variance, Fraction(0)))
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:

@@ -10,7 +10,12 @@ from typing import Any, cast
 
 import attrs
 
-from streameval.configs.error_measures import ERROR_MEASURES, ErrorMeasure, ErrorMeasureRow
+from streameval.configs.error_measures import (
+    ERROR_MEASURES,
+    MOMENTS,
+    ErrorMeasure,
+    ErrorMeasureRow,
+)
 from streameval.configs.error_measures import error_measure as parsed
 from streameval.configs.options import finite_number, natural_number
 from streameval.configs.regression import RegressionConfig
@@ -18,7 +23,8 @@ from streameval.errors import InvalidInputError, UnknownMetricError
 from streameval.metrics import regression as metrics
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.evidence import Statistic
-from streameval.metrics.table import EXAMPLES, Metric, Reading, Table
+from streameval.metrics.intervals import normal_quantile
+from streameval.metrics.table import EXAMPLES, Interval, Metric, Reading, Table
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results.calls import CalledMetrics
@@ -130,6 +136,89 @@ class Regression(SumsResult, CalledMetrics):
             raise InvalidInputError(f"must lie in [0, 1], got {level!r}", argument="alpha")
         state = self._state
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
+
+    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+        """Compute the sampling interval of a metric: where that of the population may lie.
+
+        It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
+        the logarithmic scale for errors and 1 - R2. Of few examples with heavy tails it is too
+        narrow: of 30 with exponential errors, that of 95% covers the RMSE in 78% of samples.
+
+        Parameters
+        ----------
+        name : str
+            "rmse", "mse", "mae", "r2" or "bias".
+        level : float
+            The probability of covering, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan of fewer than two examples, or of errors that are all 0.
+
+        Raises
+        ------
+        InvalidInputError
+            For another name, a level outside [0, 1), an accumulator without intervals, or weights
+            with fractions: whole weights are repeats of an example, but a part of one is no draw.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import streameval as se
+        >>> random = np.random.default_rng(0)
+        >>> truth, noise = random.normal(size=(2, 1000))
+        >>> acc = se.RegressionAccumulator(intervals=True).update(truth, truth + noise / 2)
+        >>> [round(end, 3) for end in acc.compute().confidence("rmse")]
+        [0.49, 0.533]
+        """
+        known = [row.name for row in self.TABLE.values() if row.sampling]
+        if name not in known:
+            raise InvalidInputError(
+                f"must be a metric with a sampling interval ({', '.join(known)}), got {name!r}",
+                argument="name",
+            )
+        if not self._config.intervals:
+            raise InvalidInputError(
+                "must be True when the accumulator is made", argument="intervals"
+            )
+        if not self._state.n.is_whole:
+            raise InvalidInputError(
+                "had fractions, and a part of an example is no draw: there are no intervals",
+                argument="sample_weight",
+            )
+        z = normal_quantile(level)
+        if self._state.n.to_fraction() < 2:
+            return math.nan, math.nan
+        interval: Interval = getattr(self._moments, name)(z)
+        return interval
+
+    @property
+    def _moments(self) -> metrics.Moments:
+        state = self._measured
+        sums = (state.term(self._config, term).to_fraction() for term in MOMENTS)
+        fourth_error, by_truth, by_squared_truth, third_truth, fourth_truth = sums
+        return metrics.Moments(
+            n=state.n.to_fraction(),
+            error=state.error.to_fraction(),
+            absolute_error=state.absolute_error.to_fraction(),
+            squared_error=state.squared_error.to_fraction(),
+            fourth_error=fourth_error,
+            truth=state.truth.to_fraction(),
+            squared_truth=state.squared_truth.to_fraction(),
+            third_truth=third_truth,
+            fourth_truth=fourth_truth,
+            by_truth=by_truth,
+            by_squared_truth=by_squared_truth,
+        )
+
+    def _reading(
+        self, row: Metric, number: Any, level: float, *args: Any, **options: Any
+    ) -> Reading:
+        """Leave sampling intervals out where they were not asked for."""
+        if self._config.intervals or row.is_count:
+            return super()._reading(row, number, level, *args, **options)
+        return Reading(number)
 
     def report(self) -> str:
         """Lay the metrics out as a text table."""
@@ -364,6 +453,11 @@ def _metric(name: str, **row: Any) -> Metric:
     return Metric(name=name, **defaults | row)
 
 
+_SAMPLED: dict[str, Any] = {
+    "sampling": Regression.confidence,
+    "why_none": "it takes intervals=True, two examples and whole weights",
+}
+
 Regression.TABLE = Table(
     EXAMPLES,
     _metric(
@@ -372,6 +466,7 @@ Regression.TABLE = Table(
         heading="Root mean squared error",
         help="The square root of the mean squared error, at least 0.",
         formula=r"\sqrt{\frac1n \sum_i (\hat y_i - y_i)^2}",
+        **_SAMPLED,
         oracle="scikit-learn, root_mean_squared_error",
         headline=1,
     ),
@@ -381,6 +476,7 @@ Regression.TABLE = Table(
         heading="Mean squared error",
         help="The mean squared error, at least 0.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)^2",
+        **_SAMPLED,
         oracle="scikit-learn, mean_squared_error",
     ),
     _metric(
@@ -389,6 +485,7 @@ Regression.TABLE = Table(
         heading="Mean absolute error",
         help="The mean absolute error, at least 0.",
         formula=r"\frac1n \sum_i |\hat y_i - y_i|",
+        **_SAMPLED,
         oracle="scikit-learn, mean_absolute_error",
         headline=2,
     ),
@@ -400,6 +497,7 @@ Regression.TABLE = Table(
         notes="1 is perfect, 0 is as good as always predicting the mean, and less is worse.",
         formula=r"1 - \frac{\sum_i (\hat y_i - y_i)^2}{\sum_i (y_i - \bar y)^2}",
         better="higher",
+        **_SAMPLED,
         oracle="scikit-learn, r2_score",
     ),
     _metric(
@@ -409,6 +507,7 @@ Regression.TABLE = Table(
         help="The mean of prediction - truth: above 0 the model predicts too much.",
         formula=r"\frac1n \sum_i (\hat y_i - y_i)",
         better="",
+        **_SAMPLED,
         oracle="the definition, in fractions",
         headline=3,
     ),

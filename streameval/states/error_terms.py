@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import numpy.typing as npt
 
-from streameval.configs.error_measures import Term
+from streameval.configs.error_measures import MOMENTS, Term
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.log import exp, expm1, log, log1p
 
@@ -64,6 +64,8 @@ class ErrorRows:
 
 def ranges_of(term: Term) -> tuple[Range | None, Range | None]:
     """Return the ranges of truth and prediction that a term accepts."""
+    if term in MOMENTS:
+        return _FOR_MOMENTS, _FOR_MOMENTS
     if term.name == "squared_log_error":
         return _ABOVE_MINUS_1, _ABOVE_MINUS_1
     power = term.parameter
@@ -127,6 +129,19 @@ def _tweedie(rows: ErrorRows, power: float) -> Terms:
     return (2.0 * np.maximum(half, 0.0),)  # below 0 by rounding alone
 
 
+def _products(a: Terms, b: Terms) -> Terms:
+    """Multiply sums of vectors without error."""
+    return tuple(part for x in a for y in b for part in exact_product(x, y))
+
+
+def _squared_error(rows: ErrorRows) -> Terms:
+    return exact_product(rows.error, rows.error)
+
+
+def _squared_truth(rows: ErrorRows) -> Terms:
+    return exact_product(rows.truth, rows.truth)
+
+
 def _log_ratio(ratio: Floats, excess: Floats) -> Floats:
     """Take the logarithm of a ratio, given what it exceeds 1 by; of 0 and below, a low number."""
     is_near = np.abs(excess) < _NEAR
@@ -134,6 +149,7 @@ def _log_ratio(ratio: Floats, excess: Floats) -> Floats:
     return np.where(is_near, near, log(np.maximum(ratio, _SMALL_RATIO)))
 
 
+_FOR_MOMENTS = Range(-(2.0**200), 2.0**200, "[-2**200, 2**200]")
 _ABOVE_MINUS_1 = Range(float(np.nextafter(-1.0, 0.0)), 2.0**_MAX_EXPONENT, "(-1, 2**400]")
 _TERMS: dict[str, Callable[[ErrorRows, float], Terms]] = {
     "prediction": lambda rows, _: (rows.prediction,),
@@ -144,10 +160,19 @@ _TERMS: dict[str, Callable[[ErrorRows, float], Terms]] = {
     "smape": lambda rows, _: (_smape(rows),),
     "squared_log_error": lambda rows, _: _squared_log_error(rows),
     "log_cosh": lambda rows, _: (_log_cosh(rows),),
+    "fourth_error": lambda rows, _: _products(_squared_error(rows), _squared_error(rows)),
+    "squared_error_by_truth": lambda rows, _: _products(_squared_error(rows), (rows.truth,)),
+    "squared_error_by_squared_truth": lambda rows, _: _products(
+        _squared_error(rows), _squared_truth(rows)
+    ),
+    "third_truth": lambda rows, _: _products(_squared_truth(rows), (rows.truth,)),
+    "fourth_truth": lambda rows, _: _products(_squared_truth(rows), _squared_truth(rows)),
     "huber": _huber,
     "tweedie": _tweedie,
 }
-NONNEGATIVE = _TERMS.keys() - {"prediction", "product"}
+NONNEGATIVE = _TERMS.keys() - {
+    *("prediction", "product", "squared_error_by_truth", "third_truth"),
+}
 """The terms that are at least 0 in each row."""
 
 EXTREMES: dict[str, Callable[[ErrorRows], Floats]] = {

@@ -193,8 +193,16 @@ def test_explain_says_what_the_meanings_of_measures_are_about(explained):
 
 def test_explain_shows_usual_options_without_their_meaning(explained):
     assert sections(explained(KINDS["regression"]()))["Options"] == (
-        "  measures  ()\n  budget    65536\n\n"
+        "  measures   ()\n  budget     65536\n  intervals  False\n\n"
     )
+
+
+def test_explain_shows_sampling_intervals_of_a_regression_that_has_them(explained):
+    acc = se.RegressionAccumulator(intervals=True)
+    assert re.search(r"\nrmse  \S+  95% \[\S+, \S+\]\n", explained(acc.update(*scores(50))))
+    said_of_halves = said(acc.update([1.0], [2.0], sample_weight=[0.5]))
+    assert said_of_halves[-1].startswith("Weights had fractions")
+    assert "no sampling interval" not in " ".join(said(acc.reset().update(*scores(50))))
 
 
 def test_explain_says_what_measures_mean_and_that_quantiles_have_bounds(explained):

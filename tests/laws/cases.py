@@ -181,6 +181,7 @@ def _regression(draw: st.DrawFn) -> Case:
         options = {"measures": draw(st.sampled_from(_MEASURES))}
         if "median_absolute_error" in options["measures"]:
             options["budget"] = draw(st.sampled_from([None, 1, 3, 65_536]))
+        options["intervals"] = draw(st.booleans())
         numbers = np.maximum(np.abs(numbers), 1e-30).clip(max=1e30)
     rows = {"y_true": numbers[0], "y_pred": numbers[1]}
     return Case(se.RegressionAccumulator, options, rows | _weights(draw, size, random))
@@ -446,6 +447,7 @@ LAWS: dict[str, Laws] = {
                 {"measures": ["median_absolute_error"]},
                 {"measures": ["median_absolute_error"], "budget": 3},
             ),
+            "intervals": ({}, {"intervals": True}),
         },
         bad_batches={
             "a truth that is NaN": ({}, {"y_true": [0, float("nan")], "y_pred": [0, 1]}),

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from profiles import quick_cases
+from profiles import cases, quick_cases
 from scipy.stats import pearsonr
 from sklearn import metrics as sk
 
@@ -331,3 +331,75 @@ def test_bounds_of_quantiles_contain_the_exact_ones(budget: int) -> None:
             value = result.absolute_error_quantile(level)
             assert value.low <= exact <= value.high, (seed, level)
             assert value.low <= value <= value.high
+
+
+def interval_by_hand(name: str, y: np.ndarray, p: np.ndarray, z: float) -> tuple[float, float]:
+    """The delta method in floats, from the residuals themselves."""
+    n, e = len(y), p - y
+    if name == "bias":
+        reach = z * e.std(ddof=1) / math.sqrt(n)
+        return e.mean() - reach, e.mean() + reach
+    if name == "r2":
+        d2 = (y - y.mean()) ** 2
+        of_log = e**2 / (e**2).mean() - d2 / d2.mean()
+        ratio, factor = (e**2).mean() / d2.mean(), math.exp(z * of_log.std(ddof=1) / math.sqrt(n))
+        return 1 - ratio * factor, 1 - ratio / factor
+    values = np.abs(e) if name == "mae" else e**2
+    factor = math.exp(z * values.std(ddof=1) / math.sqrt(n) / values.mean())
+    low, high = values.mean() / factor, values.mean() * factor
+    return (math.sqrt(low), math.sqrt(high)) if name == "rmse" else (low, high)
+
+
+@pytest.mark.parametrize("name", ["rmse", "mse", "mae", "r2", "bias"])
+def test_sampling_interval_is_that_of_the_residuals(name: str) -> None:
+    for seed in CASES:
+        truth, prediction, weights = case(seed)
+        rows = np.arange(len(truth))
+        whole = weights is not None and weights.dtype.kind == "i"
+        acc = se.RegressionAccumulator(intervals=True)
+        acc.update(truth, prediction, sample_weight=weights if whole else None)
+        repeated = np.repeat(rows, weights) if whole else rows
+        expected = interval_by_hand(name, truth[repeated], prediction[repeated], 1.6448536269514722)
+        ours = acc.compute().confidence(name, level=0.9)
+        scale = float(np.abs(prediction - truth).max())
+        # the oracle loses digits where the mean of the truth is far beyond its spread
+        assert ours == pytest.approx(expected, rel=1e-6, abs=1e-9 * scale), f"seed {seed}"
+
+
+ERRORS: dict[str, Callable[[np.random.Generator, int], np.ndarray]] = {
+    "normal": lambda random, size: random.normal(0.0, 1.0, size),
+    "t": lambda random, size: random.standard_t(5, size),
+    "exponential": lambda random, size: random.exponential(1.0, size) - 1.0,
+}
+VARIANCE = {"normal": 1.0, "t": 5 / 3, "exponential": 1.0}
+ABSOLUTE = {  # the means of |e|
+    "normal": math.sqrt(2 / math.pi),
+    "t": 2 * math.sqrt(5) * math.gamma(3) / (math.sqrt(math.pi) * math.gamma(2.5) * 4),
+    "exponential": 2 / math.e,
+}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("errors", "n", "min_cover"),
+    [("normal", 30, 0.89), ("normal", 1000, 0.93), ("t", 100, 0.88), ("exponential", 1000, 0.91)],
+)
+def test_sampling_intervals_cover_the_population(errors: str, n: int, min_cover: float) -> None:
+    random = np.random.default_rng(11)
+    population = {
+        "rmse": math.sqrt(VARIANCE[errors]),
+        "mae": ABSOLUTE[errors],
+        "r2": 1 - VARIANCE[errors] / 4,
+        "bias": 0.0,
+    }
+    samples = cases(2000, least=400)
+    covered = dict.fromkeys(population, 0)
+    for _ in range(samples):
+        truth = random.normal(3.0, 2.0, n)
+        acc = se.RegressionAccumulator(intervals=True)
+        result = acc.update(truth, truth + ERRORS[errors](random, n)).compute()
+        for name, value in population.items():
+            low, high = result.confidence(name)
+            covered[name] += low <= value <= high
+    for name, count in covered.items():
+        assert min_cover - 0.04 <= count / samples <= 0.985, name

@@ -359,3 +359,97 @@ def test_collection_counts_measures_beside_others() -> None:
     result = se.Collection(members).update(TRUTH, PREDICTION).compute()
     assert result.read("errors/mape").value == BY_HAND["mape"]
     assert result["errors"].mae == result["usual"].mae
+
+
+def with_intervals(*measures: str) -> se.RegressionAccumulator:
+    return se.RegressionAccumulator(measures, intervals=True)
+
+
+def test_sampling_intervals_are_worked_by_hand() -> None:
+    result = with_intervals().update([0.0, 2.0, 4.0, 6.0], [1.0, 1.0, 7.0, 7.0]).compute()
+    z = 1.959963984540054
+    # errors of 1, -1, 3, 1
+    assert result.confidence("bias") == pytest.approx(
+        (1 - z * math.sqrt(2 / 3), 1 + z * math.sqrt(2 / 3))
+    )
+    factor = math.exp(z * math.sqrt(1 / 3 * 3 / 4) / 1.5)
+    assert result.confidence("mae") == pytest.approx((1.5 / factor, 1.5 * factor))
+    factor = math.exp(z * math.sqrt(48 / 3 / 4) / 3)
+    assert result.confidence("mse") == pytest.approx((3 / factor, 3 * factor))
+    assert result.confidence("rmse") == pytest.approx(
+        (math.sqrt(3 / factor), math.sqrt(3 * factor))
+    )
+    # e**2 / 3 - d**2 / 5 of 1, 1, 9, 1 and 9, 1, 1, 9
+    squares = (1 / 3 - 9 / 5) ** 2 * 2 + (1 / 3 - 1 / 5) ** 2 + (3 - 1 / 5) ** 2
+    factor = math.exp(z * math.sqrt(squares / 3 / 4))
+    assert result.confidence("r2") == pytest.approx((1 - 3 / 5 * factor, 1 - 3 / 5 / factor))
+
+
+def test_sampling_intervals_keep_every_digit_where_the_mean_is_far_beyond_the_spread() -> None:
+    truth, prediction = np.array([0.0, 2.0, 4.0, 6.0]), np.array([1.0, 1.0, 7.0, 7.0])
+    near = with_intervals().update(truth, prediction).compute()
+    far = with_intervals().update(truth + 2.0**40, prediction + 2.0**40).compute()
+    assert near.confidence("r2") == far.confidence("r2")
+
+
+def test_sampling_intervals_are_shown_and_gate_where_they_were_asked_for() -> None:
+    result = with_intervals("mape").update(TRUTH, PREDICTION).compute()
+    assert result.read("rmse").deciding == result.confidence("rmse")
+    assert result.read("mape").sampling is None
+    assert "95% interval" in result.report()
+    usual = se.RegressionAccumulator().update(TRUTH, PREDICTION).compute()
+    assert usual.read("rmse").sampling is None
+    assert usual.read("rmse").deciding == (usual.rmse, usual.rmse)
+
+
+def test_gate_is_left_undecided_without_the_interval_that_was_asked_for() -> None:
+    acc = with_intervals().update(TRUTH, PREDICTION, sample_weight=[1, 1, 1, 0.5])
+    assert acc.compute().read("rmse").deciding is None
+
+
+@pytest.mark.parametrize("rows", [0, 1])
+def test_sampling_intervals_take_two_examples(rows: int) -> None:
+    result = with_intervals().update(TRUTH[:rows], PREDICTION[:rows]).compute()
+    assert all(map(math.isnan, result.confidence("mae")))
+
+
+def test_sampling_intervals_of_perfect_predictions_are_undefined() -> None:
+    result = with_intervals().update(TRUTH, TRUTH).compute()
+    for name in ("rmse", "mae", "r2"):
+        assert all(map(math.isnan, result.confidence(name)))
+    assert result.confidence("bias") == (0.0, 0.0)
+
+
+def test_sampling_interval_of_r2_is_undefined_for_a_constant_truth() -> None:
+    result = with_intervals().update([1.0, 1.0], [0.0, 3.0]).compute()
+    assert all(map(math.isnan, result.confidence("r2")))
+
+
+@pytest.mark.parametrize(
+    ("acc", "name", "message"),
+    [
+        (with_intervals(), "mape", r"must be a metric with a sampling interval \(rmse, mse, mae"),
+        (se.RegressionAccumulator(), "rmse", "`intervals` must be True when the accumulator"),
+        (with_intervals().update([1], [2], sample_weight=[0.5]), "rmse", "had fractions"),
+    ],
+    ids=["another metric", "not asked for", "fractions"],
+)
+def test_sampling_interval_is_refused(
+    acc: se.RegressionAccumulator, name: str, message: str
+) -> None:
+    with pytest.raises(se.InvalidInputError, match=message):
+        acc.compute().confidence(name)
+
+
+def test_intervals_refuse_numbers_whose_fourth_powers_overflow() -> None:
+    with pytest.raises(
+        se.InvalidInputError, match=r"`y_pred` must lie in .* for intervals, got 1e\+61"
+    ):
+        with_intervals().update([1.0], [1e61])
+    acc = with_intervals().update([2.0**200, -(2.0**200)], [-(2.0**200), 0.0])
+    assert math.isfinite(acc.compute().confidence("r2")[1])
+    assert se.from_bytes(acc.to_bytes()) == acc
+
+
+def test_intervals_stand_in_bytes_only_where_they_were_asked_for() -> None:
+    assert b'"config":{"intervals":true},' in with_intervals().to_bytes()

@@ -51,7 +51,8 @@ TASKS = {
         plan=paired.plan,
     ),
     "regression": Task(
-        options=("label", "weight", "pred", "measures", "budget"), plan=regression.plan
+        options=("label", "weight", "pred", "measures", "budget", "intervals"),
+        plan=regression.plan,
     ),
     "binary": Task(
         options=(

@@ -29,7 +29,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     InvalidInputError
         If the accumulator refuses the options.
     """
-    chosen = given(measures=options.measures, budget=options.budget)
+    chosen = given(measures=options.measures, budget=options.budget, intervals=options.intervals)
     is_bounded = options.budget != "none"
     make = partial(RegressionAccumulator, **chosen | ({} if is_bounded else {"budget": None}))
     make()  # mistakes in the options are reported before any row is read
