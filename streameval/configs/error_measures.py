@@ -10,7 +10,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.names import distinct_names, nearest, number_text
+from streameval.configs.names import as_names, check_distinct, nearest, number_text
 from streameval.configs.options import finite_number
 from streameval.errors import InvalidInputError
 
@@ -376,7 +376,9 @@ class ErrorMeasure:
 
 def canonical_error_measures(value: Any) -> tuple[str, ...]:
     """Convert names to canonical form; a single one may stand alone."""
-    return distinct_names(value, lambda name: error_measure(name).name, name="measures")
+    names = tuple(error_measure(name).name for name in as_names(value, name="measures"))
+    check_distinct(names, name="measures")
+    return names
 
 
 def error_measure(name: Any) -> ErrorMeasure:

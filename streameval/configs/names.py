@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from streameval.errors import InvalidInputError
 
-__all__ = ["closest", "distinct_names", "listed", "nearest", "number_text"]
+__all__ = ["as_names", "check_distinct", "closest", "listed", "nearest", "number_text"]
 
 # How many names a message lists.
 _LISTED = 20
@@ -52,30 +52,23 @@ def listed(names: Sequence[str]) -> str:
     return f"There are {', '.join(printable)}{', ...' if len(names) > _LISTED else '.'}"
 
 
-def distinct_names(value: Any, read: Callable[[Any], str], *, name: str) -> tuple[str, ...]:
-    """Convert a sequence of names to canonical form; a single one may stand alone.
-
-    Parameters
-    ----------
-    value : sequence of str, or str
-        What was passed.
-    read : callable
-        From one name to its canonical form.
-    name : str
-        The argument.
-    """
+def as_names(value: Any, *, name: str) -> tuple[Any, ...]:
+    """Accept a sequence of names for the argument `name`; a single one may stand alone."""
     if isinstance(value, str):
-        value = (value,)
+        return (value,)
     if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
         raise InvalidInputError(
             f"must be a sequence of names, whose order counts, got {type(value).__name__}",
             argument=name,
         )
-    names = tuple(map(read, value))
+    return tuple(value)
+
+
+def check_distinct(names: Sequence[str], *, name: str) -> None:
+    """Raise InvalidInputError if a name occurs twice."""
     twice = next((one for index, one in enumerate(names) if one in names[:index]), None)
     if twice is not None:
         raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument=name)
-    return names
 
 
 def number_text(value: float) -> str:

@@ -16,8 +16,9 @@ from streameval.configs.error_measures import PREDICTION, SQUARED_PREDICTION, Te
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
 from streameval.exact.cell_sums import single_sum
-from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
+from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.power_sums import power_sums
 from streameval.exact.score_keys import Keys, are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
 from streameval.states.column import Column
@@ -89,14 +90,9 @@ class ErrorSums(SummableState):
 def _summed(truth: Floats, error: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
     """Sum a batch into the fields that every state has."""
     rows = FixedPoint(np.array(len(truth), dtype=np.int64))
-    return (
-        rows if weights is None else weights.total(),
-        single_sum([error], weights),
-        single_sum([np.abs(error)], weights),
-        single_sum(exact_product(error, error), weights),
-        single_sum([truth], weights),
-        single_sum(exact_product(truth, truth), weights),
-    )
+    errors = power_sums(error, weights)
+    total, _, squared = power_sums(truth, weights)
+    return (rows if weights is None else weights.total(), *errors, total, squared)
 
 
 @final
