@@ -166,13 +166,15 @@ class MeasuredSums(ErrorSums):
     def zero(cls, config: RegressionConfig) -> Self:
         """Sum nothing."""
         nothing = ExactSum()
-        return cls(
+        extremes = Column(np.full(len(config.extremes), _NO_EXTREME))
+        fields: tuple[Any, ...] = (
             FixedPoint.zeros(()),
             *(nothing,) * 5,
             (nothing,) * len(config.terms),
-            Column(np.full(len(config.extremes), _NO_EXTREME)),
+            extremes,
             *_sketch(0, Cells.none(), config.has_sketch),
         )
+        return cls(*fields)
 
     @classmethod
     def of(
@@ -193,7 +195,8 @@ class MeasuredSums(ErrorSums):
             cells = cells.with_rows(errors, "real", np.ones(len(errors), dtype=bool), held, 0)
             level, cells = cells.fitted(config.budget, 0)
         extremes = Column(np.array(keys, dtype=np.uint64))
-        fields = (*base, terms, extremes, *_sketch(level, cells, config.has_sketch))
+        sketch = _sketch(level, cells, config.has_sketch)
+        fields: tuple[Any, ...] = (*base, terms, extremes, *sketch)
         return cls(*fields)
 
     def __add__(self, other: Self) -> Self:
