@@ -133,6 +133,8 @@ class Metric:
         Whether pages leave it out if it is 0.
     on_request : bool
         Whether results show it only where it is asked for by name.
+    measured : bool
+        Whether accumulators count it only where their `measures` name it.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -161,6 +163,7 @@ class Metric:
     is_count: bool = False
     is_rare: bool = False
     on_request: bool = False
+    measured: bool = False
     by_class: bool = False
     headline: int = 0
 
