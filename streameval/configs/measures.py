@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.names import as_names, check_distinct, number_text
 from streameval.errors import InvalidInputError
 
 __all__ = [
@@ -595,7 +596,7 @@ class Measure:
         if own is not None and (self.family == "rbp" or own[1] is None or own[1] != value):
             options.append(f"{own[0]}={f'{value:g}' if self.family == 'err' else repr(value)}")
         if self.level is not None:
-            options.append(f"rel={_number(self.level)}")
+            options.append(f"rel={number_text(self.level)}")
         held = f"({','.join(options)})" if options else ""
         return f"{self.family}{held}{'' if self.cutoff is None else f'@{self.cutoff}'}"
 
@@ -646,22 +647,14 @@ def canonical_measures(
     names = tuple(read(name).name for name in listed(value))
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
-    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if twice is not None:
-        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
+    check_distinct(names, name="measures")
     return names
 
 
 def listed(value: Any) -> tuple[Any, ...]:
     """List names, those of sets one by one; a single one may stand alone."""
-    if isinstance(value, str):
-        value = (value,)
-    if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidInputError(
-            f"must be a sequence of names, whose order counts, got {type(value).__name__}",
-            argument="measures",
-        )
-    return tuple(name for given in value for name in expanded(given))
+    given = as_names(value, name="measures")
+    return tuple(name for one in given for name in expanded(one))
 
 
 def expanded(name: Any) -> list[Any]:
@@ -941,7 +934,3 @@ def _check(measure: Measure, name: str) -> None:
         raise InvalidInputError(
             f"needs a whole max= of 1 to {MAX_GRADE}, got {name!r}", argument="measures"
         )
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
