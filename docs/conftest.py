@@ -6,12 +6,15 @@ import pytest
 
 from streameval.accumulators import registry
 
-ADAPTER = r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)"
+ADAPTER = (
+    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)"
+    r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)"
+)
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items):
-    """Mark the examples of pages that import an adapter, or JAX."""
+    """Mark the examples of pages that import an adapter, JAX, or a library to migrate from."""
     for item in items:
         if item.path.suffix == ".md":
             text = item.path.read_text(encoding="utf-8")

@@ -17,7 +17,9 @@ PAGES = sorted([*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")])
 TEXTS = {str(page.relative_to(ROOT)): page.read_text(encoding="utf-8") for page in PAGES}
 TYPED = [name for name, text in TEXTS.items() if "```console" in text]
 ADAPTER = re.compile(
-    r"^(?:>>> )?(?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)", re.MULTILINE
+    r"^(?:>>> )?(?:from streameval\.(?:engines|loops)\.|import (?=jax$)"
+    r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)",
+    re.MULTILINE,
 )
 HARMLESS = {"python", "console", "text", "math"} | {
     f"{{{name}}}" for name in ("toctree", "eval-rst", "autoclass", "note", "warning", "tip", "math")
