@@ -238,3 +238,18 @@ def test_index_has_a_line_for_every_page(folder: str) -> None:
     text = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
     pages = {path.name for path in (ROOT / "docs" / folder).glob("*.md")} - {"index.md"}
     assert set(re.findall(r"^(?:- |\d\. |\| )\[.+?\]\(([\w-]+\.md)\)", text, re.MULTILINE)) == pages
+
+
+def test_citation_is_of_the_version_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = PYPROJECT["project"]
+    fields = dict(re.findall(r"^([\w-]+): (.+)$", citation, re.MULTILINE))
+    assert fields["version"] == project["version"]
+    assert fields["license"] == project["license"]
+    assert fields["cff-version"] == "1.2.0"
+
+
+def test_documents_of_the_project_are_in_the_source_distribution() -> None:
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    documents = {f"/{path.name}" for path in [*ROOT.glob("*.md"), *ROOT.glob("*.cff")]}
+    assert documents <= set(included)
