@@ -92,15 +92,6 @@ def test_comparison_is_what_the_script_measures_of_what_is_installed(
         assert table.startswith("\n".join([head, line, *rows]))
 
 
-def test_readme_says_of_other_libraries_what_the_page_says() -> None:
-    page = (ROOT / "docs" / "explanation" / "comparison.md").read_text(encoding="utf-8")
-    tables = [
-        re.findall(r"<!-- purposes -->.*?<!-- end", text, re.DOTALL) for text in (README, page)
-    ]
-    assert len(tables[0]) == 1
-    assert tables[0] == tables[1]
-
-
 def test_ranking_reference_gives_names_that_mean_the_same() -> None:
     page = (ROOT / "docs" / "reference" / "ranking.md").read_text(encoding="utf-8")
     table = page.partition("## Measures")[2].partition("`Precision@10`")[0]
