@@ -22,7 +22,17 @@ ADAPTER = re.compile(
     re.MULTILINE,
 )
 HARMLESS = {"python", "console", "text", "math"} | {
-    f"{{{name}}}" for name in ("toctree", "eval-rst", "autoclass", "note", "warning", "tip", "math")
+    f"{{{name}}}"
+    for name in (
+        "toctree",
+        "eval-rst",
+        "autoclass",
+        "note",
+        "warning",
+        "tip",
+        "math",
+        "literalinclude",
+    )
 }
 _EXIT_CODE = "echo $?"
 

@@ -106,7 +106,7 @@ def test_rule_has_a_canonical_form(text: str, canonical: str) -> None:
         ("recall{a=b,a=c} < 1", "another column", 11, "'a=c} < 1'"),
         ("coverage{all} < 1", "coverage of all rows in a pane", 0, "'coverage{all} < 1'"),
         ("coverage < 1 over 1h", "coverage of all rows in a pane", 0, "'coverage < 1 over 1h'"),
-        ("no data forever", "a duration such as 10m", 12, "'ever'"),
+        ("no data for ever", "a duration such as 10m", 12, "'ever'"),
         ("no data for 10m!", "the end of the rule", 15, "'!'"),
         ("labels stalled for ", "a duration such as 10m", 19, "the end"),
     ],
