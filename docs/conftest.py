@@ -16,7 +16,7 @@ DEPRECATED = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarn
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items):
-    """Mark the examples of pages that import an adapter, JAX, TensorBoard, or a library to migrate from."""
+    """Mark the examples of pages that import an adapter, JAX, TensorBoard, or a peer."""
     for item in items:
         if item.path.suffix == ".md":
             text = item.path.read_text(encoding="utf-8")
