@@ -526,7 +526,7 @@ KINDS = {
     se.Windowed: 9,
     se.Paired: 10,
 }
-"""The numbers of the kinds, for ever."""
+"""The numbers of the kinds, forever."""
 
 
 def column_words(description: dict[str, Any], numbers: list[int]) -> int:
