@@ -79,6 +79,8 @@ class MeasureRow:
         Whether a query without a relevant document has a value too.
     of_set : bool
         Whether the order of the documents does not matter.
+    whole_ties : bool
+        Whether tied documents count in full, whatever the rule for ties.
     is_total : bool
         Whether trec_eval prints the sum over queries, a whole number.
     is_geometric : bool
@@ -105,6 +107,7 @@ class MeasureRow:
     uses_judged: bool = False
     always_counts: bool = False
     of_set: bool = False
+    whole_ties: bool = False
     is_total: bool = False
     is_geometric: bool = False
 
@@ -185,6 +188,17 @@ _ROWS = (
         cutoff="required",
         help="2 #{r_i <= k} / (k + R), the harmonic mean of p@k and r@k.",
         formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
+        others=("f1",),
+    ),
+    MeasureRow(
+        name="fall_out",
+        cutoff="required",
+        help="The share of the documents that are not relevant which stands among the first k; "
+        "nothing to find where all are relevant.",
+        formula=r"\frac{\min(k, n) - \#\{r_i \le k\}}{N}",
+        others=("fallout",),
+        better="lower",
+        uses_judged=True,
     ),
     MeasureRow(
         name="judged",
@@ -221,6 +235,36 @@ _ROWS = (
         formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
         r"{\#\{j : s_j \ge s_i\}}",
         also="scikit-learn, label_ranking_average_precision_score",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="coverage_error",
+        cutoff="none",
+        help="How many documents have a score of at least that of the last relevant one; those "
+        "not retrieved stand below all others.",
+        formula=r"\#\{j : s_j \ge \min_i s_i\}",
+        also="scikit-learn, coverage_error",
+        max_value=math.inf,
+        better="lower",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="label_ranking_loss",
+        cutoff="none",
+        help="The share of pairs of a relevant document and another one retrieved in which the "
+        "other has a score of at least that of the first.",
+        formula=r"\frac{\#\{(i, j) : s_j \ge s_i\}}{R (n - \#\{r_i\})}",
+        also="scikit-learn, label_ranking_loss",
+        better="lower",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="query_auc",
+        cutoff="none",
+        help="The share of pairs of a relevant document and another one retrieved in which the "
+        "relevant one stands above; nothing to find where one of them is missing.",
+        formula=r"\frac{\#\{(i, j) : r_i < r_j\}}{R (n - \#\{r_i\})}",
+        also="scikit-learn, roc_auc_score",
     ),
     MeasureRow(
         name="rbp",
@@ -733,7 +777,10 @@ def _taken_apart(name: str) -> _Parts:
             argument="measures",
         )
     held = parts.get("options")
-    options = [part.partition("=")[::2] for part in _COMMA.split(held)] if held else []
+    options: list[tuple[str, str]] = []
+    for part in _COMMA.split(held) if held else ():
+        key, _, value = part.partition("=")
+        options.append((key, value))
     if parts.get("number"):  # as in iprec_at_recall_0.10
         own = MEASURES[family].parameter or ("", None)
         options.append((own[0], parts["number"]))
