@@ -597,7 +597,8 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
+        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable. With --versus, what else to "
+        "compare: roc_auc,log_loss,brier",
     )
     _add(group, *_RANKING)
 

@@ -12,6 +12,7 @@ correlation gets Fisher's interval (1921) on the atanh scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -25,6 +26,7 @@ __all__ = [
     "combined",
     "effective_draws",
     "fisher",
+    "hull",
     "kappa_gradient",
     "log_ratio",
     "matrix_variance",
@@ -68,6 +70,12 @@ def fisher(value: float, variance: float, z: float) -> Interval:
     reach = z * math.sqrt(variance) / (1.0 - value * value)
     middle = math.atanh(value)
     return min(math.tanh(middle - reach), value), max(math.tanh(middle + reach), value)
+
+
+def hull(intervals: Sequence[Interval]) -> Interval:
+    """Cover all intervals; nan if one of them is."""
+    lows, highs = zip(*intervals, strict=True)
+    return UNDEFINED if any(map(math.isnan, lows)) else (min(lows), max(highs))
 
 
 def combined(distances: Floats, *, independent: bool) -> float:

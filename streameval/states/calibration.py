@@ -15,7 +15,8 @@ from streameval.errors import require
 from streameval.exact.cell_sums import cell_sums, single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.log import log, log1p
+from streameval.exact.log import log
+from streameval.exact.losses import clip_probabilities, log_losses
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
@@ -25,7 +26,6 @@ Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
 Mask = npt.NDArray[np.bool_]
 
-_EPSILON = 2.0**-52
 _SCALE = 1074  # exact sums count in units of 2**-1074
 
 
@@ -92,10 +92,8 @@ class CalibrationSums(SummableState):
     ) -> Self:
         """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
         is_positive = truth == 1
-        kept = np.clip(probability, _EPSILON, 1.0 - _EPSILON)
-        loss = np.empty(len(truth))
-        loss[is_positive] = -log(kept[is_positive])
-        loss[~is_positive] = -log1p(-kept[~is_positive])
+        kept = clip_probabilities(probability)
+        loss = log_losses(is_positive, kept)
         error = probability - truth
         index = bin_indices(probability, config.bins)
         return cls(
@@ -127,7 +125,7 @@ class CalibrationSums(SummableState):
         error = probability.copy()
         error[rows, truth] -= 1.0
         own, highest = probability[rows, truth], probability[rows, top]
-        kept = np.clip(own, _EPSILON, 1.0 - _EPSILON)
+        kept = clip_probabilities(own)
         index = bin_indices(highest, config.bins)
         of_entries = None if weights is None else weights.select(np.repeat(rows, classes))
         return cls(

@@ -39,7 +39,7 @@ COMPARED = {
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": set(test_regression_parity.ORACLES),
-    "PairedResult": set(test_paired_parity.ORACLES),
+    "PairedResult": test_paired_parity.ORACLES.keys() | test_paired_parity.SCORED,
     "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC)},
 }
 

@@ -9,12 +9,13 @@ from fractions import Fraction
 import numpy as np
 import pytest
 from profiles import quick_cases
-from scipy.stats import binomtest
-from sklearn.metrics import accuracy_score
+from scipy.stats import binomtest, norm
+from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
 
 import streameval as se
 
 CASES = range(quick_cases(200))
+MEASURES = ("roc_auc", "log_loss", "brier")
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -61,3 +62,103 @@ def test_paired_metric_equals_its_oracle(name: str) -> None:
         rows = case(seed)
         ours = getattr(se.Paired(4).update(*rows).compute(), name)
         assert ours == pytest.approx(ORACLES[name](*rows), rel=1e-12, abs=1e-13), f"seed {seed}"
+
+
+def scored(seed: int) -> Rows:
+    """Draw two classes and the probabilities of two models that err alike, often with ties."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(8, 120))
+    truth = random.permutation(np.arange(size) % 4 == 0).astype(int)
+    looks = 2 * truth - 1 + 1.5 * random.normal(size=size)
+    digits = int(random.choice([1, 2, 12]))
+    noise = random.uniform(0, 1.5, 2)
+    scores = (1 / (1 + np.exp(-looks - by * random.normal(size=size))) for by in noise)
+    a, b = (np.clip(one.round(digits), 0.01, 0.99) for one in scores)
+    return truth, a, b
+
+
+def two_sided(difference: float, deviation: float) -> float:
+    return 2 * float(norm.sf(abs(difference) / deviation)) if deviation else 1.0
+
+
+def placements(truth: np.ndarray, score: np.ndarray) -> tuple[list[float], list[float]]:
+    """How each positive ranks among the negatives and each negative below the positives."""
+    positives, negatives = score[truth == 1].tolist(), score[truth == 0].tolist()
+
+    def wins(p: float, q: float) -> float:
+        return 1.0 if p > q else 0.5 if p == q else 0.0
+
+    of_positives = [sum(wins(p, q) for q in negatives) / len(negatives) for p in positives]
+    of_negatives = [sum(wins(p, q) for p in positives) / len(positives) for q in negatives]
+    return of_positives, of_negatives
+
+
+def delong(truth: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """The difference of two areas and its deviation, with DeLong's matrices written out."""
+    both = [placements(truth, score) for score in (a, b)]
+    areas = [np.mean(of_positives) for of_positives, _ in both]
+    matrix = np.zeros((2, 2))
+    for which in (0, 1):
+        values = np.array([one[which] for one in both])
+        matrix += np.cov(values, ddof=1) / values.shape[1]
+    contrast = np.array([1.0, -1.0])
+    variance = float(contrast @ matrix @ contrast)
+    return float(areas[0] - areas[1]), math.sqrt(variance) if variance > 1e-15 else 0.0
+
+
+def differences(loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray) -> float:
+    truth, a, b = rows
+    each = loss(truth, a) - loss(truth, b)
+    return two_sided(each.mean(), each.std(ddof=1) / math.sqrt(len(each)))
+
+
+def squares(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+    return np.asarray((score - truth) ** 2)
+
+
+def logs(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+    return -np.log(np.where(truth == 1, score, 1 - score))
+
+
+SCORED: dict[str, Callable[..., float]] = {
+    f"{name}_{which}": function
+    for name, metric, test in (
+        ("roc_auc", roc_auc_score, lambda *rows: two_sided(*delong(*rows))),
+        ("log_loss", log_loss, lambda *rows: differences(logs, *rows)),
+        ("brier", brier_score_loss, lambda *rows: differences(squares, *rows)),
+    )
+    for which, function in (
+        ("a", lambda truth, a, _, metric=metric: metric(truth, a)),
+        ("b", lambda truth, _, b, metric=metric: metric(truth, b)),
+        ("difference", lambda t, a, b, metric=metric: metric(t, a) - metric(t, b)),
+        ("pvalue", test),
+    )
+}
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_measure_of_two_models_equals_its_oracle(name: str) -> None:
+    for seed in CASES:
+        rows = scored(seed)
+        ours = se.Paired(measures=MEASURES).update(*rows).compute().value(name)
+        expected = SCORED[name](*rows)
+        # the relative error of a p-value is that of its deviation, times z squared
+        near = 1e-9 if name.endswith("pvalue") else 1e-12
+        assert ours == pytest.approx(expected, rel=near, abs=1e-13), f"seed {seed}"
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
+    for seed in CASES:
+        truth, a, b = rows = scored(seed)
+        result = se.Paired(measures=MEASURES).update(*rows).compute()
+        middle, deviation = delong(*rows)
+        if measure != "roc_auc":
+            loss = squares if measure == "brier" else logs
+            each = loss(truth, a) - loss(truth, b)
+            middle, deviation = each.mean(), each.std(ddof=1) / math.sqrt(len(each))
+        found = result.confidence(f"{measure}_difference", level=0.8)
+        expected = np.full(2, math.nan)
+        if deviation > 0:
+            expected = norm.interval(0.8, middle, deviation)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), f"seed {seed}"
