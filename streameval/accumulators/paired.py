@@ -21,6 +21,7 @@ from streameval.accumulators.decisions import (
 from streameval.accumulators.pending import Rows
 from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.score_keys import keys_of
 from streameval.inputs.arrays import (
     are_empty,
@@ -44,6 +45,7 @@ Mask = npt.NDArray[np.bool_]
 State = PairedCounts | PairedSums
 ReadT = TypeVar("ReadT")
 
+_NO_SCORES = np.zeros(0)
 _CAPACITY = 2**14  # rows of a byte
 _MEASURED_CAPACITY = (
     2**15
@@ -83,8 +85,10 @@ class Paired(
     ignore_label : label, optional
         Rows (for multilabel, entries) whose truth is this do not count.
     measures : sequence of str
-        What else to compare, of the scores of two classes: ``"roc_auc"``, and of probabilities
-        ``"log_loss"`` and ``"brier"``.
+        What else to compare. Of decisions between at most 64 listed classes: ``"precision"``,
+        ``"recall"``, ``"specificity"``, ``"f_score"``, ``"balanced_accuracy"``,
+        ``"matthews_corrcoef"`` and ``"cohen_kappa"``; of the scores of two classes:
+        ``"roc_auc"``, and of probabilities ``"log_loss"`` and ``"brier"``.
     budget : int, optional
         The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
         beyond it; None keeps every pair.
@@ -224,21 +228,28 @@ class Paired(
             raise error.renamed("y_pred", name) from None
 
     def _measured(self, truth: Array, a: Array, b: Array, sample_weight: Any) -> Rows:
-        """Read the outcome of each row, its class, both scores, and both of each loss."""
+        """Read the outcome of each row, its class and decisions, scores, and losses."""
         rows, score_a = self._read("y_pred_a", self._decide, truth, a, sample_weight)
         rows_b, score_b = self._read("y_pred_b", self._decide, truth, b, sample_weight)
-        right_a, right_b = (_are_equal(*part.columns).view(np.uint8) for part in (rows, rows_b))
+        true_class, class_a = rows.columns
+        _, class_b = rows_b.columns
+        outcome = 2 * (true_class == class_a).view(np.uint8) + (true_class == class_b)
+        codes = (true_class, class_a, class_b) if self._config.decisions else ()
+        if not self._config.needs_scores:
+            return Rows((outcome, *codes), rows.weights)
         scores = score_a, score_b
-        positive = rows.columns[0] == self._config.labels.positive_position
+        positive = true_class == self._config.labels.positive_position
         losses = [losses_of(name, positive, own) for name in self._config.losses for own in scores]
-        kept = scores if self._config.has_curve else ()
-        return Rows((2 * right_a + right_b, positive, *kept, *losses), rows.weights)
+        kept = (positive, *scores) if self._config.has_curve else ()
+        return Rows((outcome, *codes, *kept, *losses), rows.weights)
 
     def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
         """Read classes, decisions and scores; rows that do not count are left out."""
         config = self._config.labels
         truth, prediction = flattened(truth, prediction) or (truth, prediction)
         rows = read_decided(truth, prediction, sample_weight, config).rows
+        if not self._config.needs_scores:
+            return rows, _NO_SCORES
         ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
         scores = as_scores(prediction, name="y_pred")
         return rows, scores if ignored is None else scores[~ignored]
@@ -270,17 +281,21 @@ class Paired(
         counts = PairedCounts.of(rows.columns[0], weights)
         if not config.measures:
             return counts
-        positive, *columns = rows.columns[1:]
+        columns = iter(rows.columns[1:])
+        joint = FixedPoint.zeros(0)
+        if config.decisions:
+            k = config.labels.n_classes
+            joint = _joint(next(columns), next(columns), next(columns), k, weights)
         pairs = None
         if config.has_curve:
-            a, b, *columns = columns
+            positive, a, b = next(columns), next(columns), next(columns)
             a, b = keys_of(a, config.scale), keys_of(b, config.scale)
             pairs = ScorePairs.of_rows(a, b, positive, weights, config.budget)
         sums = [
             attrs.astuple(LossSums.of(*pair, weights), recurse=False)
-            for pair in zip(columns[::2], columns[1::2], strict=True)
+            for pair in zip(columns, columns, strict=True)
         ]
-        return PairedSums.made(counts, tuple(itertools.chain(*sums)), pairs)
+        return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs)
 
     def _capacity(self, state: State, rows: Rows) -> int:  # noqa: ARG002
         return _MEASURED_CAPACITY if self._config.measures else _CAPACITY
@@ -288,6 +303,16 @@ class Paired(
     def _sum(self, a: Any, b: Any) -> State:
         joined: State = a.joined(b, self._config.budget) if self._config.measures else a + b
         return joined
+
+
+def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None) -> FixedPoint:
+    """Count rows by truth, decision of A, and decision of B."""
+    index = (truth.astype(np.intp) * k + a) * k + b
+    if weights is None:
+        counts = FixedPoint(np.bincount(index, minlength=k**3).astype(np.int64))
+    else:
+        counts = weights.scatter(index, k**3)
+    return counts.reshape(k, k, k)
 
 
 def _are_equal(truth: Array, prediction: Array) -> Mask:

@@ -598,7 +598,7 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         action="extend",
         metavar="A,B,C",
         help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable. With --versus, what else to "
-        "compare: roc_auc,log_loss,brier",
+        "compare, as in roc_auc,log_loss,recall",
     )
     _add(group, *_RANKING)
 

@@ -14,13 +14,22 @@ from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
 
-__all__ = ["LOSSES", "PAIRED_MEASURES", "PairedConfig"]
+__all__ = ["DECISIONS", "LOSSES", "MAX_JOINT_CLASSES", "PAIRED_MEASURES", "PairedConfig"]
 
 LOSSES = ("log_loss", "brier")
 """The measures that are means of a loss of each row."""
 
-PAIRED_MEASURES = ("roc_auc", *LOSSES)
+DECISIONS = (
+    *("precision", "recall", "specificity", "f_score"),
+    *("balanced_accuracy", "matthews_corrcoef", "cohen_kappa"),
+)
+"""The measures that are metrics of a confusion matrix."""
+
+PAIRED_MEASURES = (*DECISIONS, "roc_auc", *LOSSES)
 """The measures that two models may be compared by, besides accuracy, in the order of reports."""
+
+MAX_JOINT_CLASSES = 64
+"""The max number of classes of joint counts, which are 2 MB then."""
 
 _BUDGET = 65_536
 _OMITTED = {"omit_default": True}
@@ -67,7 +76,12 @@ class PairedConfig:
     @property
     def needs_scores(self) -> bool:
         """Whether a measure reads scores, so that labels are not enough."""
-        return bool(self.measures)
+        return any(name not in DECISIONS for name in self.measures)
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The measures that are metrics of a confusion matrix."""
+        return tuple(name for name in self.measures if name in DECISIONS)
 
     @property
     def losses(self) -> tuple[str, ...]:
@@ -91,9 +105,28 @@ class PairedConfig:
                 Named("measures", repr(self.measures)),
                 argument="budget",
             )
-        if not self.measures:
-            return
-        name = self.measures[0]
+        if self.decisions:
+            self._check_classes(self.decisions[0])
+        if self.needs_scores:
+            self._check_scores(next(name for name in self.measures if name not in DECISIONS))
+
+    def _check_classes(self, name: str) -> None:
+        """Refuse measures of decisions where the joint counts of classes are not kept."""
+        if self.multilabel or self.labels.is_open:
+            why = Named("multilabel", "True") if self.multilabel else Named("classes", '"auto"')
+            raise InvalidInputError(
+                f'"{name}" needs one of a fixed number of classes a row, got ',
+                why,
+                argument="measures",
+            )
+        if self.labels.n_classes > MAX_JOINT_CLASSES:
+            raise InvalidInputError(
+                f'"{name}" takes at most {MAX_JOINT_CLASSES} classes, got {self.labels.n_classes}',
+                argument="measures",
+            )
+
+    def _check_scores(self, name: str) -> None:
+        """Refuse measures of scores where there are none of two classes."""
         if not self.labels.is_binary:
             raise InvalidInputError(
                 f'"{name}" compares the scores of two classes, got ',

@@ -23,12 +23,14 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.classification import ClassMetric
 
 __all__ = [
+    "UNDEFINED",
     "combined",
     "effective_draws",
     "fisher",
     "hull",
     "kappa_gradient",
     "log_ratio",
+    "matrix_gradient",
     "matrix_variance",
     "matthews_gradient",
     "normal_quantile",
@@ -132,7 +134,13 @@ def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Flo
 
 
 def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
-    """Sum count * g**2 over a (K, K) matrix, given the derivatives by tp, fp, fn and tn.
+    """Sum count * g**2 over a (K, K) matrix, given the derivatives by tp, fp, fn and tn."""
+    gradient = matrix_gradient(by_outcome)
+    return math.fsum((matrix * gradient * gradient).ravel())
+
+
+def matrix_gradient(by_outcome: Floats) -> Floats:
+    """Derive a metric by each cell of a (K, K) matrix, given its derivatives by outcome.
 
     An example of truth i predicted as j is a miss of i, a false alarm of j and a true negative
     of the others.
@@ -141,7 +149,7 @@ def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
     others = math.fsum(tn)
     gradient = (fn - tn)[:, None] + (fp - tn)[None, :] + others
     np.fill_diagonal(gradient, tp - tn + others)
-    return math.fsum((matrix * gradient * gradient).ravel())
+    return np.asarray(gradient)
 
 
 def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:

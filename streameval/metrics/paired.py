@@ -41,14 +41,14 @@ from streameval.states.cells import Cells
 from streameval.states.paired_sums import LossSums
 from streameval.states.score_pairs import Margin, ScorePairs
 
-__all__ = ["Areas", "Means"]
+__all__ = ["Areas", "Means", "two_sided_pvalue"]
 
 Floats = npt.NDArray[np.float64]
 Indices = npt.NDArray[np.intp]
 Interval = tuple[float, float]
 
 
-def _pvalue(difference: float, deviation: float) -> float:
+def two_sided_pvalue(difference: float, deviation: float) -> float:
     """Compute the two-sided p-value of a difference of a known deviation.
 
     Without any deviation a difference of 0 has a p-value of 1, and any other has none.
@@ -105,7 +105,7 @@ class Means:
     @property
     def pvalue(self) -> float:
         """The two-sided p-value of the difference."""
-        return _pvalue(self.difference, self._deviation)
+        return two_sided_pvalue(self.difference, self._deviation)
 
     def interval_a(self, z: float) -> Interval:
         """Compute the interval of the mean loss of A."""
@@ -175,12 +175,12 @@ class Areas:
     def pvalue(self) -> Bounded:
         """The two-sided p-value of DeLong's test."""
         found, deviation = self.difference, self.deviation
-        value = _pvalue(found, deviation)
+        value = two_sided_pvalue(found, deviation)
         if (found.exact and deviation.exact) or math.isnan(value):
             return Bounded(value)
         nearest = 0.0 if found.low <= 0.0 <= found.high else min(abs(found.low), abs(found.high))
-        low = _pvalue(max(abs(found.low), abs(found.high)), deviation.low)
-        high = _pvalue(nearest, deviation.high)
+        low = two_sided_pvalue(max(abs(found.low), abs(found.high)), deviation.low)
+        high = two_sided_pvalue(nearest, deviation.high)
         return Bounded(value, 0.0 if math.isnan(low) else min(low, value), max(high, value))
 
     def interval_a(self, z: float) -> Interval:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from typing import Any, Literal
 
 import attrs
 
-from streameval.configs.paired import PairedConfig
+from streameval.configs.paired import DECISIONS, PairedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.metrics.confusion import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
     mcnemar_pvalue,
@@ -19,6 +20,7 @@ from streameval.metrics.evidence import (
 )
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
 from streameval.metrics.paired import Areas, Means
+from streameval.metrics.paired_decisions import Decisions
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
@@ -180,12 +182,15 @@ class PairedResult(Result):
         return notebook.sheet(self.sheet(0.95))
 
     @cached_property
-    def _compared(self) -> Mapping[str, Areas | Means]:
+    def _compared(self) -> Mapping[str, Areas | Decisions | Means]:
         """What the measures that were asked for give, by name."""
         config, state = self._config, self._state
         if not isinstance(state, PairedSums):
             return {}
-        found: dict[str, Areas | Means] = {}
+        found: dict[str, Areas | Decisions | Means] = {
+            name: Decisions.of(name, state.n, state.joint, config.labels)
+            for name in config.decisions
+        }
         if state.pairs is not None:
             found["roc_auc"] = Areas.of(state.pairs, config.scale)
         for name, sums in zip(config.losses, state.loss_sums(), strict=True):
@@ -222,6 +227,25 @@ def _of_difference(result: PairedResult, z: float) -> Interval:
     value, variance = (1.0 + difference) / 2.0, (moved - difference**2) / (4.0 * result.n)
     low, high = wilson(value, effective_draws(value, variance, result.n), z)
     return 2.0 * low - 1.0, 2.0 * high - 1.0
+
+
+def _rows_of_decisions() -> Iterator[Metric]:
+    """Make the rows of the metrics of a confusion matrix, from those of its own table."""
+    for name in DECISIONS:
+        row = CONFUSION[name]
+        yield from _rows_of(
+            name,
+            row.heading,
+            f"The {name} of {{}}, with the average of a confusion matrix: of the positive class of "
+            "two, else the macro mean."
+            if row.averages
+            else f"The {name} of {{}}, as of a confusion matrix.",
+            test="By the delta method, from the joint counts of truth and both decisions.",
+            formula=row.formula,
+            better=row.better,
+            oracle=row.oracle,
+            of_test="the delta method, with derivatives by finite differences",
+        )
 
 
 def _draws(result: PairedResult, hits: Number) -> Share:
@@ -380,6 +404,7 @@ PairedResult.TABLE = Table(
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",
     ),
+    *_rows_of_decisions(),
     *_rows_of(
         "roc_auc",
         "ROC AUC",

@@ -102,6 +102,8 @@ class PairedSums(State):
         The sum of the weights.
     outcomes : FixedPoint, shape (2, 2)
         As those of `PairedCounts`.
+    joint : FixedPoint, shape (K, K, K) or (0,)
+        By truth, decision of A, and decision of B.
     losses : tuple of ExactSum
         The five `LossSums` of each loss.
     levels, sizes : Column of int64, shape (3,) or (0,)
@@ -116,6 +118,7 @@ class PairedSums(State):
     """
 
     outcomes: FixedPoint
+    joint: FixedPoint
     losses: tuple[ExactSum, ...]
     levels: Column
     sizes: Column
@@ -131,13 +134,18 @@ class PairedSums(State):
         """Count nothing."""
         return cls.made(
             PairedCounts.zero(config),
+            FixedPoint.zeros(cls._joint_shape(config)),
             (ExactSum(),) * (_FIELDS_OF_LOSS * len(config.losses)),
             ScorePairs.none() if config.has_curve else None,
         )
 
     @classmethod
     def made(
-        cls, counts: PairedCounts, losses: tuple[ExactSum, ...], pairs: ScorePairs | None
+        cls,
+        counts: PairedCounts,
+        joint: FixedPoint,
+        losses: tuple[ExactSum, ...],
+        pairs: ScorePairs | None,
     ) -> Self:
         """Put the parts together."""
         margins = () if pairs is None else pairs.margins
@@ -148,6 +156,7 @@ class PairedSums(State):
         return cls(
             counts.n,
             counts.outcomes,
+            joint,
             losses,
             Column(np.array(levels, dtype=np.int64)),
             Column(np.array(sizes, dtype=np.int64)),
@@ -199,11 +208,13 @@ class PairedSums(State):
         counts = self.counts + other.counts
         mine, theirs = self.pairs, other.pairs
         pairs = None if mine is None or theirs is None else mine.joined(theirs, budget)
-        return self.made(counts, added_sums(self.losses, other.losses), pairs)
+        losses = added_sums(self.losses, other.losses)
+        return self.made(counts, self.joint + other.joint, losses, pairs)
 
     def check(self, config: PairedConfig) -> None:
         """Check the parts, and that they are of the same rows."""
         self.counts.check(config)
+        self._check_joint(config)
         n, names = self.n.to_fraction(), config.losses
         require(len(self.losses) == _FIELDS_OF_LOSS * len(names), "losses has other sums")
         require(all(isinstance(one, ExactSum) for one in self.losses), "losses holds no sums")
@@ -219,6 +230,23 @@ class PairedSums(State):
             columns = (self.lo, self.hi, self.pair_a, self.pair_b)
             require(not any(map(len, columns)), "scores that are not kept")
             require(self.pos.shape == self.neg.shape == (0,), "weights that are not kept")
+
+    @staticmethod
+    def _joint_shape(config: PairedConfig) -> tuple[int, ...]:
+        return (config.labels.n_classes,) * 3 if config.decisions else (0,)
+
+    def _check_joint(self, config: PairedConfig) -> None:
+        check_numbers(self.joint, self._joint_shape(config), "joint")
+        if not config.decisions:
+            require(self.joint.is_whole, "joint has fractions of nothing")
+            return
+        k = config.labels.n_classes
+        truth, a, b = np.indices((k, k, k)).reshape(3, -1)
+        codes = 2 * (truth == a) + (truth == b)
+        flat = self.joint.reshape(-1)
+        flat.total()  # refuses what no sum of weights can be
+        expected = flat.scatter(codes, 4).reshape(2, 2)
+        require(expected == self.outcomes, "joint differs from outcomes")
 
     def _check_pairs(self, config: PairedConfig) -> None:
         columns: Mapping[str, Column] = {

@@ -12,7 +12,7 @@ from laws import collection_cases, curve_cases, group_cases, ranking_cases
 
 import streameval as se
 from streameval.accumulators.base import Accumulator
-from streameval.configs.paired import PAIRED_MEASURES
+from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
 
 
 @attrs.frozen(eq=False)
@@ -198,6 +198,18 @@ def _paired(draw: st.DrawFn) -> Case:
     options.pop("include_unseen", None)
     a = rows.pop("y_pred")
     rows |= {"y_pred_a": a, "y_pred_b": a[random.permutation(size)]}
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
+@st.composite
+def _decided_pair(draw: st.DrawFn) -> Case:
+    """Draw three classes, and measures of decisions."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    measures = draw(st.sets(st.sampled_from(DECISIONS), min_size=1))
+    options: dict[str, Any] = {"classes": ["ham", "spam", ""], "measures": sorted(measures)}
+    names = ("y_true", "y_pred_a", "y_pred_b")
+    rows = dict(zip(names, STRINGS[random.integers(0, 3, (3, size))], strict=True))
     return Case(se.Paired, options, rows | _weights(draw, size, random))
 
 
@@ -479,7 +491,7 @@ LAWS: dict[str, Laws] = {
         large=_large_regression,
     ),
     "Paired": Laws(
-        cases=_paired() | _measured_pair(),
+        cases=_paired() | _measured_pair() | _decided_pair(),
         changed_options={
             "classes": ({"classes": 3}, {"classes": 4}),
             "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),

@@ -10,12 +10,22 @@ import numpy as np
 import pytest
 from profiles import quick_cases
 from scipy.stats import binomtest, norm
-from sklearn.metrics import accuracy_score, brier_score_loss, log_loss, roc_auc_score
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    log_loss,
+    matthews_corrcoef,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
 import streameval as se
 
 CASES = range(quick_cases(200))
 MEASURES = ("roc_auc", "log_loss", "brier")
+K = 3
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -162,3 +172,88 @@ def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
         if deviation > 0:
             expected = norm.interval(0.8, middle, deviation)
         assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), f"seed {seed}"
+
+
+def of_support(position: int) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+    def metric(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
+        return float(
+            precision_recall_fscore_support(
+                truth, prediction, sample_weight=weights, average="macro", zero_division=0
+            )[position]
+        )
+
+    return metric
+
+
+def specificity(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
+    """The mean over observed classes of the share of the others that are not taken for it."""
+    shares = []
+    for label in np.union1d(truth, prediction):
+        others = truth != label
+        right = weights[others & (prediction != label)].sum()
+        shares.append(right / weights[others].sum() if others.any() else 0.0)
+    return float(np.mean(shares))
+
+
+DECIDED: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
+    "precision": of_support(0),
+    "recall": of_support(1),
+    "specificity": specificity,
+    "f_score": of_support(2),
+    "balanced_accuracy": lambda t, p, w: balanced_accuracy_score(t, p, sample_weight=w),
+    "matthews_corrcoef": lambda t, p, w: matthews_corrcoef(t, p, sample_weight=w),
+    "cohen_kappa": lambda t, p, w: cohen_kappa_score(t, p, sample_weight=w),
+}
+
+
+def decided(seed: int) -> Rows:
+    """Draw rows of which each class has many, so that derivatives are smooth."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(40, 200))
+    truth = random.permutation(np.arange(size) % K)
+    return truth, *(
+        np.where(random.random(size) < random.uniform(0.4, 0.9), truth, random.integers(0, K, size))
+        for _ in "ab"
+    )
+
+
+def linear_deviation(metric: Callable[..., float], *rows: np.ndarray) -> float:
+    """The delta method's deviation of a difference: the effect of a little more of each row."""
+    step, variance = 1e-5, 0.0
+    cells, counts = np.unique(np.stack(rows, axis=1), axis=0, return_counts=True)
+    truth, a, b = cells.T
+    for own, count in zip(np.eye(len(cells)), counts, strict=True):
+        ends = []
+        for by in (step, -step):
+            weights = counts + by * own
+            ends.append(metric(truth, a, weights) - metric(truth, b, weights))
+        variance += count * ((ends[0] - ends[1]) / (2 * step)) ** 2
+    return math.sqrt(variance)
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
+    metric = DECIDED[name]
+    for seed in range(quick_cases(200)):
+        truth, a, b = rows = decided(seed)
+        result = se.Paired(K, measures=[name]).update(*rows).compute()
+        ones = np.ones(len(truth))
+        of_a, of_b = metric(truth, a, ones), metric(truth, b, ones)
+        found = [result.value(f"{name}_{which}") for which in ("a", "b", "difference")]
+        expected = [of_a, of_b, of_a - of_b]
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_test_of_decisions_equals_the_delta_method_of_finite_differences(name: str) -> None:
+    for seed in range(quick_cases(4, least=2)):
+        rows = decided(seed)
+        result = se.Paired(K, measures=[name]).update(*rows).compute()
+        deviation = linear_deviation(DECIDED[name], *rows)
+        difference = result.value(f"{name}_difference")
+        expected = two_sided(difference, deviation)
+        assert result.value(f"{name}_pvalue") == pytest.approx(expected, rel=1e-5), f"seed {seed}"
+        low, high = result.confidence(f"{name}_difference")
+        assert low < difference < high
+        # of many rows Wilson's interval is about as wide as that of a normal mean
+        assert (high - low) / (2 * 1.96 * deviation) == pytest.approx(1.0, abs=0.15)

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import streameval as se
-from streameval.configs.paired import PAIRED_MEASURES
+from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states.column import Column
@@ -175,6 +175,53 @@ def test_interval_of_a_loss_difference_is_that_of_the_mean_of_differences() -> N
     assert result.confidence("brier_b")[0] < result.brier_b
 
 
+NAMED: Rows = (
+    np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 2]),
+    np.array([0, 1, 2, 0, 1, 1, 0, 2, 2, 2]),
+    np.array([0, 1, 2, 1, 1, 1, 0, 2, 0, 2]),
+)
+
+
+@pytest.mark.parametrize("rows", [NAMED, tuple((part > 0) + 0 for part in NAMED)], ids=["3", "2"])
+def test_decisions_are_those_of_a_confusion_matrix_of_each_model(rows: Rows) -> None:
+    classes = int(rows[0].max()) + 1
+    result = of(rows, *DECISIONS, classes=classes).compute()
+    for model, prediction in (("a", rows[1]), ("b", rows[2])):
+        alone = se.ConfusionAccumulator(classes).update(rows[0], prediction).compute()
+        for name in DECISIONS:
+            expected = alone.read(name, level=0.9)
+            assert result.value(f"{name}_{model}") == expected.value
+            assert result.confidence(f"{name}_{model}", level=0.9) == expected.sampling
+    assert result.recall_difference == result.recall_a - result.recall_b > 0
+
+
+def test_interval_of_a_recall_difference_is_that_of_the_positives_alone() -> None:
+    truth = np.repeat([1, 0], [60, 40])
+    a = np.repeat([1, 0, 1, 0], [50, 10, 5, 35])
+    b = np.repeat([1, 0, 1, 0, 1, 0], [40, 15, 5, 20, 10, 10])
+    result = of((truth, a, b), "recall").compute()
+    positives = se.Paired().update(truth[:60], a[:60], b[:60]).compute()
+    assert result.recall_difference == pytest.approx(positives.difference, rel=1e-14)
+    assert result.confidence("recall_difference") == pytest.approx(
+        positives.confidence("difference"), rel=1e-12
+    )
+
+
+def test_equal_decisions_do_not_differ() -> None:
+    result = of((NAMED[0], NAMED[1], NAMED[1]), *DECISIONS, classes=3).compute()
+    assert all(result.value(f"{name}_pvalue") == 1.0 for name in DECISIONS)
+    assert all(math.isnan(result.confidence(f"{name}_difference")[0]) for name in DECISIONS)
+
+
+@pytest.mark.parametrize("truth", [[], [1, 1, 1]], ids=["nothing", "one class"])
+def test_decisions_without_a_second_class_have_no_test_of_agreement(truth: list[int]) -> None:
+    prediction = np.ones(len(truth), dtype=int)
+    result = of((np.array(truth, dtype=int), prediction, prediction), *DECISIONS).compute()
+    assert math.isnan(result.matthews_corrcoef_pvalue)
+    assert all(map(math.isnan, result.confidence("cohen_kappa_difference")))
+    assert math.isnan(result.recall_pvalue) == (not truth)
+
+
 def test_positive_label_is_the_one_whose_scores_are_given() -> None:
     truth, a, b = EIGHT
     options: dict[str, Any] = {"classes": ["no", "yes"], "pos_label": "no"}
@@ -239,7 +286,7 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         ({"measures": 3}, "`measures` must be a sequence of names, got 3."),
         (
             {"measures": ["auc"]},
-            "`measures` must be among roc_auc, log_loss, brier, got 'auc'.",
+            f"`measures` must be among {', '.join(PAIRED_MEASURES)}, got 'auc'.",
         ),
         (
             {"classes": 3, "measures": ["roc_auc"]},
@@ -256,13 +303,31 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
                 "first, or leave it out."
             ),
         ),
+        (
+            {"classes": "auto", "measures": ["recall"]},
+            '`measures` "recall" needs one of a fixed number of classes a row, got classes="auto".',
+        ),
+        (
+            {"classes": 3, "multilabel": True, "measures": ["recall"]},
+            (
+                '`measures` "recall" needs one of a fixed number of classes a row, got '
+                "multilabel=True."
+            ),
+        ),
+        (
+            {"classes": 65, "measures": ["recall"]},
+            '`measures` "recall" takes at most 64 classes, got 65.',
+        ),
         ({"budget": 9}, '`budget` is for measures with "roc_auc", got measures=().'),
         (
             {"budget": 0, "measures": ["roc_auc"]},
             "`budget` must be an integer of at least 1, got 0.",
         ),
     ],
-    ids=["text", "a number", "unknown", "classes", "labels", "logits", "unused", "no budget"],
+    ids=[
+        *("text", "a number", "unknown", "classes", "labels", "logits"),
+        *("observed classes", "multilabel", "many classes", "unused", "no budget"),
+    ],
 )
 def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], says: str) -> None:
     with pytest.raises(se.InvalidInputError, match=f"^{re.escape(says)}$"):
@@ -294,6 +359,13 @@ def test_bytes_do_not_depend_on_the_cut_when_pairs_are_merged() -> None:
     shards = [of(tuple(part[cut] for part in rows), *PAIRED_MEASURES, budget=300) for cut in cuts]  # type: ignore[arg-type]
     assert se.merge(shards).to_bytes() == whole.to_bytes()
     assert se.from_bytes(whole.to_bytes()) == whole
+
+
+def test_states_add_up_without_a_budget() -> None:
+    rows = rows_of(20)
+    twice: Any = tuple(np.tile(part, 2) for part in rows)
+    state = of(rows, "roc_auc", budget=4)._state
+    assert state + state == of(twice, "roc_auc", budget=4)._state
 
 
 def test_groups_hold_what_each_of_them_would_alone() -> None:
@@ -342,6 +414,14 @@ NO_KEYS = Column(np.zeros(0, dtype=np.uint64))
 LEVELS = Column(np.zeros(3, dtype=np.int64))
 BROKEN: Mapping[str, tuple[Any, Any, str]] = {
     "outcomes": (SMALL, changed("outcomes", 0, 1), "outcomes do not add up to n"),
+    "joint counts of another shape": (SMALL, put(joint=FixedPoint.zeros(8)), "joint has shape"),
+    "joint counts of other outcomes": (SMALL, changed("joint", 0, 1), "joint differs"),
+    "joint counts that are not kept": (LOSSES, put(joint=FixedPoint.zeros(1)), "joint has shape"),
+    "fractions of joint counts that are not kept": (
+        LOSSES,
+        put(joint=FixedPoint(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))),
+        "joint has fractions of nothing",
+    ),
     "fewer sums": (SMALL, put(losses=()), "losses has other sums"),
     "labels for sums": (SMALL, put(losses=("a",) * 10), "losses holds no sums"),
     "a negative loss": (SMALL, loss(0, -100.0), "log_loss of a"),
