@@ -13,7 +13,7 @@ import math
 import numpy as np
 
 from streameval.metrics import curves
-from streameval.metrics.intervals import hull
+from streameval.metrics.intervals import hull, on_logit_scale
 from streameval.metrics.points import CellTable, Points
 
 __all__ = ["auc_confidence", "auc_variance"]
@@ -46,7 +46,4 @@ def _interval(points: Points, auc: float, z: float) -> tuple[float, float]:
     variance = auc_variance(points)
     if math.isnan(variance) or not 0.0 < auc < 1.0:
         return math.nan, math.nan
-    middle = math.log(auc / (1.0 - auc))
-    reach = z * math.sqrt(variance) / (auc * (1.0 - auc))
-    low, high = (1.0 / (1.0 + math.exp(-end)) for end in (middle - reach, middle + reach))
-    return min(low, auc), max(high, auc)
+    return on_logit_scale(auc, math.sqrt(variance) / (auc * (1.0 - auc)), z)

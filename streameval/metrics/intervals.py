@@ -34,6 +34,7 @@ __all__ = [
     "matrix_variance",
     "matthews_gradient",
     "normal_quantile",
+    "on_logit_scale",
     "perfect_agreement",
     "ratio_gradient",
     "table_deviation",
@@ -78,6 +79,13 @@ def hull(intervals: Sequence[Interval]) -> Interval:
     """Cover all intervals; nan if one of them is."""
     lows, highs = zip(*intervals, strict=True)
     return UNDEFINED if any(map(math.isnan, lows)) else (min(lows), max(highs))
+
+
+def on_logit_scale(value: float, deviation: float, z: float) -> Interval:
+    """Compute an interval of `z` deviations of the logit of a number above 0 and below 1."""
+    middle, reach = math.log(value / (1.0 - value)), z * deviation
+    low, high = (0.5 + 0.5 * math.tanh(end / 2.0) for end in (middle - reach, middle + reach))
+    return min(low, value), max(high, value)
 
 
 def combined(distances: Floats, *, independent: bool) -> float:

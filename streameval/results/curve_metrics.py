@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics import curves
+from streameval.metrics.average_precision import average_precision_confidence
 from streameval.metrics.delong import auc_confidence, auc_variance
 from streameval.metrics.evidence import Area, Share, refuse_fractions
 from streameval.metrics.intervals import hull, wilson
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["CURVE_METRICS", "threshold_value"]
 
 _NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
+_NO_AREA_INTERVAL = "an area of 0 or 1, fewer than two positives and fractional weights have none"
 
 
 def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
@@ -137,6 +139,8 @@ CURVE_METRICS = Table(
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
         formula=r"\sum_i (R_i - R_{i-1}) P_i",
+        sampling=average_precision_confidence,
+        why_none=_NO_AREA_INTERVAL,
         oracle="scikit-learn, average_precision_score",
         headline=2,
     ),
