@@ -15,8 +15,9 @@ from streameval.errors import require
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.losses import clip_probabilities, log_losses
+from streameval.exact.log import log_of_either
 from streameval.exact.score_keys import Keys, are_keys, prefixes
+from streameval.states.calibration import clip_probabilities
 from streameval.states.cells import Cells
 from streameval.states.column import Column
 from streameval.states.curve import check_canonical, check_cells
@@ -39,7 +40,7 @@ _FIELDS_OF_LOSS = 5
 def losses_of(name: str, positive: Mask, probability: Floats) -> Floats:
     """Compute one of the losses of each row, rounded once."""
     if name == "log_loss":
-        return log_losses(positive, clip_probabilities(probability))
+        return -log_of_either(clip_probabilities(probability), positive)
     error = probability - positive
     return np.asarray(error * error)
 
