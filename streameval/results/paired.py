@@ -185,8 +185,7 @@ class PairedResult(Result):
     def _compared(self) -> Mapping[str, Areas | Decisions | Means]:
         """What the measures that were asked for give, by name."""
         config, state = self._config, self._state
-        if not isinstance(state, PairedSums):
-            return {}
+        assert isinstance(state, PairedSums)  # noqa: S101 - tells the type checker
         found: dict[str, Areas | Decisions | Means] = {
             name: Decisions.of(name, state.n, state.joint, config.labels)
             for name in config.decisions

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
@@ -176,11 +177,9 @@ def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
 
 def of_support(position: int) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
     def metric(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
-        return float(
-            precision_recall_fscore_support(
-                truth, prediction, sample_weight=weights, average="macro", zero_division=0
-            )[position]
-        )
+        options: Any = {"sample_weight": weights, "average": "macro", "zero_division": 0}
+        found: Any = precision_recall_fscore_support(truth, prediction, **options)
+        return float(found[position])
 
     return metric
 
@@ -211,10 +210,11 @@ def decided(seed: int) -> Rows:
     random = np.random.default_rng(seed)
     size = int(random.integers(40, 200))
     truth = random.permutation(np.arange(size) % K)
-    return truth, *(
+    a, b = (
         np.where(random.random(size) < random.uniform(0.4, 0.9), truth, random.integers(0, K, size))
         for _ in "ab"
     )
+    return truth, a, b
 
 
 def linear_deviation(metric: Callable[..., float], *rows: np.ndarray) -> float:
