@@ -38,7 +38,7 @@ COMPARED = {
     "ClassCurves": set(test_curve_parity.AVERAGED),
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
-    "Regression": set(test_regression_parity.ORACLES),
+    "Regression": test_regression_parity.COMPARED,
     "PairedResult": test_paired_parity.ORACLES.keys()
     | test_paired_parity.SCORED
     | {
