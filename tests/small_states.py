@@ -276,6 +276,12 @@ def label_curves() -> se.PRCurveSketch:
     return accumulator.update([[0, 1], [1, 1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
 
 
+def curves_with_gaps() -> se.PRCurveSketch:
+    """Two labels, of which one is unknown in a row."""
+    accumulator = se.PRCurveSketch(4, classes=2, multilabel=True, ignore_label=-1)
+    return accumulator.update([[0, 1], [1, -1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
+
+
 def named_curve() -> se.PRCurveSketch:
     """Two named labels, and a row left out for a score of NaN."""
     accumulator = se.PRCurveSketch(pos_label="日本", nan="skip")
@@ -418,6 +424,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "weighted_curve": weighted_curve,
     "class_curves": class_curves,
     "label_curves": label_curves,
+    "curves_with_gaps": curves_with_gaps,
     "named_curve": named_curve,
     "real_curve": real_curve,
     "empty_curve": se.PRCurveSketch,
@@ -476,6 +483,7 @@ FIELDS = {
     "weighted_curve": CURVE_FIELDS,
     "class_curves": CURVE_FIELDS,
     "label_curves": CURVE_FIELDS,
+    "curves_with_gaps": CURVE_FIELDS,
     "named_curve": CURVE_FIELDS,
     "real_curve": CURVE_FIELDS,
     "empty_curve": CURVE_FIELDS,

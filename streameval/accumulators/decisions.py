@@ -33,7 +33,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.coded import CodedTexts
-from streameval.inputs.labels import Label, code_of, encode, equal, present
+from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
 __all__ = [
@@ -179,14 +179,6 @@ def check_labels(y_true: Array) -> None:
     elif y_true.ndim > 2:
         remedy = ("Pass `y_pred` of the same shape, such as y_pred.argmax(axis=1) for scores.",)
     check_vector(y_true, rows=None, name="y_true", remedy=remedy)
-
-
-def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
-    """Mark the rows or entries whose truth does not count; None if all do."""
-    if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
-        return None
-    ignored = equal(labels, ignore_label)
-    return ignored if ignored.any() else None
 
 
 def code_dtypes(n_codes: int) -> tuple[DType, DType]:

@@ -21,10 +21,10 @@ from streameval.inputs.labels import (
     Classes,
     Label,
     canonical_classes,
-    canonical_label,
     class_labels,
     class_names,
-    named_label,
+    optional_ignore_label,
+    optional_label,
     without_names,
 )
 
@@ -73,12 +73,10 @@ class ConfusionConfig:
             multilabel=multilabel,
             threshold=finite_number(threshold, name="threshold"),
             scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
-            pos_label=_optional_label(pos_label, classes, name="pos_label"),
+            pos_label=optional_label(pos_label, classes, name="pos_label"),
             from_scores=optional_flag(from_scores, name="from_scores"),
             top_k=positive_integer(top_k, name="top_k"),
-            ignore_label=_optional_label(
-                ignore_label, None if multilabel else classes, name="ignore_label"
-            ),
+            ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
             include_unseen=flag(include_unseen, name="include_unseen"),
         )
         config._check_together()
@@ -174,8 +172,6 @@ class ConfusionConfig:
             )
         if self.top_k > 1:
             self._check_top_k()
-        if self.ignore_label is not None and not self.is_open:
-            self._check_ignore_label()
 
     def _check_open(self) -> None:
         if self.multilabel:
@@ -207,15 +203,6 @@ class ConfusionConfig:
                 argument="top_k",
             )
 
-    def _check_ignore_label(self) -> None:
-        wanted = int if self.multilabel or isinstance(self.labels[0], int) else str
-        if not isinstance(self.ignore_label, wanted):
-            form = "a string" if wanted is str else "an integer"
-            raise InvalidInputError(
-                f"must be {form} as the labels are, got {self.ignore_label!r}",
-                argument="ignore_label",
-            )
-
     def _positive(self) -> Label | None:
         if not self.is_binary:
             return None
@@ -227,7 +214,3 @@ class ConfusionConfig:
                 argument="pos_label",
             )
         return self.pos_label
-
-
-def _optional_label(value: Any, classes: Classes | None, *, name: str) -> Label | None:
-    return None if value is None else canonical_label(named_label(value, classes), name=name)

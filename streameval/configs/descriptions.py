@@ -69,6 +69,7 @@ DESCRIPTIONS = {
             "pos_label": "The positive one of any two labels; by default they are 0 and 1.",
             "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
             "skipped.",
+            "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
         },
     ),
     "GroupedAUC": Description(

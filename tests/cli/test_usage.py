@@ -222,7 +222,7 @@ TAKEN = {
     "regression": {"--label", "--weight", "--pred"},
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
-        *("--budget", "--scores", "--nan", "--group"),
+        *("--budget", "--scores", "--nan", "--ignore-label", "--group"),
     },
     "grouped": {
         *("--label", "--weight", "--score", "--budget", "--scores"),

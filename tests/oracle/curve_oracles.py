@@ -183,6 +183,11 @@ def recall_at(table: Table, threshold: float) -> Value:
     return Fraction(tp, table.n_pos) if table.n_pos else UNDEFINED
 
 
+def fpr_at(table: Table, threshold: float) -> Value:
+    _, fp = table.counts_at(threshold)
+    return Fraction(fp, table.n_neg) if table.n_neg else UNDEFINED
+
+
 @cache
 def squared(x: float) -> tuple[int, int]:
     return (Fraction(x) ** 2).as_integer_ratio()
@@ -549,6 +554,16 @@ def metrics_at(threshold: float) -> dict[str, Metric]:
     return {
         f"precision_at {threshold!r}": _called("precision_at", precision_at, threshold),
         f"recall_at {threshold!r}": _called("recall_at", recall_at, threshold),
+        f"at.precision {threshold!r}": Metric(
+            lambda table: precision_at(table, threshold),
+            lambda curve: curve.at([threshold]).precision[0],
+        ),
+        f"at.recall {threshold!r}": Metric(
+            lambda table: recall_at(table, threshold), lambda curve: curve.at([threshold]).recall[0]
+        ),
+        f"at.fpr {threshold!r}": Metric(
+            lambda table: fpr_at(table, threshold), lambda curve: curve.at([threshold]).fpr[0]
+        ),
         f"f_at {threshold!r}": Metric(
             lambda table: f_at(table, threshold, 1.0), lambda curve: curve.f_at(threshold)
         ),

@@ -385,6 +385,8 @@ SCORES = [
     score("curve-auto", "`classes` must be None, a number, or the labels in the", classes="auto"),
     score("curve-classes", "`classes` must be at least 2, got 1.", classes=1),
     score("curve-pos-label", "`pos_label` names the positive one of", classes=2, pos_label=1),
+    score("curve-ignored", "`ignore_label` must be an integer as the", ignore_label="?"),
+    score("curve-ignored-positive", "`ignore_label` must not be the positive", ignore_label=1),
     score("curve-pos-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
     score(
         "score-logit",

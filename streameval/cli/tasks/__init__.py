@@ -54,7 +54,7 @@ TASKS = {
     "binary": Task(
         options=(
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-            *("budget", "scores", "nan", "group"),
+            *("budget", "scores", "nan", "ignore_label", "group"),
         ),
         plan=curves.plan_of_curve,
     ),
