@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any, Self, overload
 
 import attrs
@@ -133,6 +133,10 @@ class BoundedArray:
         if isinstance(index, slice):
             return BoundedArray(value, low, high)
         return Bounded(float(value), float(low), float(high))
+
+    def __iter__(self) -> Iterator[Bounded]:
+        """Yield each number."""
+        return (self[index] for index in range(len(self)))
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> npt.NDArray[Any]:
         """Return the estimates."""
