@@ -219,12 +219,20 @@ def ignoring() -> se.ConfusionAccumulator:
     return accumulator.update([[0, -1], [1, 1]], [[0, 1], [0, 1]], sample_weight=[0.5, 3])
 
 
+def samples() -> se.ConfusionAccumulator:
+    """Three patterns: tp, fp, fn, tn of 1, 0, 0, 2; 1, 1, 0, 1; and 1, 1, 1, 0."""
+    accumulator = se.ConfusionAccumulator(3, multilabel=True, measures=["samples"])
+    truth, prediction = [[1, 0, 0], [1, 1, 0], [0, 0, 1]], [[1, 0, 0], [1, 0, 1], [0, 1, 1]]
+    return accumulator.update(truth, prediction, sample_weight=[2, 1, 3])
+
+
 SMALL: dict[str, Callable[[], se.ConfusionAccumulator]] = {
     "binary": binary,
     "met": met,
     "top_k": top_k,
     "multilabel": multilabel,
     "ignoring": ignoring,
+    "samples": samples,
     "empty": se.ConfusionAccumulator,
     "empty_met": lambda: se.ConfusionAccumulator("auto"),
 }
@@ -471,6 +479,7 @@ FIELDS = {
     "top_k": ("n", "matrix", "credit"),
     "multilabel": ("n", "outcomes", "exact_match"),
     "ignoring": ("n", "outcomes", "exact_match"),
+    "samples": ("n", "outcomes", "exact_match", "patterns", "examples"),
     "empty": ("n", "matrix", "credit"),
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),

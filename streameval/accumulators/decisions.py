@@ -352,6 +352,8 @@ class FastReader:
         """Read a configuration; None if every batch takes the general path under it."""
         if config.is_open or config.ignore_label is not None or config.top_k > 1:
             return None
+        if config.measures:
+            return None
         is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
         are_texts = not is_numbered and isinstance(config.labels[0], str)
         if not is_numbered and not are_texts:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import attrs
 
 from streameval.configs.options import (
+    chosen_measures,
     finite_number,
     flag,
     one_of,
@@ -28,7 +29,10 @@ from streameval.inputs.labels import (
     without_names,
 )
 
-__all__ = ["ConfusionConfig"]
+__all__ = ["MEASURES", "ConfusionConfig"]
+
+MEASURES = ("samples",)
+"""What is kept only where it is asked for."""
 
 _SCALES = ("probability", "real")
 
@@ -50,6 +54,7 @@ class ConfusionConfig:
     top_k: int
     ignore_label: Label | None
     include_unseen: bool
+    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
 
     @classmethod
     def of(
@@ -64,6 +69,7 @@ class ConfusionConfig:
         top_k: Any,
         ignore_label: Any,
         include_unseen: Any,
+        measures: Any = (),
     ) -> Self:
         """Check the options, alone and together, and fill in what was left open."""
         multilabel = flag(multilabel, name="multilabel")
@@ -78,6 +84,7 @@ class ConfusionConfig:
             top_k=positive_integer(top_k, name="top_k"),
             ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
             include_unseen=flag(include_unseen, name="include_unseen"),
+            measures=chosen_measures(measures, MEASURES),
         )
         config._check_together()
         implied = config.scores == config._implied_scale
@@ -172,6 +179,8 @@ class ConfusionConfig:
             )
         if self.top_k > 1:
             self._check_top_k()
+        if self.measures:
+            self._check_measures()
 
     def _check_open(self) -> None:
         if self.multilabel:
@@ -201,6 +210,15 @@ class ConfusionConfig:
                 Named("top_k", f"{self.top_k}"),
                 " with from_scores=False",
                 argument="top_k",
+            )
+
+    def _check_measures(self) -> None:
+        """Check that measures have what they need."""
+        if not self.multilabel:
+            raise InvalidInputError(
+                'have "samples" of several labels an example only, with ',
+                Named("multilabel", "True"),
+                argument="measures",
             )
 
     def _positive(self) -> Label | None:

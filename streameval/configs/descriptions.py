@@ -56,6 +56,8 @@ DESCRIPTIONS = {
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
             "include_unseen": "Whether macro means keep classes that occur in neither truth nor "
             "prediction, as zeros.",
+            "measures": 'What is kept beside the counts: "samples", for means over examples with '
+            'average="samples" (multilabel).',
         },
     ),
     "PRCurveSketch": Description(

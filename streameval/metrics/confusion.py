@@ -28,6 +28,7 @@ from streameval.metrics.label_counts import (
     hamming_loss,
     matthews_corrcoef,
     mean_class_distance,
+    of_examples,
     ratio_value,
     right,
     top_k_accuracy,
@@ -43,6 +44,8 @@ Floats = npt.NDArray[np.float64]
 
 def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:
     how = averaging.resolve(counts)
+    if how == "samples":
+        return _examples_interval(*of_examples(counts, ratio, averaging.zero_division), z)
     if how == "micro":
         return _pooled_interval(counts, ratio, z, averaging.labels)
     if how == "binary" and isinstance(ratio, Ratio):
@@ -57,6 +60,13 @@ def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averagin
     averaged = counts.averaged_over(averaging.labels)
     weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=averaged)
     return _mean_interval(counts, ratio, how, weights, values, z)
+
+
+def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
+    """Take a mean over examples as a proportion with its own variance."""
+    n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
+    variance = metrics.weighted_mean((values - value) ** 2, weights) / n if n else math.nan
+    return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
 
 
 def _class_intervals(
@@ -411,6 +421,7 @@ AVERAGES = {
     "macro": "the mean over the classes that occur",
     "micro": "of the pooled counts",
     "weighted": "the mean weighted by support",
+    "samples": 'the mean over examples, for multilabel with measures=["samples"]',
 }
 """The averages of metrics per class."""
 

@@ -13,11 +13,16 @@ import numpy.typing as npt
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import listed
 from streameval.configs.options import real_number
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Average, ClassMetric, Outcomes, Ratio
-from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
+from streameval.states.confusion import (
+    ExampleCounts,
+    MatrixCounts,
+    MultilabelCounts,
+    ObservedCounts,
+)
 
 __all__ = [
     "WRONG",
@@ -32,6 +37,7 @@ __all__ = [
     "hamming_loss",
     "matthews_corrcoef",
     "mean_class_distance",
+    "of_examples",
     "ratio_value",
     "right",
     "top_k_accuracy",
@@ -42,7 +48,7 @@ Floats = npt.NDArray[np.float64]
 AverageOption = Average | Literal["default"] | None
 ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 
-_AVERAGES = ("binary", "macro", "micro", "weighted", None)
+_AVERAGES = ("binary", "macro", "micro", "weighted", "samples", None)
 
 
 @attrs.frozen
@@ -132,6 +138,14 @@ class LabelCounts:
             )
         if average == "binary" and not self.config.is_binary:
             raise InvalidInputError('"binary" needs two listed classes', argument="average")
+        if average == "samples" and not isinstance(self.state, ExampleCounts):
+            raise InvalidInputError(
+                '"samples" needs an accumulator with ',
+                Named("measures", '["samples"]'),
+                " and ",
+                Named("multilabel", "True"),
+                argument="average",
+            )
         return average
 
     def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
@@ -247,12 +261,26 @@ class Averaging:
         if self.labels is None:
             return counts.resolve(self.average)
         average = "macro" if self.average == "default" else counts.resolve(self.average)
-        if average in ("binary", None):
+        if average in ("binary", "samples", None):
             raise InvalidInputError(
                 f'are of "macro", "micro" and "weighted" means, not of average={average!r}',
                 argument="labels",
             )
         return average
+
+
+def of_examples(
+    counts: LabelCounts, ratio: ClassMetric, zero_division: float
+) -> tuple[Floats, Floats]:
+    """Compute a ratio of the labels of examples, and the weight of those that have it.
+
+    Left out are examples in which it is undefined, if `zero_division` is nan.
+    """
+    state = counts.state
+    assert isinstance(state, ExampleCounts)  # noqa: S101 - `resolve` has refused other counts
+    values = ratio.of(state.labels_of_patterns.astype(np.float64), zero_division)
+    is_defined = ~np.isnan(values)
+    return values[is_defined], state.examples.to_floats()[is_defined]
 
 
 def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -> Any:
@@ -268,6 +296,8 @@ def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -
     if how == "binary":
         outcomes = counts.outcomes.floats[:, counts.config.positive_position]
         return ratio.of_one(outcomes, zero_division)
+    if how == "samples":
+        return metrics.weighted_mean(*of_examples(counts, ratio, zero_division))
     return metrics.average_ratio(
         ratio,
         counts.outcomes,

@@ -143,6 +143,11 @@ def _multilabel_labels(random: np.random.Generator, size: int) -> tuple[dict, di
     return {"multilabel": True}, {"y_true": truth, "y_pred": prediction}
 
 
+def _samples(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    options, rows = _multilabel(random, size)
+    return options | {"measures": ["samples"]}, rows
+
+
 _SHAPES = {
     "binary labels": _binary_labels,
     "binary scores": _binary_scores,
@@ -150,6 +155,7 @@ _SHAPES = {
     "met numbers": _met(NUMBERS),
     "met strings": _met(STRINGS),
     "multilabel labels": _multilabel_labels,
+    "multilabel samples": _samples,
     "multilabel scores": _multilabel,
     "top-k scores": _top_k,
 }
@@ -195,6 +201,7 @@ def _paired(draw: st.DrawFn) -> Case:
     shape = draw(st.sampled_from([name for name in sorted(_SHAPES) if name != "top-k scores"]))
     options, rows = _SHAPES[shape](random, size)
     options.pop("include_unseen", None)
+    options.pop("measures", None)
     a = rows.pop("y_pred")
     rows |= {"y_pred_a": a, "y_pred_b": a[random.permutation(size)]}
     return Case(se.Paired, options, rows | _weights(draw, size, random))
@@ -510,6 +517,7 @@ LAWS: dict[str, Laws] = {
             "top_k": ({"classes": 5, "top_k": 2}, {"classes": 5, "top_k": 3}),
             "ignore_label": ({"ignore_label": None}, {"ignore_label": -1}),
             "include_unseen": ({"include_unseen": False}, {"include_unseen": True}),
+            "measures": ({"multilabel": True}, {"multilabel": True, "measures": ["samples"]}),
         },
         bad_batches={
             "a label out of range": ({}, {"y_true": [0, 2], "y_pred": [0, 1]}),

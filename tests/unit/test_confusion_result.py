@@ -175,7 +175,7 @@ def test_other_zero_division_is_refused(ratio: str, zero_division: Any) -> None:
 
 
 @ratios
-@pytest.mark.parametrize("average", ["samples", "Macro", "", True, 0], ids=repr)
+@pytest.mark.parametrize("average", ["sample", "Macro", "", True, 0], ids=repr)
 def test_other_average_is_refused(ratio: str, average: Any) -> None:
     with pytest.raises(se.InvalidInputError, match="`average` must be one of"):
         getattr(from_counts(tp=1), ratio)(average=average)
