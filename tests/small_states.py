@@ -226,6 +226,13 @@ def samples() -> se.ConfusionAccumulator:
     return accumulator.update(truth, prediction, sample_weight=[2, 1, 3])
 
 
+def best_scores() -> se.ConfusionAccumulator:
+    """Precision among the best two scores, one of them tied."""
+    scores = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]
+    accumulator = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+    return accumulator.update([1, 2, 0, 2], scores, sample_weight=[1, 2, 3, 4])
+
+
 SMALL: dict[str, Callable[[], se.ConfusionAccumulator]] = {
     "binary": binary,
     "met": met,
@@ -233,6 +240,7 @@ SMALL: dict[str, Callable[[], se.ConfusionAccumulator]] = {
     "multilabel": multilabel,
     "ignoring": ignoring,
     "samples": samples,
+    "best_scores": best_scores,
     "empty": se.ConfusionAccumulator,
     "empty_met": lambda: se.ConfusionAccumulator("auto"),
 }
@@ -480,6 +488,7 @@ FIELDS = {
     "multilabel": ("n", "outcomes", "exact_match"),
     "ignoring": ("n", "outcomes", "exact_match"),
     "samples": ("n", "outcomes", "exact_match", "patterns", "examples"),
+    "best_scores": ("n", "matrix", "credit", "top_hits", "top_misses"),
     "empty": ("n", "matrix", "credit"),
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),

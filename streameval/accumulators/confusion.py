@@ -42,6 +42,7 @@ from streameval.states.confusion import (
     MatrixCounts,
     MultilabelCounts,
     ObservedCounts,
+    TopKCounts,
     TopKCredit,
 )
 from streameval.states.stack import Stack
@@ -100,7 +101,8 @@ class ConfusionAccumulator(
         Whether macro means keep classes that occur in neither truth nor prediction, as zeros.
     measures : sequence of str
         What is kept beside the counts: ``"samples"``, for means over examples with
-        ``average="samples"`` (multilabel).
+        ``average="samples"`` (multilabel); ``"top_k"``, for precision, recall and F of the best
+        `top_k` scores.
 
     Notes
     -----
@@ -390,6 +392,8 @@ class ConfusionAccumulator(
     def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
             return ExampleCounts if config.measures else MultilabelCounts
+        if config.measures:
+            return TopKCounts
         return ObservedCounts if config.is_open else MatrixCounts
 
 
@@ -425,7 +429,8 @@ def _count_codes(
     config: ConfusionConfig,
 ) -> MatrixCounts:
     truth, prediction = truth.astype(np.int64), prediction.astype(np.int64)
-    return MatrixCounts.of(truth, prediction, credit, weights, config)
+    counts = TopKCounts if config.measures else MatrixCounts
+    return counts.of(truth, prediction, credit, weights, config)
 
 
 def _count_observed(

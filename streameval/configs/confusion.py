@@ -31,7 +31,7 @@ from streameval.inputs.labels import (
 
 __all__ = ["MEASURES", "ConfusionConfig"]
 
-MEASURES = ("samples",)
+MEASURES = ("samples", "top_k")
 """What is kept only where it is asked for."""
 
 _SCALES = ("probability", "real")
@@ -214,10 +214,17 @@ class ConfusionConfig:
 
     def _check_measures(self) -> None:
         """Check that measures have what they need."""
-        if not self.multilabel:
+        if "samples" in self.measures and not self.multilabel:
             raise InvalidInputError(
                 'have "samples" of several labels an example only, with ',
                 Named("multilabel", "True"),
+                argument="measures",
+            )
+        if "top_k" in self.measures and self.top_k == 1:
+            raise InvalidInputError(
+                'have "top_k" only where several scores count, with ',
+                Named("top_k", "2"),
+                " or more",
                 argument="measures",
             )
 

@@ -57,7 +57,8 @@ DESCRIPTIONS = {
             "include_unseen": "Whether macro means keep classes that occur in neither truth nor "
             "prediction, as zeros.",
             "measures": 'What is kept beside the counts: "samples", for means over examples with '
-            'average="samples" (multilabel).',
+            'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
+            "top_k scores.",
         },
     ),
     "PRCurveSketch": Description(

@@ -22,6 +22,7 @@ from streameval.states.confusion import (
     MatrixCounts,
     MultilabelCounts,
     ObservedCounts,
+    TopKCounts,
 )
 
 __all__ = [
@@ -31,6 +32,7 @@ __all__ = [
     "ConfusionCounts",
     "LabelCounts",
     "accuracy",
+    "at_top_k",
     "balanced_accuracy",
     "cohen_kappa",
     "geometric_mean",
@@ -58,12 +60,14 @@ class LabelCounts:
     config: ConfusionConfig
     state: ConfusionCounts
     outcomes: Outcomes = attrs.field(eq=False)
+    has_matrix: bool = True
+    """Whether the outcomes are those of one matrix, which says how they vary together."""
 
     @classmethod
     def of(cls, config: ConfusionConfig, state: ConfusionCounts) -> LabelCounts:
         """Compute the outcomes of each class."""
         if isinstance(state, MultilabelCounts):
-            return cls(config, state, Outcomes.of_tables(state.outcomes))
+            return cls(config, state, Outcomes.of_tables(state.outcomes), has_matrix=False)
         return cls(config, state, Outcomes.of_matrix(state.n, state.matrix))
 
     @property
@@ -153,6 +157,19 @@ class LabelCounts:
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
+
+
+def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:
+    """Read the outcomes of each class with the true one predicted if it is among the best k."""
+    state = counts.state
+    if not isinstance(state, TopKCounts):
+        raise InvalidInputError(
+            "needs an accumulator with ", Named("measures", '["top_k"]'), argument=name
+        )
+    tp, fp = state.top_hits, state.top_misses
+    fn = state.matrix.sum(axis=1) - tp
+    outcomes = Outcomes(tp, fp, fn, state.n - tp - fp - fn)
+    return attrs.evolve(counts, outcomes=outcomes, has_matrix=False)
 
 
 WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))

@@ -187,6 +187,36 @@ class Confusion(Result):
         return MetricValue(self.value("top_k_accuracy"))
 
     @property
+    def top_k_precision(self) -> ClassMetric:
+        """Precision where a true class among the `top_k` best scores is the prediction.
+
+        Else the class of the highest score is. Tied classes come in the order of the columns.
+        It is kept with ``measures=["top_k"]``.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+        >>> result = acc.update([1, 2], [[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]]).compute()
+        >>> result.top_k_precision(average=None).tolist(), result.top_k_recall[2]
+        ([0.0, 1.0, 0.0], 0.0)
+        """
+        return ClassMetric(self, "top_k_precision")
+
+    @property
+    def top_k_recall(self) -> ClassMetric:
+        """The share of a class that is among the `top_k` best scores.
+
+        Tied classes come in the order of the columns.
+        """
+        return ClassMetric(self, "top_k_recall")
+
+    @property
+    def top_k_f_score(self) -> FScore:
+        """F of `top_k_precision` and `top_k_recall`."""
+        return FScore(self, "top_k_f_score")
+
+    @property
     def precision(self) -> ClassMetric:
         """TP / (TP + FP), the share of the predicted positives that are positive."""
         return ClassMetric(self, "precision")

@@ -23,7 +23,14 @@ from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = ["ExampleCounts", "MatrixCounts", "MultilabelCounts", "ObservedCounts", "TopKCredit"]
+__all__ = [
+    "ExampleCounts",
+    "MatrixCounts",
+    "MultilabelCounts",
+    "ObservedCounts",
+    "TopKCounts",
+    "TopKCredit",
+]
 
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
@@ -39,20 +46,22 @@ class TopKCredit:
     """The ranks within the first k that ties leave to the true class of each of n examples.
 
     Of `tied` classes that share the true class's score (itself included), `within` fall into
-    the first k ranks, so the example counts ``within / tied`` on average over all orders.
+    the first k ranks, so the example counts ``within / tied`` on average over all orders. It is
+    `first` if it is among the first k where tied classes come in the order of the columns.
     """
 
     within: Codes
     tied: Codes
+    first: Marks
 
     @classmethod
     def of_hits(cls, hit: npt.NDArray[np.bool_]) -> Self:
         """Give full credit to hits, without ties."""
-        return cls(within=hit.astype(np.int64), tied=np.ones(len(hit), dtype=np.int64))
+        return cls(hit.astype(np.int64), np.ones(len(hit), dtype=np.int64), hit)
 
     def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
         """Keep some examples."""
-        return TopKCredit(self.within[kept], self.tied[kept])
+        return TopKCredit(self.within[kept], self.tied[kept], self.first[kept])
 
     def tally(self, top_k: int, classes: int, weights: FixedPoint | None) -> FixedPoint:
         """Count the examples with any credit by (within, tied); full credit is (1, 1)."""
@@ -62,7 +71,6 @@ class TopKCredit:
         return _tally(index, top_k * classes, None if weights is None else weights.select(some))
 
 
-@final
 @attrs.frozen
 class MatrixCounts(StackableState, SummableState):
     """Weights by (truth, prediction) over a fixed set of classes.
@@ -98,11 +106,21 @@ class MatrixCounts(StackableState, SummableState):
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of class indices."""
+        return cls(*cls._counted(truth, prediction, credit, weights, config))
+
+    @staticmethod
+    def _counted(
+        truth: Codes,
+        prediction: Codes,
+        credit: TopKCredit,
+        weights: FixedPoint | None,
+        config: ConfusionConfig,
+    ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         k, top_k = config.n_classes, config.top_k
         n = _total(weights, len(truth))
         matrix = _tally(truth * k + prediction, k * k, weights)
         credited = credit.tally(top_k, k, weights)
-        return cls(n, matrix.reshape(k, k), credited.reshape(top_k, k))
+        return n, matrix.reshape(k, k), credited.reshape(top_k, k)
 
     @staticmethod
     def tally(truth: Indices, prediction: Indices, config: ConfusionConfig) -> Codes:
@@ -197,6 +215,81 @@ class MatrixCounts(StackableState, SummableState):
             require(is_full, "credit without a hit")
         if has_ties:
             _check_ties(credit, config)
+
+
+@final
+@attrs.frozen
+class TopKCounts(MatrixCounts):
+    """The counts of a fixed set of classes, and those of the best k scores.
+
+    A true class among the k best scores of an example is its prediction; else it is the class of
+    the highest score. Tied classes come in the order of the columns.
+
+    Parameters
+    ----------
+    top_hits : FixedPoint, shape (K,)
+        The weight of the examples of each class that is among the k best scores.
+    top_misses : FixedPoint, shape (K,)
+        The weight of the other examples, by the class of their highest score.
+    """
+
+    top_hits: FixedPoint
+    top_misses: FixedPoint
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:
+        """Count nothing."""
+        k, top_k = config.n_classes, config.top_k
+        matrix, credit = FixedPoint.zeros((k, k)), FixedPoint.zeros((top_k, k))
+        return cls(FixedPoint.zeros(()), matrix, credit, FixedPoint.zeros(k), FixedPoint.zeros(k))
+
+    @classmethod
+    def of(
+        cls,
+        truth: Codes,
+        prediction: Codes,
+        credit: TopKCredit,
+        weights: FixedPoint | None,
+        config: ConfusionConfig,
+    ) -> Self:
+        """Count a batch of class indices."""
+        counted = cls._counted(truth, prediction, credit, weights, config)
+        sides = (
+            _tally(codes[rows], config.n_classes, None if weights is None else weights.select(rows))
+            for codes, rows in ((truth, credit.first), (prediction, ~credit.first))
+        )
+        return cls(*counted, *sides)
+
+    def __add__(self, other: Any) -> Self:
+        """Add cell by cell; the total comes first, so that it is what overflows."""
+        return type(self)(
+            self.n + other.n,
+            self.matrix + other.matrix,
+            self.credit + other.credit,
+            self.top_hits + other.top_hits,
+            self.top_misses + other.top_misses,
+        )
+
+    @classmethod
+    def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
+        """Check that the best scores hold what the matrix allows."""
+        super().check_all(config, fields)
+        k = config.n_classes
+        matrix = fields["matrix"].numbers((k, k), "matrix")
+        hits, misses = (fields[name].numbers((k,), name) for name in ("top_hits", "top_misses"))
+        right = matrix.reshape(len(matrix.whole), k * k)[:, :: k + 1]
+        spare = (
+            (hits - right, "top_hits are fewer than the hits"),
+            (matrix.totals() - hits, "top_hits pass the truth"),
+            (matrix.sum(axis=1) - right - misses, "top_misses pass the errors"),
+        )
+        for numbers, reason in spare:
+            require((numbers.whole >= 0).all(), reason)
+        total = hits.totals() + misses.totals()
+        require(are_same(total, fields["n"].items), "top_hits and top_misses do not add up to n")
+        for name in ("top_hits", "top_misses"):
+            is_split = fields[name].has_fraction > fields["n"].has_fraction
+            require(not is_split.any(), f"{name} has fractions that n has not")
 
 
 def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:

@@ -124,6 +124,11 @@ def _top_k(random: np.random.Generator, size: int) -> tuple[dict, dict]:
     return {"classes": 5, "top_k": int(random.integers(1, 6))}, rows
 
 
+def _best_scores(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    _, rows = _top_k(random, size)
+    return {"classes": 5, "top_k": int(random.integers(2, 6)), "measures": ["top_k"]}, rows
+
+
 def _met(labels: np.ndarray) -> Callable[[np.random.Generator, int], tuple[dict, dict]]:
     def make(random: np.random.Generator, size: int) -> tuple[dict, dict]:
         truth, prediction = labels[random.integers(0, len(labels), (2, size))]
@@ -157,6 +162,7 @@ _SHAPES = {
     "multilabel labels": _multilabel_labels,
     "multilabel samples": _samples,
     "multilabel scores": _multilabel,
+    "top-k precision": _best_scores,
     "top-k scores": _top_k,
 }
 
@@ -198,7 +204,9 @@ def _paired(draw: st.DrawFn) -> Case:
     """Draw what a confusion matrix takes, and the same predictions in another order."""
     random = _random(draw)
     size = draw(st.integers(0, 24))
-    shape = draw(st.sampled_from([name for name in sorted(_SHAPES) if name != "top-k scores"]))
+    shape = draw(
+        st.sampled_from([name for name in sorted(_SHAPES) if not name.startswith("top-k")])
+    )
     options, rows = _SHAPES[shape](random, size)
     options.pop("include_unseen", None)
     options.pop("measures", None)

@@ -60,6 +60,9 @@ PATTERNS = [
     for tp, fp, fn, tn in ((1, 0, 0, 2), (1, 1, 0, 1), (1, 1, 1, 0))
 ]
 
+BEST = parse_words(SMALL["best_scores"]().to_bytes()).numbers
+"""Those of `best_scores`: n 0, 9 of the matrix, 6 of the credit, top_hits 16-18, misses 19-21."""
+
 # Payloads by place. binary: n, 4 of the matrix, 2 of the credit. met: n, 9 of the matrix, each
 # whole then fraction. top_k: n, 9 of the matrix, 6 of the credit. multilabel: n, 12, exact match.
 BROKEN = {
@@ -182,6 +185,22 @@ BROKEN = {
     "examples above n": Broken("samples", "examples do not add up", numbers={19: 1}),
     "examples of other exact matches": Broken(
         "samples", "examples differ from exact_match", numbers={17: -1, 18: 1}
+    ),
+    "top hits below the hits": Broken(
+        "best_scores", "top_hits are fewer than the hits", numbers={16: -1, 19: 1}
+    ),
+    "top hits above the truth": Broken(
+        "best_scores", "top_hits pass the truth", numbers={16: 1, 20: -1}
+    ),
+    "top misses above the errors": Broken(
+        "best_scores", "top_misses pass the errors", numbers={17: -1, 21: 1}
+    ),
+    "top hits below n": Broken("best_scores", "do not add up to n", numbers={17: -1}),
+    "top hits in fractions of whole weights": Broken(
+        "best_scores",
+        "top_hits has fractions that n has not",
+        {"state.top_hits.fraction": True},
+        payload=[*BEST[:19], 0, 0, 0, *BEST[19:]],
     ),
     "measures unknown": Broken("samples", "`measures` must be among", {"config.measures": ["x"]}),
     "measures of nothing": Broken("binary", "canonical", {"config.measures": []}),

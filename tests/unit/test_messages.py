@@ -637,9 +637,10 @@ DECISIONS = [
 ]
 
 OPTIONS = [
-    make("measure", "`measures` must be among 'samples', got 'mean'.", measures=["mean"]),
-    make("measures", "`measures` must list some of 'samples', got 1.", measures=1),
+    make("measure", "`measures` must be among 'samples', 'top_k', got 'mean'.", measures=["mean"]),
+    make("measures", "`measures` must list some of 'samples', 'top_k', got 1.", measures=1),
     make("samples", '`measures` have "samples" of several labels', measures=["samples"]),
+    make("top-k-measure", '`measures` have "top_k" only where several', measures=["top_k"]),
     make("flag", "`multilabel` must be True or False, got 1.", multilabel=1),
     make("flag-unseen", "`include_unseen` must be True or False", include_unseen=None),
     make("optional-flag", "`from_scores` must be True, False or None, got 0.", from_scores=0),
