@@ -160,6 +160,22 @@ class Curve(Result):
         return areas.pr_auc(self._table)
 
     @property
+    def pr_auc_davis_goadrich(self) -> Bounded:
+        """The area under the precision-recall points, joined as those of the ROC curve.
+
+        Between two points, false positives rise at a constant rate with true ones, which is no
+        line in precision and recall; nan without a positive (Davis and Goadrich, 2006).
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> round(curve.pr_auc_davis_goadrich, 4), round(curve.pr_auc, 4)
+        (0.7973, 0.7917)
+        """
+        return areas.pr_auc_davis_goadrich(self._table)
+
+    @property
     def ks(self) -> Bounded:
         """The Kolmogorov-Smirnov statistic, in [0, 1]: the max of ``|tpr - fpr|``."""
         return envelope.ks(self._table)
