@@ -49,8 +49,7 @@ def _found(result, row):
     measure = MEASURES.get(row.name) if result.TASK == "ranking" else None
     others = row.aliases
     if measure is not None:
-        trec = (measure.of_trec, measure.cut_of_trec)
-        others = dict.fromkeys([*measure.others, *(name.format(10) for name in trec if name)])
+        others = dict.fromkeys([*measure.others, *trec_names(measure)])
     return (
         row.heading or row.name.replace("_", " ").capitalize(),
         ", ".join(f"`{name}`" for name in others),
@@ -61,14 +60,24 @@ def _found(result, row):
 
 
 def _names(row):
-    parameter = [f"`{row.parameter[0]}={row.parameter[1]:g}`"] if row.parameter else []
+    parameter = [f"`{_parameter(*row.parameter)}`"] if row.parameter else []
     return (
         f"`{row.name}`",
         _cutoff(row),
         ", ".join([*parameter, *["`rel`"] * row.has_level]),
         ", ".join(f"`{name}`" for name in row.others),
-        ", ".join(f"`{name.format(10)}`" for name in (row.of_trec, row.cut_of_trec) if name),
+        ", ".join(f"`{name}`" for name in trec_names(row)),
     )
+
+
+def trec_names(row):
+    """List what trec_eval calls a measure, with 0.1 or 10 for a number."""
+    names = (row.of_trec.format(0.1), row.cut_of_trec.format(10))
+    return [name for name in names if name]
+
+
+def _parameter(name, usual):
+    return f"{name}=" if usual is None else f"{name}={usual:g}"
 
 
 def _cutoff(row):

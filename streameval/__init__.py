@@ -46,7 +46,9 @@ if TYPE_CHECKING:
     from streameval.metrics.bounded import Bounded
     from streameval.monitoring.files import Tail
     from streameval.monitoring.folders import Folder
+    from streameval.monitoring.kafka import Kafka
     from streameval.monitoring.monitor import Monitor
+    from streameval.monitoring.redis_stream import RedisStream
     from streameval.results.calibration import Calibration
     from streameval.results.class_curves import ClassCurves
     from streameval.results.collection import CollectionResult
@@ -85,6 +87,7 @@ __all__ = [
     "GroupedCurves",
     "IncompatibleStateError",
     "InvalidInputError",
+    "Kafka",
     "Monitor",
     "PRCurveSketch",
     "Paired",
@@ -92,6 +95,7 @@ __all__ = [
     "Parts",
     "Ranking",
     "RankingAccumulator",
+    "RedisStream",
     "Regression",
     "RegressionAccumulator",
     "Sliced",
@@ -159,6 +163,10 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
                 import streameval.accumulators.grouped as home
             case "Bounded":
                 import streameval.metrics.bounded as home
+            case "Kafka":
+                import streameval.monitoring.kafka as home
+            case "RedisStream":
+                import streameval.monitoring.redis_stream as home
             case "Monitor":
                 import streameval.monitoring.monitor as home
             case "Tail":

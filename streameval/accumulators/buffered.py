@@ -42,7 +42,7 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
 
     @property
     def _state(self) -> StateT:
-        return self._counted_state(self._held)
+        return self._read_state(self._held)
 
     @_state.setter
     def _state(self, state: StateT) -> None:
@@ -60,6 +60,10 @@ class BufferedAccumulator(Accumulator[ConfigT, StateT]):
     def _counted_state(self, buffered: BufferedState[StateT]) -> StateT:
         """Count the pending rows."""
         return self._with_rows(buffered.state, buffered.rows) if buffered.used else buffered.state
+
+    def _read_state(self, buffered: BufferedState[StateT]) -> StateT:
+        """Count the pending rows for a reader, who may come again before there are more."""
+        return buffered.state_by(self._with_rows)
 
     def _append(self, rows: Rows) -> Self:
         """Buffer a batch of checked rows; a large one is counted at once."""

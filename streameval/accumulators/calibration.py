@@ -42,7 +42,6 @@ _ENTRIES = 2**14  # pending probabilities: more take longer to sum than the call
 _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes on the way
 _LARGE_BLOCK = 2**20  # where there are many sums to add after each block
 _ROWS_A_SUM = 8
-_FEW_COLUMNS = 4  # of no more, 2**15 rows are faster: what is worked on stays in the cache
 _MAX_MISS = 0.01
 _SUM_ERROR = 1e-6  # 0.33 + 0.33 + 0.33 misses 1 by a little more than 0.01, in float32 too
 _ONE_HOT = "Pass y_true.argmax(axis=1) for one-hot rows."
@@ -169,7 +168,7 @@ def _sum(
     truth: Codes, probability: Floats, weights: FixedPoint | None, config: CalibrationConfig
 ) -> CalibrationSums:
     """Sum a batch in blocks of rows, so that little memory is needed beside it."""
-    columns, sums = max(config.n_classes, _FEW_COLUMNS), config.bins + config.n_classes
+    columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
     step = max(_BLOCK // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
     blocks = [slice(start, start + step) for start in range(0, len(truth), step)]
     total = _sum_block(blocks[0], truth, probability, weights, config)

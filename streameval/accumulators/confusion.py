@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import functools
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -19,8 +20,8 @@ from streameval.accumulators.decisions import (
 )
 from streameval.accumulators.pending import Block, BufferedState, Rows, max_total
 from streameval.configs.confusion import ConfusionConfig
-from streameval.errors import InvalidInputError, Named
-from streameval.exact.fixed_point import FixedPoint
+from streameval.errors import InvalidInputError, Named, StreamevalError
+from streameval.exact.weight_sums import WeightArray, are_whole
 from streameval.inputs.arrays import (
     are_empty,
     as_array,
@@ -30,12 +31,8 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts, are_texts
 from streameval.inputs.dictionary import Dictionary
-from streameval.inputs.labels import (
-    Classes,
-    Label,
-    distinct,
-    observe,
-)
+from streameval.inputs.labels import Classes, Label, distinct, observe
+from streameval.inputs.text_columns import coded_texts
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
     ExampleCounts,
@@ -43,7 +40,6 @@ from streameval.states.confusion import (
     MultilabelCounts,
     ObservedCounts,
     TopKCounts,
-    TopKCredit,
 )
 from streameval.states.stack import Stack
 
@@ -202,15 +198,15 @@ class ConfusionAccumulator(
         if not are_arrays:
             if self._config.is_open and are_texts(y_true, y_pred):
                 return self._update_observed(y_true, y_pred, sample_weight)
-            y_true = as_labels_or_scores(y_true, name="y_true")
-            y_pred = as_labels_or_scores(y_pred, name="y_pred")
+            y_true = _read_side(y_true, as_labels_or_scores, name="y_true")
+            y_pred = _read_side(y_pred, as_labels_or_scores, name="y_pred")
         held = self._held
         block = held.block
         if sample_weight is None and type(block) is CodeBlock and block.weights is None:
             # what `_written` does, in less time: most updates end here
             end = block.read(y_true, y_pred, held.used)
             if end:
-                held.used = end
+                held.used, held.counted = end, None
                 return self
             later = None
         else:
@@ -220,7 +216,8 @@ class ConfusionAccumulator(
             self._held = later
             return self
         if are_arrays:  # nobody has looked at their dtypes so far
-            y_true, y_pred = as_array(y_true, name="y_true"), as_array(y_pred, name="y_pred")
+            y_true = _read_side(y_true, as_array, name="y_true")
+            y_pred = _read_side(y_pred, as_array, name="y_pred")
         return self._update_general(y_true, y_pred, sample_weight)
 
     def compute(self) -> Confusion:
@@ -262,8 +259,8 @@ class ConfusionAccumulator(
         if reader is None or not reader.fits(y_true, y_pred):
             return None
         rows = len(y_true)
-        if rows > reader.capacity // 2 and sample_weight is None:
-            return self._counted_large(held, y_true, y_pred, reader)
+        if rows > reader.capacity // 2:
+            return self._counted_large(held, y_true, y_pred, sample_weight, reader)
         has_capacity = block is not None and held.used + rows <= block.capacity
         if has_capacity or rows > reader.capacity:
             return None
@@ -271,22 +268,41 @@ class ConfusionAccumulator(
         return self._written(empty, y_true, y_pred, sample_weight)
 
     def _counted_large(
-        self, held: Buffered, y_true: Array, y_pred: Array, reader: FastReader
+        self,
+        held: Buffered,
+        y_true: Array,
+        y_pred: Array,
+        sample_weight: Any,
+        reader: FastReader,
     ) -> Buffered | None:
         """Count a large batch beside the pending rows; None if it is unusual."""
+        try:
+            weights = read_weights(sample_weight, rows=len(y_true))
+        except StreamevalError:  # the general path knows which argument is refused first
+            return None
         if type(held.block) is not CodeBlock:
             held = BufferedState.of(self._counted_state(held), CodeBlock.of(reader))
-        block, rows = cast("CodeBlock", held.block), len(y_true)
-        tally = block.tally(y_true, y_pred) if rows <= held.spare else None
-        if tally is None:
+        block, needed = cast("CodeBlock", held.block), len(y_true)
+        state = cast("MatrixCounts | MultilabelCounts", held.state)
+        if weights is None:
+            tally = block.tally(y_true, y_pred) if needed <= held.spare else None
+            counted = None if tally is None else state.with_tally(tally, needed)
+        else:
+            needed = max_total(weights)
+            counts: Any = None
+            if needed <= held.spare:
+                counts = block.weighted(y_true, y_pred, weights)
+            counted = None if counts is None else state + counts
+        if counted is None:
             return None
-        state = cast("MatrixCounts | MultilabelCounts", held.state).with_tally(tally, rows)
-        return BufferedState(state, block, held.used, held.spare - rows)
+        return BufferedState(counted, block, held.used, held.spare - needed)
 
     def _update_general(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         if are_empty(y_true, y_pred):
             read_weights(sample_weight, rows=0)
             return self
+        if not self._config.is_open:
+            y_true, y_pred = np.asarray(y_true), np.asarray(y_pred)
         if not self._config.multilabel:
             vectors = flattened(y_true, y_pred)
             if vectors is not None:
@@ -297,9 +313,10 @@ class ConfusionAccumulator(
         rows, credit, known = decided.rows, decided.credit, decided.known
         if credit is None and known is None:
             return self._append(rows)
-        weights, (truth, prediction) = rows.fixed_weights, rows.columns
+        weights, (truth, prediction) = rows.unequal_weights, rows.columns
         if credit is not None:
-            return self._absorb(_count_codes(truth, prediction, credit, weights, self._config))
+            of_classes = cast("type[MatrixCounts]", self._state_type(self._config))
+            return self._absorb(of_classes.of(truth, prediction, credit, weights, self._config))
         counts = cast("type[MultilabelCounts]", self._state_type(self._config))
         return self._absorb(counts.of(truth, prediction, known, weights, self._config))
 
@@ -317,7 +334,7 @@ class ConfusionAccumulator(
                 " must hold labels of the type before: all numbers or all strings",
                 argument="y_true",
             )
-        if len(truth) <= _MAX_OBSERVED:
+        if is_text or len(truth) <= _MAX_OBSERVED:
             columns = _encode(truth, prediction, dictionary)
             if ObservedCounts.may_hold(len(dictionary), dictionary.n_characters):
                 return self._append(Rows(columns, weights, dictionary))
@@ -325,22 +342,22 @@ class ConfusionAccumulator(
         self._held = BufferedState.of(self._counted_state(held))
         observed, codes = observe(np.concatenate([truth, prediction]))
         truth, prediction = np.split(codes, 2)
-        fixed = None if weights is None else FixedPoint.of_numbers(weights)
-        return self._absorb(ObservedCounts.of(observed, truth, prediction, fixed))
+        return self._absorb(ObservedCounts.of(observed, truth, prediction, weights))
 
     def _count(self, rows: Rows) -> ConfusionCounts:
-        config, weights, (truth, prediction) = self._config, rows.fixed_weights, rows.columns
+        config, weights, (truth, prediction) = self._config, rows.unequal_weights, rows.columns
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
-        if weights is None and not config.measures:
-            usual = MultilabelCounts if config.multilabel else MatrixCounts
-            return usual.of_tally(usual.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
-            counts = cast("type[MultilabelCounts]", self._state_type(config))
-            marks = truth.view(np.bool_), prediction.view(np.bool_)
-            return counts.of(*marks, None, weights, config)
-        credit = TopKCredit.of_hits(truth == prediction)
-        return _count_codes(truth, prediction, credit, weights, config)
+            truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
+        if config.measures:  # of "samples": rows of scores for "top_k" are counted at once
+            return ExampleCounts.of(truth, prediction, None, weights, config)
+        if weights is None:
+            counts = MultilabelCounts if config.multilabel else MatrixCounts
+            return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
+        if config.multilabel:
+            return MultilabelCounts.of(truth, prediction, None, weights, config)
+        return MatrixCounts.of_weighted(truth, prediction, weights, config)
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
         return self._sum(state, self._count(rows)) if state.has_counted else self._count(rows)
@@ -380,10 +397,10 @@ class ConfusionAccumulator(
     def _count_groups(
         cls, config: ConfusionConfig, rows: Rows, groups: Any, n_groups: int
     ) -> Mapping[str, Stack] | None:
-        weights = rows.fixed_weights
+        weights = rows.unequal_weights
         if config.multilabel or n_groups * config.n_classes**2 > _MAX_CELLS:
             return None
-        if weights is not None and not weights.is_whole:
+        if weights is not None and not are_whole(weights):
             return None
         truth, prediction = rows.columns
         return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
@@ -397,21 +414,23 @@ class ConfusionAccumulator(
         return ObservedCounts if config.is_open else MatrixCounts
 
 
+def _read_side(value: Any, read: Callable[..., Array], *, name: str) -> Any:
+    coded = coded_texts(value)
+    return read(value, name=name) if coded is None else coded
+
+
 def _encode(truth: Any, prediction: Any, dictionary: Dictionary) -> tuple[Array, ...]:
     """Return the codes of true and predicted labels."""
-    if type(truth) is type(prediction) is CodedTexts:
-        return tuple(_recoded(side, dictionary) for side in (truth, prediction))
+    code = functools.partial(dictionary.encode, name="y_true")
+    sides = [side for side in map(_coded, (truth, prediction)) if side is not None]
+    if len(sides) == 2:
+        return tuple(side.recoded(code) for side in sides)
     codes = _codes_of(np.concatenate([truth, prediction]), dictionary)
     return tuple(np.split(codes, 2))
 
 
-def _recoded(labels: CodedTexts, dictionary: Dictionary) -> npt.NDArray[np.int64]:
-    """Turn the codes of a batch into those of a dictionary, which gets the texts of rows alone."""
-    occur = np.flatnonzero(np.bincount(labels.codes, minlength=len(labels.texts)))
-    codes = np.zeros(len(labels.texts), dtype=np.int64)
-    texts: list[Any] = [labels.texts[code] for code in occur.tolist()]
-    codes[occur] = dictionary.encode(texts, name="y_true")
-    return codes[labels.codes]
+def _coded(side: Any) -> CodedTexts | None:
+    return side if type(side) is CodedTexts else coded_texts(side)
 
 
 def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
@@ -421,26 +440,15 @@ def _codes_of(labels: Array, dictionary: Dictionary) -> npt.NDArray[np.int64]:
     return dictionary.encode(numbers.tolist(), name="y_true")[codes]
 
 
-def _count_codes(
-    truth: Array,
-    prediction: Array,
-    credit: TopKCredit,
-    weights: FixedPoint | None,
-    config: ConfusionConfig,
-) -> MatrixCounts:
-    truth, prediction = truth.astype(np.int64), prediction.astype(np.int64)
-    counts = TopKCounts if config.measures else MatrixCounts
-    return counts.of(truth, prediction, credit, weights, config)
-
-
 def _count_observed(
-    truth: Array, prediction: Array, weights: FixedPoint | None, dictionary: Dictionary
+    truth: Array, prediction: Array, weights: WeightArray | None, dictionary: Dictionary
 ) -> ObservedCounts:
-    known, codes = distinct(np.concatenate([truth, prediction]), name="y_true")
+    occurs = np.zeros(len(dictionary), dtype=bool)
+    occurs[truth] = occurs[prediction] = True
+    known = np.flatnonzero(occurs)
     labels = dictionary.decode(known)
     ordered = sorted(range(len(labels)), key=labels.__getitem__)
-    rank = np.empty(len(labels), dtype=np.int64)
-    rank[ordered] = np.arange(len(labels))
+    rank = np.zeros(len(occurs), dtype=np.intp)
+    rank[known[ordered]] = np.arange(len(labels))
     observed = tuple(labels[index] for index in ordered)
-    truth, prediction = np.split(rank[codes], 2)
-    return ObservedCounts.of(observed, truth, prediction, weights)
+    return ObservedCounts.of(observed, rank[truth], rank[prediction], weights)

@@ -203,6 +203,9 @@ class PRCurveSketch(
                 buffered.read = known  # two readers at once would find the same
         return known
 
+    def _read_state(self, buffered: Buffered) -> ScoreTables:
+        return self._counted_state(buffered)
+
     def _with_batch(self, buffered: Buffered, batch: ScoredBatch) -> Buffered:
         """Add a batch, with its skipped rows and the label of its negatives."""
         if buffered.read is not None:

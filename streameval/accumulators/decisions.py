@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any, Self, TypeAlias
 
 import attrs
@@ -21,6 +21,7 @@ from streameval.accumulators.highest_scores import first_highest, highest_scores
 from streameval.accumulators.pending import Block, Rows
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import InvalidInputError, Named
+from streameval.exact.weight_sums import WeightArray
 from streameval.inputs.arrays import (
     SCORE_BITS,
     as_comparable,
@@ -34,6 +35,7 @@ from streameval.inputs.arrays import (
 )
 from streameval.inputs.coded import CodedTexts
 from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
+from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
 __all__ = [
@@ -434,6 +436,15 @@ class FastReader:
         counts = MultilabelCounts if self.config.multilabel else MatrixCounts
         return counts.tally(truth, prediction, self.config)
 
+    def weighted(
+        self, truth: Array, prediction: Array, weights: WeightArray
+    ) -> MatrixCounts | MultilabelCounts:
+        """Count codes with weights."""
+        if self.config.multilabel:
+            marks = truth.view(np.bool_), prediction.view(np.bool_)
+            return MultilabelCounts.of(*marks, None, weights, self.config)
+        return MatrixCounts.of_weighted(truth, prediction, weights, self.config)
+
     def _read_labels(self, array: Array, codes: Array) -> bool:
         dtype = self.labels.get(array.dtype)
         if dtype is None:
@@ -447,14 +458,21 @@ class FastReader:
         return True
 
     def _read_texts(self, array: Array, codes: Array) -> bool:
-        if array.dtype.kind not in "OU" or array.shape != codes.shape or self.texts is None:
+        if array.dtype.kind not in "OU" or array.shape != codes.shape:
             return False
-        found = map(self.texts.__getitem__, array.tolist())
+        coded = coded_texts(array) if len(codes) >= MIN_ROWS else None
         try:
-            codes[...] = np.fromiter(found, codes.dtype, len(codes))
+            if coded is not None:
+                codes[...] = coded.recoded(self._codes_of)
+            else:
+                codes[...] = self._codes_of(array.tolist())
         except (KeyError, TypeError):  # another text, or none
             return False
         return True
+
+    def _codes_of(self, texts: list[Any]) -> Array:
+        known: Any = self.texts
+        return np.fromiter(map(known.__getitem__, texts), np.intp, len(texts))
 
     def _read_rows(self, scores: Array, codes: Array) -> bool:
         wanted = self.reads_rows and scores.shape == (len(codes), self.codes)
@@ -510,18 +528,34 @@ class CodeBlock(Block):
 
     def tally(self, y_true: Array, y_pred: Array) -> Tally | None:
         """Count a large batch piece by piece; None if it is unusual."""
-        reader, size = self.reader, self.reader.piece
-        truth, prediction = self.truth[self.capacity :], self.prediction[self.capacity :]
         total: Tally | None = None
-        for start in range(0, len(y_true), size):
-            piece = slice(start, start + size)
-            rows = len(y_true[piece])
-            codes = truth[:rows], prediction[:rows]
-            if not reader.read(y_true[piece], y_pred[piece], *codes):
+        for piece in self._pieces(len(y_true)):
+            codes = self._codes(y_true[piece], y_pred[piece])
+            if codes is None:
                 return None
-            tally = reader.tally(*codes)
+            tally = self.reader.tally(*codes)
             total = tally if total is None else total + tally
         return total
+
+    def weighted(self, y_true: Array, y_pred: Array, weights: WeightArray) -> Any:
+        """Count a large batch with weights piece by piece; None if it is unusual."""
+        total: Any = None
+        for piece in self._pieces(len(y_true)):
+            codes = self._codes(y_true[piece], y_pred[piece])
+            if codes is None:
+                return None
+            counts = self.reader.weighted(*codes, weights[piece])
+            total = counts if total is None else total + counts
+        return total
+
+    def _pieces(self, rows: int) -> Iterator[slice]:
+        size = self.reader.piece
+        return (slice(start, min(start + size, rows)) for start in range(0, rows, size))
+
+    def _codes(self, y_true: Array, y_pred: Array) -> tuple[Array, Array] | None:
+        rows = slice(self.capacity, self.capacity + len(y_true))
+        codes = self.truth[rows], self.prediction[rows]
+        return codes if self.reader.read(y_true, y_pred, *codes) else None
 
 
 def _has_nan(scores: Array) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from itertools import chain
 from typing import Any
 
-from streameval.accumulators.base import Accumulator, merged
+from streameval.accumulators.base import Accumulator, merged, merged_of_one_class
 from streameval.accumulators.parts import Parts
 from streameval.errors import InvalidInputError
 
@@ -52,6 +52,8 @@ def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
     if first is None:
         raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator):
+        if len(set(map(type, accumulators))) == 1:
+            return merged_of_one_class(accumulators)
         return merged(chain([first], given))
     total = first.copy()
     for accumulator in given:

@@ -5,7 +5,7 @@ So a small batch costs a copy, not a count. Nothing here depends on what the row
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Generic, Literal, Self, TypeVar
 
 import numpy as np
@@ -64,11 +64,16 @@ class Rows:
         self.size = len(columns[0])
 
     @property
-    def fixed_weights(self) -> FixedPoint | None:
+    def unequal_weights(self) -> Array | None:
         """The weights; None if all of them are 1, which is faster to count."""
-        if self.weights is None or (self.weights == 1).all():
-            return None
-        return FixedPoint.of_numbers(self.weights)
+        weights = self.weights
+        return None if weights is None or (weights == 1).all() else weights
+
+    @property
+    def fixed_weights(self) -> FixedPoint | None:
+        """The same weights in fixed point."""
+        weights = self.unequal_weights
+        return None if weights is None else FixedPoint.of_numbers(weights)
 
     @property
     def n(self) -> FixedPoint:
@@ -192,19 +197,23 @@ class BufferedState(Generic[StateT]):
     Attributes
     ----------
     read : State, optional
-        The cached state of everything, once it has been read.
+        The cached state of everything, once it has been read. Nothing is written behind it.
+    counted : tuple of int and State, optional
+        How many rows were in use when everything was last counted, and its state then.
     """
 
-    __slots__ = ("block", "read", "spare", "state", "used")
+    __slots__ = ("block", "counted", "read", "spare", "state", "used")
 
     state: StateT
     block: Block
     used: int
     spare: int
     read: StateT | None
+    counted: tuple[int, StateT] | None
 
     def __init__(self, state: StateT, block: Block, used: int, spare: int) -> None:
-        self.state, self.block, self.used, self.spare, self.read = state, block, used, spare, None
+        self.state, self.block, self.used, self.spare = state, block, used, spare
+        self.read = self.counted = None
 
     @classmethod
     def of(cls, state: Any, block: Block = _NO_BLOCK) -> BufferedState[Any]:
@@ -220,6 +229,15 @@ class BufferedState(Generic[StateT]):
     def rows(self) -> Rows:
         """The pending rows, as views."""
         return self.block.rows(self.used)
+
+    def state_by(self, count: Callable[[StateT, Rows], StateT]) -> StateT:
+        """Count the pending rows into the state, once for each number of them."""
+        used, known = self.used, self.counted  # a writer on another thread may add rows
+        if not used:
+            return self.state
+        if known is None or known[0] != used:
+            known = self.counted = used, count(self.state, self.block.rows(used))
+        return known[1]
 
     @property
     def n(self) -> FixedPoint:

@@ -55,7 +55,10 @@ class RankingAccumulator(
         Names of measures, alone as ``map`` or cut as ``ndcg@10``; `Ranking` lists them all. A
         parameter or a relevance level stands in brackets: ``rbp(p=0.8)``, ``p(rel=2)@5``. The
         names of ir_measures (``nDCG@10``, ``AP``, ``RR@10``) and of trec_eval
-        (``ndcg_cut_10``, ``recip_rank``) mean the same.
+        (``ndcg_cut_10``, ``recip_rank``) mean the same. Its sets (``official``, ``all_trec``)
+        and names with parameters (``P.5,10``) stand for several measures. What a name asks of
+        the whole accumulator, as ``AP(judged_only=True)`` and ``nDCG(gains={1:1,2:3})@10`` do,
+        sets `unjudged` and `gain`; all names must agree on it.
     relevance_level : float
         A document is relevant from this relevance on. Gains do not depend on it.
     gain : {"linear", "exp2"} or mapping
@@ -184,7 +187,7 @@ class RankingAccumulator(
         InvalidInputError
             When the name or an option is not known.
         """
-        return cls(**(preset(name, measures) | overrides))
+        return cls(**preset(name, measures, overrides))
 
     def update(
         self,

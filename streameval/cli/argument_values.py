@@ -49,6 +49,7 @@ __all__ = [
 # The first relation parts the column from the value.
 _CONDITION = re.compile(r"([^=<>!]*[^=<>!\s][^=<>!]*)(!=|<=|>=|=|<|>)=?(.*)", re.DOTALL)
 _PERCENT = re.compile(r"([0-9]{1,3}(?:\.[0-9]{1,30})?)%")
+_NUMBER = re.compile(r"[0-9]*\.?[0-9]+")
 _COMMA = re.compile(r",(?![^()]*\)|[^\[\]]*\])")  # none inside of brackets
 
 
@@ -251,8 +252,16 @@ def measures(text: str) -> tuple[str, ...]:
 
     >>> measures("map,rbp(p=0.8,rel=2),ndcg@10")
     ('map', 'rbp(p=0.8,rel=2)', 'ndcg@10')
+    >>> measures("P.5,10,map")
+    ('P.5,10', 'map')
     """
-    return tuple(_COMMA.split(text))
+    names: list[str] = []
+    for part in _COMMA.split(text):
+        if names and "." in names[-1] and _NUMBER.fullmatch(part):
+            names[-1] += f",{part}"
+        else:
+            names.append(part)
+    return tuple(names)
 
 
 def metrics(text: str) -> tuple[MetricName, ...]:

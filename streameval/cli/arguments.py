@@ -227,6 +227,7 @@ _WATCH_INPUT: tuple[_Option, ...] = (
         *("--idle-after", values.span, "SPAN"),
         "when a silent file no longer holds the others back, default 5m",
     ),
+    ("--kafka-config", values.path, "FILE", "lines NAME=VALUE for the client of Kafka"),
 )
 """Which rows of a followed file count, and when a pane is closed."""
 
@@ -461,7 +462,8 @@ def _add_watch(parser: argparse.ArgumentParser) -> None:
         nargs="+",
         metavar="FILE",
         help='files, or globs in quotes, that grow and rotate; a folder of whole files; "-" is '
-        "stdin, counted at most once over a restart",
+        "stdin, counted at most once over a restart; kafka://HOST:PORT/TOPIC; "
+        "redis://HOST:PORT/DB/STREAM[?field=NAME]",
     )
     _add_formats(files)
     _add_choice(parser, files, tuple(task for task in TASKS if task != "ranking"))
@@ -593,11 +595,18 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         help="judged queries that the run lacks are in another part of it",
     )
     group.add_argument(
+        "--max-docs",
+        type=values.positive,
+        metavar="N",
+        help="with --qrels: documents of a query that count as retrieved, default all",
+    )
+    group.add_argument(
         "--measures",
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2); repeatable",
+        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets official "
+        "and all_trec; repeatable",
     )
     _add(group, *_RANKING)
 

@@ -173,7 +173,12 @@ def _source(options: Options) -> Source:
         raise UsageError("--max-bad does not go with --qrels: a run has no rows to spare.")
     if qrels == STANDARD_INPUT and STANDARD_INPUT in options.files:
         raise UsageError("standard input cannot be the run and its --qrels.")
-    return JudgedRuns(options.files, qrels, count_missing=options.count_missing is None)
+    return JudgedRuns(
+        options.files,
+        qrels,
+        count_missing=options.count_missing is None,
+        max_documents=options.max_docs,
+    )
 
 
 def _check_dialect(options: Options) -> None:

@@ -162,6 +162,7 @@ class Options:
     bins: int | None = None
     qrels: str | None = None
     count_missing: bool | None = None
+    max_docs: int | None = None
     query: str | None = None
     relevance: str | None = None
     doc: str | None = None
@@ -213,6 +214,7 @@ class Watching:
     max_pending: int | None = None
     idle_after: str | int | None = None
     label_idle_after: str | int | None = None
+    kafka_config: str | None = None
     commit_bytes: int | None = None
     window: tuple[str | int, ...] = attrs.field(default=(), converter=tuple)
     alert: tuple[str, ...] = attrs.field(default=(), converter=tuple)

@@ -80,7 +80,7 @@ class Findings:
     notes : tuple of Note
         What was noticed on the way.
     write : callable, optional
-        Lays the result out as text, instead of heading and report.
+        Lays the result and its origin out as text, instead of heading and report.
     slices : Slices, optional
         The results by the values of a column.
     windows : Windows, optional
@@ -93,7 +93,7 @@ class Findings:
     heading: str
     origin: dict[str, Any]
     notes: tuple[Note, ...] = ()
-    write: Callable[[Any], str] | None = None
+    write: Callable[[Any, dict[str, Any]], str] | None = None
     slices: Slices | None = None
     windows: Windows | None = None
     evidence: tuple[Evidence, ...] = ()
@@ -107,7 +107,7 @@ def reported(found: Findings, reporting: Reporting) -> Outcome:
     if reporting.json:
         text = json_line({"task": result.TASK, **found.origin, **_entries(found, reporting)})
     elif found.write is not None:
-        text = found.write(result)
+        text = found.write(result, found.origin)
     else:
         more = [part for one in found.evidence for part in one.sheet()]
         sheet = [found.heading, *_sheet(found, reporting), *more]

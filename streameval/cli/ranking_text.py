@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 from streameval.cli.json_text import json_line
-from streameval.configs.measures import measure, trec_name
+from streameval.configs.measures import measure, trec_name, trec_rank
 from streameval.render.text import printable
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Container, Iterable, Mapping
 
     from streameval.results.ranking import Ranking
 
@@ -19,16 +20,39 @@ __all__ = ["json_lines", "trec_lines", "trec_totals"]
 def trec_lines(columns: Mapping[str, Any]) -> str:
     """Lay the values of queries out as trec_eval does, a line for each query and measure."""
     names, rows = _rows(columns)
+    order = sorted(range(len(names)), key=lambda at: trec_rank(names[at]))
     return "".join(
-        _trec_line(name, printable(str(query)), value)
+        _trec_line(names[at], printable(str(query)), values[at])
         for query, *values in rows
-        for name, value in zip(names, values, strict=True)
+        for at in order
     )
 
 
-def trec_totals(result: Ranking) -> str:
-    """Lay the means out as trec_eval does."""
-    return "".join(_trec_line(name, "all", float(value)) for name, value in result.items())
+def trec_totals(
+    result: Ranking, origin: Mapping[str, Any], *, headings: Container[str] = ()
+) -> str:
+    """Lay the means out as trec_eval does, in its order; counts of documents are sums.
+
+    Parameters
+    ----------
+    result : Ranking
+        What was computed.
+    origin : mapping
+        Where it comes from; it may hold "runid", the tag of the run.
+    headings : container of str
+        Which of "runid" and "num_q" come first, if known.
+    """
+    lines = []
+    if "runid" in headings and "runid" in origin:
+        lines.append(_line("runid", "all", printable(origin["runid"])))
+    if "num_q" in headings:
+        n_missing = result.n_missing if result.counts_missing else 0
+        lines.append(_line("num_q", "all", f"{result.n_queries + n_missing}"))
+    for name in sorted(result, key=trec_rank):
+        is_total = measure(name).row.is_total
+        value = result.total(name) if is_total else float(result[name])
+        lines.append(_trec_line(name, "all", value))
+    return "".join(lines)
 
 
 def json_lines(columns: Mapping[str, Any]) -> str:
@@ -42,10 +66,15 @@ def _rows(columns: Mapping[str, Any]) -> tuple[list[str], Iterable[tuple[Any, ..
 
     A geometric mean is one of all queries; trec_eval gives none for each.
     """
-    names = [name for name in columns if name != "query" and measure(name).family != "gm_map"]
+    names = [name for name in columns if name != "query" and not measure(name).is_geometric]
     values = (columns[name].tolist() for name in ("query", *names))
     return names, zip(*values, strict=True)
 
 
 def _trec_line(name: str, query: str, value: float) -> str:
-    return f"{trec_name(name):<22}\t{query}\t{value:6.4f}\n"
+    is_count = measure(name).row.is_total and not math.isnan(value)
+    return _line(trec_name(name), query, f"{value:.0f}" if is_count else f"{value:6.4f}")
+
+
+def _line(name: str, query: str, value: str) -> str:
+    return f"{name:<22}\t{query}\t{value}\n"

@@ -28,6 +28,7 @@ from streameval.cli.terminal import Note, is_live, line_of, put
 from streameval.cli.watch_text import board, event_text, pane_line
 from streameval.cli.window_text import results_of, window_entry, window_of
 from streameval.errors import BadDataError, UnknownMetricError
+from streameval.monitoring.kafka import read_properties
 from streameval.monitoring.monitor import Monitor
 from streameval.monitoring.planning import Planner, predictions_of
 from streameval.monitoring.rules import MetricRule, SilenceRule, parse_rule
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
 __all__ = ["watch"]
 
 _POLL_SECONDS = 1.0
+_WAITS_ONCE = 30
 _OF_MONITOR = (
     *("wait", "unlabelled", "settle", "shard", "label_time", "out_of_order", "allowed_lateness"),
     *("max_ahead", "max_pending", "idle_after", "label_idle_after", "commit_bytes"),
@@ -107,10 +109,17 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
     """Yield steps: until everything there has been read, or for ever."""
+    n_waits = 0
     for step in monitor.run(poll=_POLL_SECONDS):
         yield step
-        if once and step.is_idle:
+        if not once or not step.is_idle:
+            n_waits = 0
+        elif not step.is_waiting:
             return
+        elif n_waits == _WAITS_ONCE:
+            raise BadDataError("a server does not answer; what was read before is committed.")
+        else:
+            n_waits += 1
 
 
 def _monitor(options: Options, watching: Watching) -> Monitor:
@@ -127,7 +136,8 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     if watching.commit_bytes is not None:
         chosen["read_bytes"] = min(watching.commit_bytes, 2**20)
     if watching.labels is not None:
-        chosen |= {"labels": _source(watching.labels, options), "key": watching.join}
+        labels = _source(watching.labels, options, watching)
+        chosen |= {"labels": labels, "key": watching.join}
     where = options.row_filter
 
     def plan(rows: Sequence[Row]) -> Plan:
@@ -142,7 +152,7 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     return Monitor(
         watching.checkpoint,
         Planner(plan=plan, is_step=isinstance(options.pane, int), where=where),
-        predictions=_source(options.files, options),
+        predictions=_source(options.files, options, watching),
         time=options.time,
         max_bad=options.max_bad,
         alerts=watching.alert,
@@ -152,15 +162,20 @@ def _monitor(options: Options, watching: Watching) -> Monitor:
     )
 
 
-def _source(files: Sequence[str], options: Options) -> Any:
-    return as_source(
-        list(files),
-        argument="FILE",
-        format=options.format,
-        delimiter=options.delimiter,
-        header=options.header,
-        decimal=options.decimal,
-    )
+def _source(files: Sequence[str], options: Options, watching: Watching) -> Any:
+    config = None if watching.kafka_config is None else read_properties(watching.kafka_config)
+    try:
+        return as_source(
+            list(files),
+            argument="FILE",
+            format=options.format,
+            delimiter=options.delimiter,
+            header=options.header,
+            decimal=options.decimal,
+            kafka=config,
+        )
+    except ImportError as error:
+        raise UsageError(str(error)) from None
 
 
 def _check_labels(watching: Watching) -> None:

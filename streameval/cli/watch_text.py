@@ -26,7 +26,8 @@ if TYPE_CHECKING:
 __all__ = ["board", "event_text", "pane_line"]
 
 _DECIMALS = 4
-_JOIN_COUNTERS = {
+_COUNTERS = {
+    "lost": ("lost row",),
     "duplicate_prediction": ("duplicate prediction",),
     "duplicate_label": ("duplicate label",),
     "conflicting": ("conflicting label",),
@@ -132,7 +133,7 @@ def _footer(held: Windowed, status: Status, now: datetime) -> str:
         parts.append(f"{duration(max(behind, 0))} behind")
     if status.n_bad:
         parts.append(plural(status.n_bad, "bad row"))
-    for name, words in _JOIN_COUNTERS.items():
+    for name, words in _COUNTERS.items():
         if count := status.counters.get(name):
             parts.append(plural(count, *words))
     if status.is_full:

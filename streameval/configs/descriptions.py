@@ -31,11 +31,17 @@ def _measures() -> str:
     optional = ", ".join(row.name for row in rows if row.cutoff == "optional")
     required = ", ".join(f"{row.name}@k" for row in rows if row.cutoff == "required")
     uncut = (
-        f"{row.name}({row.parameter[0]}={row.parameter[1]:g})" if row.parameter else row.name
+        f"{row.name}({row.parameter[0]}={_default(row.parameter[1])})"
+        if row.parameter
+        else row.name
         for row in rows
         if row.cutoff == "none"
     )
     return f"{optional}, alone or cut as in map@100; {required}; {', '.join(uncut)}."
+
+
+def _default(value: float | None) -> str:
+    return "x" if value is None else f"{value:g}"
 
 
 DESCRIPTIONS = {

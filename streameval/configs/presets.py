@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
-from streameval.configs.measures import canonical_measures, measure
+from streameval.configs.measures import canonical_measures, listed, measure
 from streameval.configs.options import one_of
+from streameval.configs.ranking import canonical_gain, options_in
+from streameval.errors import InvalidInputError
 
 __all__ = ["preset"]
 
@@ -21,11 +24,23 @@ _PARAMETERS = {"trec_eval": {"rbp": 0.9}}
 """What a measure means where its name says no more."""
 
 
-def preset(name: Any, measures: Any) -> dict[str, Any]:
-    """Look up the options of a tool; it has policies for the measures asked for alone."""
+def preset(name: Any, measures: Any, overrides: Mapping[str, Any]) -> dict[str, Any]:
+    """Look up the options of a tool; it has policies for the measures asked for alone.
+
+    What the names of measures ask for goes before them, and `overrides` must agree with it.
+    """
     options = dict(_PRESETS[one_of(name, tuple(_PRESETS), name="name")])
-    options["measures"] = canonical_measures(measures, _PARAMETERS.get(name, {}))
+    given = listed(measures)
+    options["measures"] = canonical_measures(given, _PARAMETERS.get(name, {}))
     asked, empty = map(measure, options["measures"]), options.get("empty")
     if isinstance(empty, dict):
         options["empty"] = {item.name: empty[item.family] for item in asked if item.family in empty}
-    return options
+    implied = options_in(given)
+    for key in implied.keys() & overrides.keys():
+        own = canonical_gain(overrides[key]) if key == "gain" else overrides[key]
+        if own != implied[key]:
+            raise InvalidInputError(
+                f"must agree with `measures`, which ask for {implied[key]!r}, got {own!r}",
+                argument=key,
+            )
+    return options | dict(overrides) | implied

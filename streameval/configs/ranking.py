@@ -4,12 +4,18 @@ from __future__ import annotations
 
 import functools
 import math
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Literal, Self
 
 import attrs
 
-from streameval.configs.measures import Measure, canonical_measures, measure
+from streameval.configs.measures import (
+    Measure,
+    canonical_measures,
+    implied_options,
+    listed,
+    measure,
+)
 from streameval.configs.options import (
     finite_number,
     flag,
@@ -19,7 +25,7 @@ from streameval.configs.options import (
 )
 from streameval.errors import InvalidInputError
 
-__all__ = ["JUDGED", "Gain", "RankingConfig", "policies"]
+__all__ = ["JUDGED", "Gain", "RankingConfig", "canonical_gain", "options_in", "policies"]
 
 JUDGED = -math.inf
 """The relevance level that every judged document reaches."""
@@ -75,14 +81,22 @@ class RankingConfig:
         per_query: Any,
     ) -> Self:
         """Check the options."""
-        names = canonical_measures(measures)
+        given = listed(measures)
+        names = canonical_measures(given)
+        implied = options_in(given)
+        _check_ties(names, one_of(ties, _TIES, name="ties"))
         return cls(
             measures=names,
             relevance_level=finite_number(relevance_level, name="relevance_level"),
-            gain=_gain(gain),
-            ties=one_of(ties, _TIES, name="ties"),
+            gain=_implied("gain", canonical_gain(gain), "linear", implied),
+            ties=ties,
             ap_norm=one_of(ap_norm, ("R", "min"), name="ap_norm"),
-            unjudged=one_of(unjudged, ("nonrelevant", "drop"), name="unjudged"),
+            unjudged=_implied(
+                "unjudged",
+                one_of(unjudged, ("nonrelevant", "drop"), name="unjudged"),
+                "nonrelevant",
+                implied,
+            ),
             negative=one_of(negative, ("raise", "zero"), name="negative"),
             nan=one_of(nan, ("raise", "last"), name="nan"),
             empty=_brief(policies(empty, names, EMPTY, name="empty")),
@@ -150,9 +164,13 @@ class RankingConfig:
         """Whether all rows of the last score are kept, though documents order them."""
         return any(item.family == "lrap" for item in self.parsed)
 
+    def agrees_with(self, name: str) -> bool:
+        """Check that a name of a measure asks for no other options of the whole accumulator."""
+        return all(getattr(self, key) == value for key, value in options_in([name]).items())
+
     def level_of(self, item: Measure) -> float:
         """Find the relevance from which on a document counts for a measure."""
-        if item.family == "judged":
+        if item.row.uses_judged and not item.row.has_level:
             return JUDGED
         if item.family == "err":
             return 1.0
@@ -176,6 +194,29 @@ def policies(
     return tuple(given.get(key, "zero") for key in measures)
 
 
+def _check_ties(names: tuple[str, ...], ties: str) -> None:
+    """Refuse measures that the tie rule leaves undefined."""
+    for item in map(measure, names):
+        if item.row.ties and ties not in item.row.ties:
+            raise InvalidInputError(
+                f"must be {' or '.join(map(repr, item.row.ties))} for {item.name}, which depends "
+                f"on the whole order, got {ties!r}",
+                argument="ties",
+            )
+
+
+def _implied(name: str, given: Any, usual: str, implied: Mapping[str, Any]) -> Any:
+    """Choose what the names of measures ask for, unless another value was given."""
+    if name not in implied:
+        return given
+    asked = implied[name]
+    if given not in (usual, asked):
+        raise InvalidInputError(
+            f"must agree with `measures`, which ask for {asked!r}, got {given!r}", argument=name
+        )
+    return asked
+
+
 def _brief(words: tuple[str, ...]) -> Policies:
     return words[0] if len(set(words)) == 1 else words
 
@@ -186,12 +227,19 @@ def _levels(config: RankingConfig) -> tuple[float, ...]:
     for item in config.parsed:
         if not item.uses_gains:
             levels.add(config.level_of(item))
-        if item.family == "bpref":
+        if item.row.uses_judged:
             levels.add(JUDGED)
     return tuple(sorted(levels))
 
 
-def _gain(value: Any) -> Gain:
+def options_in(names: Iterable[str]) -> dict[str, Any]:
+    """Read the options that names of measures ask for, in canonical form."""
+    options = implied_options(names)
+    return options | {key: canonical_gain(options[key]) for key in options if key == "gain"}
+
+
+def canonical_gain(value: Any) -> Gain:
+    """Check gains, and sort those of a mapping."""
     if isinstance(value, tuple):  # as the canonical form has it
         value = dict(value)
     if not isinstance(value, Mapping):

@@ -33,8 +33,8 @@ from streameval.errors import BadDataError, InvalidInputError
 
 __all__ = ["Engine", "Policy", "evaluate_on"]
 
-_SHARES = 16
-"""By how many tasks the states of the values of a column are merged, each a share of them."""
+_MAX_SHARES = 16
+"""By how many tasks, at most, the states of the values of a column are merged, each a share."""
 _SAVING = 0.05
 """The share of the time that goes into saving finished parts."""
 _SHOWN = 3
@@ -172,7 +172,7 @@ class _Evaluation:
 
     def run(self) -> Any:
         """Start the tasks, merge what they count, and end with the first that fails."""
-        engine, n_shares = self._engine, 1 if self._counter.by is None else _SHARES
+        engine, n_shares = self._engine, self._n_shares()
         calls = [(self._counter, task, self._policy.skips, n_shares) for task in self._tasks]
         started = engine.start_several(_count_files, calls, n_shares + 1)
         more = [(self._counter, *batch, self._policy.skips, n_shares) for batch in self._batches]
@@ -209,6 +209,17 @@ class _Evaluation:
         finally:
             self._finished.save()
         return self._result(totals)
+
+    def _n_shares(self) -> int:
+        """Choose how many merges share the values of a column, each with its own values.
+
+        There are several for each slot, so that some are fetched while others are merged; and as
+        many as a merge takes states, so that it holds no more than one task has counted.
+        """
+        if self._counter.by is None:
+            return 1
+        n_merged = min(self._policy.fan_in, len(self._tasks) + len(self._batches))
+        return min(max(2 * self._engine.n_slots, n_merged), _MAX_SHARES)
 
     def _kept(self, handle: Handle, shares: Sequence[Handle], task: FileTask | None) -> Done:
         """Fetch what a task says, and keep its states for another run."""

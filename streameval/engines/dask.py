@@ -64,11 +64,11 @@ def evaluate(
     Notes
     -----
     Merging leaves its arguments alone, so that tasks may be run twice, and are when a worker
-    dies. Between workers and to the client, only states travel. Of the values of a column, a task
-    merges one in sixteen.
+    dies. Between workers and to the client, only states travel. The states of the values of a
+    column are merged by several tasks, each with its own values.
 
     The nannies of Dask let the allocator of a worker give back every array at once, which takes
-    more than half of the time. While a task counts, freed memory is kept.
+    more than half of the time. While a task counts or merges, freed memory is kept.
 
     Examples
     --------
@@ -102,6 +102,7 @@ class _Cluster(Engine):
     def __init__(self, client: Client) -> None:
         self._client = client
         self.n_slots = sum(client.nthreads().values())
+        self._n_merges = 0
 
     # The content of a path may change, so that no result of an earlier task may stand in.
 
@@ -117,19 +118,37 @@ class _Cluster(Engine):
     def start_several(
         self, function: Callable[..., Any], calls: Sequence[tuple[Any, ...]], n_results: int
     ) -> list[list[Any]]:
-        """Start a task for each call, and one for each of its results, which takes it out."""
+        """Start a task for each call, and one for each of its results, which takes it out.
+
+        Without a list of workers, Dask takes many of these for the first tasks of a graph, and
+        spreads them over all workers: each would fetch the results of a task as a whole.
+        """
         started = self.start(function, calls)
-        return [
-            [
-                self._client.submit(getitem, future, number, pure=False, priority=1)
-                for number in range(n_results)
-            ]
-            for future in started
-        ]
+        taken = partial(self._submit_to, self._workers(), getitem, priority=1)
+        return [[taken(future, number) for number in range(n_results)] for future in started]
 
     def merge(self, states: Sequence[Any]) -> Any:
-        """Merge states."""
-        return self._client.submit(merged, *states, pure=False, priority=2)
+        """Merge states, on each worker in turn: Dask might choose one of them for all."""
+        workers = self._workers()
+        self._n_merges += 1
+        chosen = workers[self._n_merges % len(workers)]
+        return self._submit_to([chosen], _with_steady_memory, merged, *states, priority=2)
+
+    def _workers(self) -> list[str]:
+        return list(self._client.nthreads())
+
+    def _submit_to(
+        self, workers: list[str], function: Callable[..., Any], *arguments: Any, priority: int
+    ) -> Any:
+        """Start a task on one of these workers that holds its arguments, or another if they die."""
+        return self._client.submit(
+            function,
+            *arguments,
+            pure=False,
+            priority=priority,
+            workers=workers,
+            allow_other_workers=True,
+        )
 
     def finished(self, handles: Sequence[Any]) -> Iterator[Any]:
         """Yield futures as they finish."""

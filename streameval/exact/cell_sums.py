@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 
 import numpy as np
@@ -16,16 +17,17 @@ Floats = npt.NDArray[np.float64]
 Cells = npt.NDArray[np.intp]
 
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
-_DIGIT_BITS = 31
-_SAFE_ITEMS = 2**22  # this many digits sum to less than 2**53, where float64 holds every integer
-_SAFE_EXPONENT = 1000  # powers of two up to here are floats
+_SUM_BITS = 53  # up to 2**53 float64 holds every integer
+_CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # the longer one where there are more cells than that
+_MAX_EXPONENT = 900  # of numbers that a far larger one can round
+_SHIFT = 200
 
 
 def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
     """Sum vectors of terms, each item times its weight; nothing is rounded."""
     totals = [0]
-    for piece in _pieces(terms, weights):
-        _add_all(piece, None, totals)
+    for term in terms:
+        _add_all(term, weights, None, totals)
     return ExactSum(totals[0])
 
 
@@ -47,62 +49,80 @@ def cell_sums(
 
     Notes
     -----
-    Values are split into digits of 31 bits, most significant first, as many as the data needs:
-    three for most probabilities. Sums of digits are integers that float64 holds exactly, so the
-    order of adding does not matter.
+    Chunks of values are split into digits of 40 bits, most significant first, as many as the data
+    needs: two for most probabilities. Sums of digits are integers that float64 holds exactly, so
+    the order of adding does not matter.
     """
     totals = [0] * size
-    for piece in _pieces([values], weights):
-        _add_all(piece, cells, totals)
+    _add_all(values, weights, cells, totals)
     return tuple(map(ExactSum, totals))
 
 
-def _pieces(terms: Iterable[Floats], weights: FixedPoint | None) -> Iterable[Floats]:
-    """Split the products of terms and weights into vectors that add up to them."""
+def _add_all(
+    values: Floats, weights: FixedPoint | None, cells: Cells | None, totals: list[int]
+) -> None:
+    """Add values times weights to the totals, in units of 2**-1074, chunk by chunk."""
+    bits = _CHUNK_BITS if len(totals) <= 1 << _CHUNK_BITS else _LONG_CHUNK_BITS
+    for start in range(0, len(values), 1 << bits):
+        rows = slice(start, start + (1 << bits))
+        own = None if cells is None else cells[rows]
+        for piece in _pieces(values[rows], None if weights is None else weights[rows]):
+            _add(piece, own, totals, _SUM_BITS - bits)
+
+
+def _pieces(term: Floats, weights: FixedPoint | None) -> Iterable[Floats]:
+    """Split the product of a term and weights into vectors that add up to it."""
     if weights is None:
-        yield from terms
+        yield term
         return
-    parts = [part for part in weights.float_parts() if part.any()]
-    for term in terms:
-        for part in parts:
+    for part in weights.float_parts():
+        if part.any():
             yield from exact_product(part, term)
 
 
-def _add_all(values: Floats, cells: Cells | None, totals: list[int]) -> None:
-    for start in range(0, len(values), _SAFE_ITEMS):
-        items = slice(start, start + _SAFE_ITEMS)
-        _add(values[items], None if cells is None else cells[items], totals)
-
-
-def _add(values: Floats, cells: Cells | None, totals: list[int]) -> None:
-    """Add values to the totals, in units of 2**-1074, digit by digit."""
-    largest = max(values.max(), -values.min())
-    digit = (int(np.frexp(largest)[1]) - _SMALLEST - 1) // _DIGIT_BITS
+def _add(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int) -> None:
+    """Add the values of a chunk to the totals, digit by digit."""
     left = np.count_nonzero(values)
+    exponent = _exponent(values)
+    if exponent > _MAX_EXPONENT:
+        return _add_large(values, cells, totals, digit_bits)
     while left:
         if 2 * left < len(values):
             kept = values != 0.0
             values, cells = values[kept], None if cells is None else cells[kept]
-        shift = digit * _DIGIT_BITS
-        digits = np.trunc(_scale(values, -shift - _SMALLEST))
+            exponent = _exponent(values)
+        exponent = max(exponent - digit_bits, _SMALLEST)
+        rounds = 1.5 * 2.0 ** (_SUM_BITS - 1 + exponent)  # floats near it are multiples of a digit
+        digits = values + rounds
+        digits -= rounds
         for cell, total in _sums(digits, cells, len(totals)):
-            totals[cell] += int(total) << shift
-        values = values - _scale(digits, shift + _SMALLEST)
+            totals[cell] += int(math.ldexp(total, -exponent)) << (exponent - _SMALLEST)
+        values = values - digits
         left = np.count_nonzero(values)
-        digit -= 1
+    return None
 
 
-def _scale(values: Floats, exponent: int) -> Floats:
-    """Multiply by a power of two; exact, or below 1."""
-    if abs(exponent) < _SAFE_EXPONENT:
-        return values * 2.0**exponent
-    return np.ldexp(values, exponent)
+def _add_large(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int) -> None:
+    """Add the largest values scaled down, and the others as they are."""
+    scaled = [0] * len(totals)
+    is_large = np.abs(values) >= 2.0 ** (_MAX_EXPONENT - 1)
+    for kept, scale, sums in ((is_large, 2.0**-_SHIFT, scaled), (~is_large, 1.0, totals)):
+        _add(values[kept] * scale, None if cells is None else cells[kept], sums, digit_bits)
+    for cell, total in enumerate(scaled):
+        totals[cell] += total << _SHIFT
+
+
+def _exponent(values: Floats) -> int:
+    """Find the power of two that all magnitudes stay below."""
+    if not len(values):
+        return 0
+    return math.frexp(max(values.item(values.argmax()), -values.item(values.argmin())))[1]
 
 
 def _sums(digits: Floats, cells: Cells | None, size: int) -> Iterable[tuple[int, float]]:
     """Add up digits by cell; only nonzero sums are listed."""
     if cells is None:
-        return [(0, digits.sum())]
+        return [(0, float(digits.sum()))]
     sums = np.bincount(cells, weights=digits, minlength=size)
     occupied = np.flatnonzero(sums)
     return zip(occupied.tolist(), sums[occupied].tolist(), strict=True)

@@ -12,17 +12,20 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["exp", "expm1", "log", "log1p"]
+__all__ = ["exp", "expm1", "log", "log1p", "log_of_either"]
 
 Floats = npt.NDArray[np.float64]
 
 _ROOT_HALF = 0.7071067811865476
+_ROOT_HALF_BITS = np.float64(_ROOT_HALF).view(np.int64)
+_MANTISSA_BITS = np.int64(52)
 _MIN_DIRECT = -0.2928932188134524  # between these, 1 + x stays within [sqrt(1/2), sqrt(2)]
 _MAX_DIRECT = 0.4142135623730950
 _LN2_HIGH = float.fromhex("0x1.62e42feep-1")  # 20 trailing zeros: exact times an exponent
 _LN2_LOW = float.fromhex("0x1.a39ef35793c76p-33")
 _PER_LN2 = float.fromhex("0x1.71547652b82fep+0")
 _EXP_DEGREE = 14
+_CHUNK = 2**12  # of longer ones the temporaries are handed back to the system, page by page
 _MAX_TAYLOR = 0.35
 _ODD = tuple(  # coefficients of the remainder as a series in s**2: orders 1, 3, 5, 7
     float.fromhex(digits)
@@ -88,6 +91,43 @@ def log1p(x: npt.ArrayLike) -> Floats:
         return _combine(f, k, np.where(is_direct, 0.0, lost))
 
 
+def log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_]) -> Floats:
+    """Compute ``log(x)`` where told to and ``log1p(-x)`` elsewhere, in one pass over both.
+
+    Parameters
+    ----------
+    x : float64 array, shape (n,)
+        In (0, 1).
+    is_direct : bool array, shape (n,)
+
+    Returns
+    -------
+    float64 array, shape (n,)
+        The same bits as those of `log` and `log1p`.
+    """
+    out = np.empty(len(x))
+    for start in range(0, len(x), _CHUNK):
+        rows = slice(start, start + _CHUNK)
+        out[rows] = _log_of_either(x[rows], is_direct[rows])
+    return out
+
+
+def _log_of_either(x: Floats, is_direct: npt.NDArray[np.bool_]) -> Floats:
+    reduced = 1.0 - x
+    lost = 1.0 - reduced
+    lost -= x
+    lost /= reduced
+    is_small = x < -_MIN_DIRECT
+    is_small &= ~is_direct
+    np.copyto(lost, 0.0, where=is_direct | is_small)
+    np.copyto(reduced, x, where=is_direct)
+    f, k = _reduce_normal(reduced)
+    np.negative(x, out=f, where=is_small)
+    np.copyto(k, 0.0, where=is_small)
+    with np.errstate(under="ignore"):  # the square of a tiny x is negligible
+        return _combine(f, k, lost)
+
+
 def exp(x: npt.ArrayLike) -> Floats:
     """Raise e to a power, element by element.
 
@@ -134,13 +174,39 @@ def _reduce(fraction: Floats, exponent: npt.NDArray[Any]) -> tuple[Floats, Float
     return np.where(is_low, 2.0 * fraction, fraction) - 1.0, (exponent - is_low).astype(np.float64)
 
 
+def _reduce_normal(x: Floats) -> tuple[Floats, Floats]:
+    """Reduce numbers that are not subnormal as `_reduce` does, by their bits: in half the time."""
+    bits = x.view(np.int64)
+    k = (bits - _ROOT_HALF_BITS) >> _MANTISSA_BITS
+    bits = bits - (k << _MANTISSA_BITS)
+    f: Floats = bits.view(np.float64)
+    f -= 1.0
+    return f, k.astype(np.float64)
+
+
 def _combine(f: Floats, k: Floats, lost: Floats | float) -> Floats:
     """Compute ``log(1 + f) + k log(2) + lost``, small terms first."""
     half_square = 0.5 * f * f
     s = f / (2.0 + f)
     z = s * s
     w = z * z
-    even = w * (_EVEN[0] + w * (_EVEN[1] + w * _EVEN[2]))
-    odd = z * (_ODD[0] + w * (_ODD[1] + w * (_ODD[2] + w * _ODD[3])))
-    small = s * (half_square + (odd + even)) + (k * _LN2_LOW + lost)
-    return np.asarray(((small - half_square) + f) + k * _LN2_HIGH)
+    even = w * _EVEN[2]  # in place from here on: memory would be asked for at each step
+    even += _EVEN[1]
+    even *= w
+    even += _EVEN[0]
+    even *= w
+    total = w * _ODD[3]
+    total += _ODD[2]
+    total *= w
+    total += _ODD[1]
+    total *= w
+    total += _ODD[0]
+    total *= z
+    total += even
+    total += half_square
+    total *= s
+    total += k * _LN2_LOW + lost
+    total -= half_square
+    total += f
+    total += k * _LN2_HIGH
+    return np.asarray(total)

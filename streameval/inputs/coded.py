@@ -77,6 +77,14 @@ class CodedTexts:
         table = np.array([numbers[text] for text in changed], dtype=np.int64)
         return CodedTexts(table[self.codes], list(numbers))
 
+    def recoded(self, code: Callable[[list[Any]], npt.NDArray[Any]]) -> npt.NDArray[Any]:
+        """Return the codes of the rows under another coding, asked for the texts of rows alone."""
+        occur = np.flatnonzero(np.bincount(self.codes, minlength=len(self.texts)))
+        codes = code([self.texts[index] for index in occur.tolist()])
+        table = np.zeros(len(self.texts), dtype=codes.dtype)
+        table[occur] = codes
+        return table[self.codes]
+
     def factorize(self) -> tuple[npt.NDArray[np.int64], npt.NDArray[Any]]:
         """Return the codes and the texts, as pandas does."""
         return self.codes, self._texts()

@@ -15,10 +15,14 @@ __all__ = ["judged_rows", "missing_queries"]
 _BLOCK = 2**18  # rows: so many are worth a sort
 
 
-def judged_rows(run: Any, qrels: Any) -> Iterator[dict[str, Any]]:
+def judged_rows(
+    run: Any, qrels: Any, *, max_documents: int | None = None
+) -> Iterator[dict[str, Any]]:
     """Yield blocks of rows of the queries that are in both, as `read_rows` takes them.
 
-    Judged documents that the run lacks are rows that were not retrieved.
+    Judged documents that the run lacks are rows that were not retrieved. Of each query only the
+    first `max_documents` count as retrieved, if that is given: by falling score, then by falling
+    document, as in trec_eval.
     """
     _check(run, "run", "scores")
     _check(qrels, "qrels", "relevances")
@@ -28,7 +32,7 @@ def judged_rows(run: Any, qrels: Any) -> Iterator[dict[str, Any]]:
         judged = _documents(qrels, query, "qrels") if query in qrels else {}
         if not judged:
             continue
-        scores = _documents(run, query, "run")
+        scores = _first(_documents(run, query, "run"), max_documents)
         documents = [*scores, *(document for document in judged if document not in scores)]
         relevances = [judged.get(document, np.nan) for document in documents]
         block.append((query, documents, relevances, list(scores.values())))
@@ -43,6 +47,13 @@ def judged_rows(run: Any, qrels: Any) -> Iterator[dict[str, Any]]:
 def missing_queries(run: Mapping[Any, Any], qrels: Mapping[Any, Any]) -> list[Any]:
     """List the judged queries that the run lacks."""
     return [query for query in qrels if query not in run and qrels[query]]
+
+
+def _first(scores: Mapping[Any, Any], n: int | None) -> Mapping[Any, Any]:
+    if n is None or len(scores) <= n:
+        return scores
+    ranked = sorted(scores, key=lambda document: (scores[document], document), reverse=True)
+    return {document: scores[document] for document in ranked[:n]}
 
 
 def _columns(block: list[tuple[Any, list[Any], list[float], list[Any]]]) -> dict[str, Any]:

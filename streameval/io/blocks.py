@@ -23,8 +23,8 @@ __all__ = ["Block", "Emptied", "emptied"]
 class Block(Protocol):
     """A part of a file: a frozen value that pickles and can be parsed on its own.
 
-    Its `unit` is what a row of the file is called, "line", "row" or
-    "query".
+    Its `unit` is what a row of the file is called, "line", "row" or "query", or "offset" or
+    "entry" on a server.
     """
 
     unit: ClassVar[str]

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from streameval.io.row_filters import RowFilter
     from streameval.io.streams import ByteStream
 
-__all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks"]
+__all__ = ["CsvBlock", "CsvLayout", "Dialect", "csv_blocks", "value_of_cell"]
 
 # What may stand between cells, and how a file with it is read.
 _DELIMITERS: dict[str, tuple[object, ...]] = {
@@ -107,7 +107,7 @@ class CsvBlock:
         """Yield the rows of the right length, their cells as numbers where they look so."""
         for _, row in self._rows():
             if isinstance(row, list):
-                yield dict(zip(self.header, map(_value, row), strict=True))
+                yield dict(zip(self.header, map(value_of_cell, row), strict=True))
 
     def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
         """Read the columns of all rows of the right length."""
@@ -324,7 +324,7 @@ def _position(name: str, header: tuple[str, ...], source: str) -> int:
     return header.index(name)
 
 
-def _value(cell: str) -> int | float | str | None:
+def value_of_cell(cell: str) -> int | float | str | None:
     """Guess the type of a cell by its looks, to show what a column holds."""
     value = integer_or_text(cell)
     return number_or_text(value) if isinstance(value, str) else value

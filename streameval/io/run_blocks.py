@@ -44,6 +44,8 @@ class RunBlock:
         How many bytes of the file they are, before unpacking.
     unended : str
         Nothing: such a file is read whole or not at all.
+    max_documents : int, optional
+        How many documents of a query count as retrieved, all by default.
     """
 
     unit: ClassVar[str] = "query"
@@ -52,6 +54,7 @@ class RunBlock:
     judged: Mapping[str, Mapping[str, float]]
     taken: int
     unended: str = ""
+    max_documents: int | None = None
 
     def rows(
         self,
@@ -77,4 +80,5 @@ class RunBlock:
         return Parsed({"query": objects(queries), **batch}, queries, [], n_rows=len(self.run.doc))
 
     def _query(self, query: str) -> dict[str, Any]:
-        return next(judged_rows({query: self.run[query]}, {query: self.judged[query]}))
+        run, qrels = {query: self.run[query]}, {query: self.judged[query]}
+        return next(judged_rows(run, qrels, max_documents=self.max_documents))

@@ -17,7 +17,16 @@ from streameval.configs.options import positive_integer
 from streameval.errors import BadDataError, InvalidInputError
 from streameval.io.errors import BadRow, ScatteredQueryError, shown
 from streameval.io.streams import name_of, opened
-from streameval.io.trec_rows import QRELS, RUN, Table, Texts, Values, tables, whole_queries
+from streameval.io.trec_rows import (
+    QRELS,
+    RUN,
+    Table,
+    Texts,
+    Values,
+    first_tag,
+    tables,
+    whole_queries,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -32,6 +41,7 @@ __all__ = [
     "iter_run",
     "read_qrels",
     "read_run",
+    "run_tag",
     "sized_runs",
 ]
 
@@ -343,6 +353,12 @@ def gathered_runs(
         part = run._index.order[start:end]
         yield Run(run.query[part], run.doc[part], run.score[part]), taken
         taken = 0
+
+
+def run_tag(source: str, *, copy: BinaryIO | None = None) -> str:
+    """Read the tag of the first row of a run; empty if it has none."""
+    with opened(source, copy=copy) as stream:
+        return first_tag(stream)
 
 
 def _source(path: Path) -> str:

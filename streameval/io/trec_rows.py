@@ -18,7 +18,17 @@ if TYPE_CHECKING:
 
     from streameval.io.streams import ByteStream
 
-__all__ = ["QRELS", "RUN", "Form", "Table", "Texts", "Values", "tables", "whole_queries"]
+__all__ = [
+    "QRELS",
+    "RUN",
+    "Form",
+    "Table",
+    "Texts",
+    "Values",
+    "first_tag",
+    "tables",
+    "whole_queries",
+]
 
 Texts = npt.NDArray[np.object_]
 Values = npt.NDArray[np.float64]
@@ -158,6 +168,16 @@ def tables(stream: ByteStream, form: Form) -> Iterator[Table]:
             columns, line = _parsed(text, piece.first_line, form, width, stream.name)
             query = list(map(known.setdefault, columns.query, columns.query))
             yield Table.of(query, columns.doc, columns.value, line)
+
+
+def first_tag(stream: ByteStream) -> str:
+    """Read the tag of the first row of a run; empty if it has none."""
+    for piece in pieces(stream, LineEnds()):
+        rows = filter(_holds_a_row, text_of(piece.data).split("\n"))
+        fields = _fields(next(rows, ""))
+        if fields:
+            return " ".join(fields[RUN.widths[0] - 1 : RUN.widths[0]])
+    return ""
 
 
 def whole_queries(parts: Iterable[Table], min_rows: int, source: str) -> Iterator[Table]:

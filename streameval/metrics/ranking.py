@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cached_property
+from typing import Any
 
 import attrs
 import numpy as np
@@ -16,6 +17,7 @@ from streameval.exact.log import log
 from streameval.exact.row_order import blocks
 from streameval.exact.score_keys import keys_of, scores_of
 from streameval.metrics import rank_measures as formulas
+from streameval.metrics import rank_orders as orders
 from streameval.metrics.bounded import ROUNDING
 from streameval.metrics.cascades import expected_reciprocal_rank
 from streameval.metrics.ranks import Arrangement, Levels, Spans, Ties
@@ -83,8 +85,8 @@ def _outward(sheet: _Sheet, low: Floats, high: Floats) -> tuple[Floats, Floats]:
         if item.family == "mrr":  # a single term: the same bits on every way
             is_open &= low[row] != high[row]
         some = np.flatnonzero(is_open)
-        min_value = MIN_LOG if item.family == "gm_map" else 0.0
-        max_value = 0.0 if item.family == "gm_map" else item.max_value
+        min_value = MIN_LOG if item.is_geometric else item.min_value
+        max_value = 0.0 if item.is_geometric else item.max_value
         ends = low[row, some], high[row, some]
         low[row, some] = np.maximum(ends[0] - np.abs(ends[0]) * ROUNDING - _ABSOLUTE, min_value)
         high[row, some] = np.minimum(ends[1] + np.abs(ends[1]) * ROUNDING + _ABSOLUTE, max_value)
@@ -97,7 +99,7 @@ class _Sheet:
 
     queries: Queries
     config: RankingConfig
-    _found: dict[tuple[int, bool, Arrangement], Levels] = attrs.field(factory=dict, init=False)
+    _found: dict[tuple[int, bool, str, Arrangement], Levels] = attrs.field(factory=dict, init=False)
 
     def values(self, arrangement: Arrangement) -> Floats:
         """Compute each measure, shape (M, Q), with the dropped rows arranged in one way."""
@@ -130,7 +132,7 @@ class _Sheet:
 
     def is_empty(self, item: Measure) -> Mask:
         """Find the queries in which a measure has nothing to find."""
-        if item.family == "judged":
+        if item.row.always_counts:
             return np.zeros(len(self.queries), dtype=bool)
         if item.uses_gains:
             declared, gained = (
@@ -144,13 +146,15 @@ class _Sheet:
         return self.config.levels.index(self.config.level_of(item))
 
     def _value(self, item: Measure, arrangement: Arrangement) -> Floats:
-        if item.family in ("set_p", "set_r", "set_f"):
+        if item.row.of_set:
             value = self._of_set(item)
+        elif item.row.ties:
+            value = self._of_order(item, arrangement)
         elif item.uses_gains:
             value = self._of_gains(item, arrangement)
         elif item.family == "err":
             value = self._err(item)
-        elif item.family == "bpref":
+        elif item.family in ("bpref", "gm_bpref"):
             value = self._bpref(item, arrangement)
         else:
             value = self._of_relevant(item, arrangement)
@@ -159,32 +163,75 @@ class _Sheet:
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure of the ranks of the relevant documents."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
-        if item.family == "judged":
-            first = np.minimum(self.queries.rows, item.ranks)
-            return _ratio(formulas.found_at(levels, item.ranks, len(first)), first)
-        return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
+        if item.row.has_level:
+            return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
+        rows = self.queries.rows
+        if item.family == "rbp_resid":
+            judged = formulas.rank_biased_precision(levels, item.number, len(rows))
+            is_judged = self.queries.found[:, self._level(item)] == rows
+            return np.where(is_judged, 0.0, 1.0 - judged)
+        first = np.minimum(rows, item.ranks)
+        judged = formulas.found_at(levels, item.ranks, len(first))
+        return _ratio(judged, first) if item.family == "judged" else (first - judged) / item.ranks
 
     def _of_set(self, item: Measure) -> Floats:
         """Compute a measure of the retrieved documents in any order."""
-        level = self._level(item)
+        level, rows = self._level(item), self.queries.rows
         found, known = self.queries.found[:, level], self.known(level)
-        if item.family == "set_p":
-            return _ratio(found, self.queries.rows)
-        if item.family == "set_r":
-            return _ratio(found, known)
-        # the operations of trec_eval, which prints four digits: the last bit decides a half
-        precision, recall = _ratio(found, self.queries.rows), _ratio(found, known)
-        return _ratio(2.0 * precision * recall, precision + recall)
+        if item.family == "num_nonrel_judged_ret":
+            judged = self.queries.found[:, self.config.levels.index(JUDGED)]
+            return (judged - found).astype(np.float64)
+        if item.family == "set_f":
+            return _set_f(found, rows, known, item.number)
+        return np.asarray(_OF_SETS[item.family](found, rows, known), dtype=np.float64)
+
+    def _of_order(self, item: Measure, arrangement: Arrangement) -> Floats:
+        """Compute a measure that depends on the whole order.
+
+        Without a closed form for dropped rows, the value is the middle of what may be.
+        """
+        if item.family in ("iprec", "11pt_avg"):
+            if arrangement == "random":
+                ends = (self._of_order(item, "worst"), self._of_order(item, "best"))
+                return 0.5 * (ends[0] + ends[1]) if self.has_outside else ends[0]
+            levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
+            if item.family == "iprec":
+                return orders.interpolated_precision(levels, item.number, relevant)
+            return orders.eleven_point_precision(levels, relevant)
+        value = _OF_ORDER[item.family](self._spans, self._ideal, len(self.queries))
+        if self.has_outside:
+            value[self.left_out(item)] = {"worst": 0.0, "random": 0.5, "best": 1.0}[arrangement]
+        return value
 
     def _of_gains(self, item: Measure, arrangement: Arrangement) -> Floats:
         n = len(self.queries)
         spans = self._spans
         if item.cutoff is None and self.has_outside:
             spans = spans.joined(self._outside_spans(arrangement))
+        if item.family == "rndcg":
+            return self._at_falls(spans)
         gain = spans.discounted(item.cutoff, n)
         return (
             gain if item.family == "dcg" else _ratio(gain, self._ideal.discounted(item.cutoff, n))
         )
+
+    def _at_falls(self, spans: Spans) -> Floats:
+        """Average NDCG over the ranks at which the ideal gain falls, and the last rank."""
+        ideal, n = self._ideal, len(self.queries)
+        ends = ideal.above + ideal.size
+        number = runs_above(np.ones_like(ends), ideal.query)
+        total, count = np.zeros(n), counts_of(ideal.query, np.ones_like(ends), n)
+        last = counts_of(ideal.query, ideal.size, n)
+        for step in range(int(number.max(initial=-1)) + 1):
+            some = np.flatnonzero(number == step)
+            cutoff = np.zeros(n, dtype=np.int64)
+            cutoff[ideal.query[some]] = ends[some]
+            total += _ratio(spans.discounted(cutoff, n), ideal.discounted(cutoff, n))
+        goes_on = (self.queries.rows > last + 1) & (count > 0)
+        total += np.where(
+            goes_on, _ratio(spans.discounted(None, n), ideal.discounted(None, n)), 0.0
+        )
+        return _ratio(total, count + goes_on)
 
     def _err(self, item: Measure) -> Floats:
         grade = self.queries.ranked.relevance
@@ -217,20 +264,24 @@ class _Sheet:
             levels = levels.joined(outside, in_order=False)
         known = self.known(level)
         nonrelevant = self.queries.relevant[:, judged] - self.queries.relevant[:, level]
-        return _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
+        value = _ratio(formulas.binary_preference(levels, above, beside, known, nonrelevant), known)
+        return _log_of_share(value) if item.is_geometric else value
 
     def _levels(self, item: Measure, arrangement: Arrangement) -> Levels:
         """Find the tie levels of the relevant documents of a measure; shared between measures."""
-        key = self._level(item), item.family == "lrap", arrangement
+        ties = self.config.ties
+        if item.row.better == "lower":  # documents first that lower the value
+            arrangement, ties = _TURNED.get(arrangement, arrangement), _TURNED.get(ties, ties)
+        key = self._level(item), item.family == "lrap", ties, arrangement
         if key not in self._found:
             self._found[key] = self._levels_of(*key)
         return self._found[key]
 
-    def _levels_of(self, level: int, is_whole: bool, arrangement: Arrangement) -> Levels:
+    def _levels_of(self, level: int, is_whole: bool, rule: str, arrangement: Arrangement) -> Levels:
         ties = self._whole_ties if is_whole else self._ties
         levels = Levels.of(ties, ties.count(self._reaching(level)))
         if not is_whole:
-            levels = levels.arranged(self.config.ties)
+            levels = levels.arranged(rule)
         if self.has_outside:
             found = self.queries.found[:, level]
             levels = levels.joined(levels.outside(self.queries, found, arrangement))
@@ -326,8 +377,41 @@ def _average_precision(levels: Levels, item: Measure, relevant: Ints, norm: str)
 
 
 def _log_precision(levels: Levels, item: Measure, relevant: Ints, norm: str) -> Floats:
-    precision = _average_precision(levels, item, relevant, norm)
-    return log(np.clip(precision, _MIN_PRECISION, 1.0))
+    return _log_of_share(_average_precision(levels, item, relevant, norm))
+
+
+def _log_of_share(share: Floats) -> Floats:
+    return log(np.clip(share, _MIN_PRECISION, 1.0))
+
+
+def _precision_at_multiple(levels: Levels, item: Measure, relevant: Ints, _: str) -> Floats:
+    cutoff = np.floor(item.number * relevant + 0.9).astype(np.int64)
+    return _ratio(formulas.found_at(levels, cutoff, len(relevant)), cutoff)
+
+
+def _set_f(found: Ints, rows: Ints, known: Ints, beta: float) -> Floats:
+    # the operations of trec_eval, which prints four digits: the last bit decides a half
+    precision, recall = _ratio(found, rows), _ratio(found, known)
+    return _ratio((beta + 1.0) * precision * recall, beta * precision + recall)
+
+
+_TURNED: dict[Any, Any] = {"worst": "best", "best": "worst"}
+_TURNED |= {"pessimistic": "optimistic", "optimistic": "pessimistic"}
+
+_OF_SETS: dict[str, Callable[[Ints, Ints, Ints], npt.NDArray[Any]]] = {
+    "set_p": lambda found, rows, _: _ratio(found, rows),
+    "set_r": lambda found, _, known: _ratio(found, known),
+    "set_relative_p": lambda found, rows, known: _ratio(found, np.minimum(rows, known)),
+    "set_map": lambda found, rows, known: _ratio(found * found, rows * known),
+    "utility": lambda found, rows, _: 2 * found - rows,
+    "num_ret": lambda _found, rows, _: rows,
+    "num_rel": lambda _found, _rows, known: known,
+    "num_rel_ret": lambda found, _rows, _known: found,
+}
+"""The measures of the numbers of documents that are relevant and retrieved, retrieved, relevant."""
+
+_OF_ORDER = {"g": orders.normalized_gain, "ndcg_rel": orders.mean_normalized_gain}
+"""The measures of gains in their whole order."""
 
 
 _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
@@ -349,6 +433,13 @@ _FORMULAS: dict[str, Callable[[Levels, Measure, Ints, str], Floats]] = {
     "hit": lambda levels, item, relevant, _: formulas.hit(levels, item.ranks, len(relevant)),
     "mrr": lambda levels, item, relevant, _: formulas.reciprocal_rank(
         levels, item.cutoff, len(relevant)
+    ),
+    "relative_p": lambda levels, item, relevant, _: _ratio(
+        formulas.found_at(levels, item.ranks, len(relevant)), np.minimum(item.ranks, relevant)
+    ),
+    "rprec_mult": _precision_at_multiple,
+    "bin_g": lambda levels, _item, relevant, _: _ratio(
+        Spans.of_others(levels).discounted(None, len(relevant)), relevant
     ),
     "lrap": lambda levels, _item, relevant, _: _ratio(
         formulas.label_ranking_precision(levels, len(relevant)), relevant

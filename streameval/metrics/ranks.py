@@ -185,6 +185,15 @@ class Spans:
     size: Ints
     gain: Floats
 
+    @classmethod
+    def of_others(cls, levels: Levels) -> Self:
+        """Spread each relevant document over the numbers of other ones that may be above it.
+
+        Among b others in its level it has each of 0..b above it with equal chance.
+        """
+        size = levels.size - levels.relevant + 1
+        return cls(levels.query, levels.above - levels.before, size, levels.relevant / size)
+
     def joined(self, other: Spans) -> Spans:
         """Concatenate runs and sort by query and rank, so that sums have one order."""
         joined = _concatenated(self, other)
@@ -194,10 +203,18 @@ class Spans:
         """Keep some runs."""
         return type(self)(*(column[kept] for column in _columns(self)))
 
-    def discounted(self, cutoff: int | None, n_queries: int) -> Floats:
-        """Add up gain times discount of each query, rank by rank."""
-        spans = self if cutoff is None else self.select(np.flatnonzero(self.above < cutoff))
-        reach = spans.size if cutoff is None else np.minimum(cutoff - spans.above, spans.size)
+    def discounted(self, cutoff: int | Ints | None, n_queries: int) -> Floats:
+        """Add up gain times discount of each query, rank by rank.
+
+        The cutoff may be one number, or one per query.
+        """
+        spans, reach = self, self.size
+        if cutoff is not None:
+            own = cutoff if isinstance(cutoff, int) else cutoff[self.query]
+            left = own - self.above
+            some = np.flatnonzero(left > 0)
+            spans = self.select(some)
+            reach = np.minimum(left[some], spans.size)
 
         def terms(run: Ints, step: Ints) -> Floats:
             return spans.gain[run] * discounts(spans.above[run] + step)

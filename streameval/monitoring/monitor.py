@@ -46,6 +46,7 @@ from streameval.runs.totals import BadRows
 if TYPE_CHECKING:
     from streameval.io import Block
     from streameval.monitoring.server import Server
+    from streameval.monitoring.source_protocol import Source
     from streameval.results.names import MetricName
     from streameval.runs.counting import Share
 
@@ -95,9 +96,10 @@ class Monitor:
         An SQLite file, made if it does not exist. One monitor holds it; others may read it.
     accumulator : Windowed
         What is counted, for each pane of event time. It must have counted nothing.
-    predictions : path, glob, sequence of them, or source
-        Where predictions are read; without `labels`, with their labels.
-    labels : path, glob, sequence of them, or source, optional
+    predictions : path, glob, sequence of them, URL, or source
+        Where predictions are read, files or ``"kafka://HOST:PORT/TOPIC"`` or
+        ``"redis://HOST:PORT/DB/STREAM"``; without `labels`, with their labels.
+    labels : path, glob, sequence of them, URL, or source, optional
         Where labels are read that come later. The first of both are needed to begin.
     key : str, optional
         The column that joins a prediction and its label.
@@ -555,9 +557,10 @@ class Monitor:
         self._checkpoint.check_is_there()
         now, began = self._clock(), clocks.monotonic()
         if self._counting is None and not self._look():
-            return Step(notes=self._new_notes())
+            return Step(is_waiting=self._is_waiting(), notes=self._new_notes())
         before = self._n_rows, self._counters["labels"]
         n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
+        self._count_losses()
         self._check_share()
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -582,6 +585,7 @@ class Monitor:
             closed=closed,
             events=events,
             is_idle=is_idle and not self._closing.has_more,
+            is_waiting=self._is_waiting(),
             notes=self._new_notes(),
         )
 
@@ -602,6 +606,14 @@ class Monitor:
             if is_ahead or self._stopping.is_set():
                 break
         return n_bytes, False
+
+    def _count_losses(self) -> None:
+        """Add up what sources have counted; it is written with the next commit."""
+        for source in self._sources.values():
+            self._counters.update(getattr(source, "counts", dict)())
+
+    def _is_waiting(self) -> bool:
+        return not all(map(_is_caught_up, self._sources.values()))
 
     def _look(self) -> bool:
         """Begin once there are rows of every source."""
@@ -703,6 +715,7 @@ class Monitor:
         gone = [
             (role, name)
             for role, reader in self._readers.items()
+            if _is_caught_up(reader.source)
             for name in reader.partitions.release(now)
         ]
         if self._join is not None:
@@ -943,3 +956,8 @@ class Monitor:
         for source in self._sources.values():
             source.close()
         self._checkpoint.close()
+
+
+def _is_caught_up(source: Source) -> bool:
+    """Tell whether None from a source means that all has been read."""
+    return bool(getattr(source, "is_caught_up", True))

@@ -48,6 +48,16 @@ class Source(Protocol):
         Stable over restarts: the key of the position in a checkpoint.
     is_replayable : bool
         Whether the same position leads to the same rows; if not, each row is counted at most once.
+
+    Notes
+    -----
+    A source may also have
+
+    * ``partitions``, the names of those that hold rows, so that their rows are awaited before
+      they are read;
+    * ``is_caught_up``, False while None from `read` does not mean that all has been read, since
+      a server has not answered;
+    * ``counts()``, counters by name that the status of a monitor adds up.
     """
 
     name: str

@@ -1,8 +1,8 @@
-"""Sources by what a caller names: files and globs, a folder, or standard input."""
+"""Sources by what a caller names: files and globs, a folder, standard input, or a server."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from os import PathLike
 from pathlib import Path
 from typing import Any
@@ -11,10 +11,15 @@ from streameval.errors import InvalidInputError
 from streameval.io.streams import STANDARD_INPUT
 from streameval.monitoring.files import Tail
 from streameval.monitoring.folders import Folder
+from streameval.monitoring.kafka import Kafka
+from streameval.monitoring.redis_stream import RedisStream
 from streameval.monitoring.source_protocol import Source, patterns_of
 from streameval.monitoring.standard_input import StandardInput
 
 __all__ = ["as_source"]
+
+_KAFKA = "kafka"
+_SCHEMES = (_KAFKA, "redis", "rediss")
 
 
 def as_source(
@@ -25,28 +30,32 @@ def as_source(
     delimiter: str | None = None,
     header: Sequence[str] | None = None,
     decimal: str | None = None,
+    kafka: Mapping[str, Any] | None = None,
 ) -> Source:
-    """Make a source of a path, a glob, a list of them, "-" or a folder.
+    """Make a source of a path, a glob, a list of them, "-", a folder or a URL.
 
     Parameters
     ----------
     value : Source, path, or sequence of paths
-        A source is returned as it is. "-" is standard input, a folder is read as `Folder`, and
-        anything else is followed as `Tail`.
+        A source is returned as it is. "-" is standard input, a folder is read as `Folder`, a URL
+        that begins with kafka://, redis:// or rediss:// as `Kafka` or `RedisStream`, and anything
+        else is followed as `Tail`.
     argument : str
         What errors call the value.
     format, delimiter, header, decimal
         As `Tail` has them.
+    kafka : mapping from str to value, optional
+        The `config` of `Kafka`.
 
     Raises
     ------
     InvalidInputError
-        If it is none of these, or standard input is one of several.
+        If it is none of these, or standard input or a URL is one of several.
     """
     table = {"delimiter": delimiter, "header": header, "decimal": decimal}
     options: dict[str, Any] = {"format": format, **table}
+    given = next((name for name, option in options.items() if option is not None), None)
     if isinstance(value, Source) and not isinstance(value, str | PathLike):
-        given = next((name for name, option in options.items() if option is not None), None)
         if given is not None:
             raise InvalidInputError(
                 f"is an option of the source itself, which {argument} already is", argument=given
@@ -57,6 +66,22 @@ def as_source(
         return StandardInput(**options)
     if STANDARD_INPUT in patterns:
         raise InvalidInputError("must not mix standard input with files", argument=argument)
+    scheme = next(filter(None, map(_scheme_of, patterns)), None)
+    if scheme is not None:
+        url, *others = patterns
+        if others:
+            raise InvalidInputError("must not mix a server with others", argument=argument)
+        if given is not None:
+            raise InvalidInputError(f"is an option of files, not of {scheme}", argument=given)
+        if scheme == _KAFKA:
+            return Kafka.from_url(url, config=kafka)
+        return RedisStream.from_url(url)
     if len(patterns) == 1 and Path(patterns[0]).is_dir():
         return Folder(patterns[0], **options)
     return Tail(patterns, **options)
+
+
+def _scheme_of(pattern: str) -> str | None:
+    """Return the scheme of a URL of a server, None of a path."""
+    scheme, mark, _ = pattern.partition("://")
+    return scheme if mark and scheme in _SCHEMES else None

@@ -43,7 +43,9 @@ class Status:
     last_event_time : datetime64[us], int or None
         The newest prediction.
     counters : mapping from str to int
-        Rows by what was wrong with them: bad ones, late ones, labels that came too late.
+        Rows by what was wrong with them: bad ones, late ones, labels that came too late; rows that
+        a server has deleted before they were read (``lost``), and how often one went away
+        (``disconnected``).
     positions : mapping from str to JSON
         How far each source has been read.
     is_full : bool
@@ -150,6 +152,8 @@ class Step:
         What alerts have done.
     is_idle : bool
         Whether everything there is has been read.
+    is_waiting : bool
+        Whether a server has not answered, so that there may be more although the step is idle.
     notes : tuple of str
         Warnings: bad rows, files that were truncated.
     """
@@ -159,4 +163,5 @@ class Step:
     closed: tuple[Closed, ...] = ()
     events: tuple[Any, ...] = ()
     is_idle: bool = True
+    is_waiting: bool = False
     notes: tuple[str, ...] = ()

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from fractions import Fraction
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Self
@@ -174,6 +175,11 @@ class Ranking(Result, Mapping[str, Bounded]):
         return all(value.exact for value in self.values())
 
     @property
+    def counts_missing(self) -> bool:
+        """Whether missing queries enter the mean of a measure."""
+        return "zero" in self._missing
+
+    @property
     def empty(self) -> dict[str, int]:
         """The number of queries in which each measure had nothing to find."""
         return dict(zip(self, self._state.empty.whole.tolist(), strict=True))
@@ -182,12 +188,12 @@ class Ranking(Result, Mapping[str, Bounded]):
     def stderr(self) -> dict[str, float]:
         """The standard error of each mean: the deviation of the queries over sqrt(n).
 
-        nan of fewer than two queries. Of "gm_map", by the delta method.
+        nan of fewer than two queries. Of geometric means, by the delta method.
         """
         errors = {}
         for name, tally in zip(self, self._tallies, strict=True):
             error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
-            if measure(name).family == "gm_map":
+            if measure(name).is_geometric:
                 error *= math.exp(tally.mean(tally.total))
             errors[name] = error if not tally.is_undefined else math.nan
         return errors
@@ -197,8 +203,8 @@ class Ranking(Result, Mapping[str, Bounded]):
 
         It says how far the mean of these queries may be from that of the population they are
         drawn from, whereas the bounds of a value are about these queries alone. It is Wilson's
-        interval for the number of draws of 0 and 1 with this variance; for "dcg" and "gm_map"
-        the normal interval.
+        interval for the number of draws of 0 and 1 with this variance; for measures that are no
+        shares, such as "dcg", and for geometric means the normal interval.
 
         Parameters
         ----------
@@ -218,6 +224,17 @@ class Ranking(Result, Mapping[str, Bounded]):
             return math.nan, math.nan
         ends = [self._interval(index, total, z) for total in (tally.low, tally.total, tally.high)]
         return min(low for low, _ in ends), max(high for _, high in ends)
+
+    def total(self, name: str) -> float:
+        """Compute the sum of a measure over the queries, such as of "num_ret".
+
+        Parameters
+        ----------
+        name : str
+            A measure.
+        """
+        tally = self._tallies[self._index(name)]
+        return math.nan if tally.is_undefined else float(tally.total)
 
     @property
     def has_queries(self) -> bool:
@@ -245,13 +262,13 @@ class Ranking(Result, Mapping[str, Bounded]):
             )
         ids = self._state.closed.values
         bits = self._state.values.values.reshape(len(ids), len(self))
-        if "zero" not in self._missing:
+        if not self.counts_missing:
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
             ids, bits = ids[listed], bits[listed]
         columns = {"query": ids.copy()}
         for index, name in enumerate(self):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
-            if measure(name).family == "gm_map":
+            if measure(name).is_geometric:
                 column = np.array([math.exp(value) for value in column.tolist()])
             empty, missing = (
                 _CREDIT.get(policy[index], math.nan) for policy in (self._empty, self._missing)
@@ -386,10 +403,10 @@ class Ranking(Result, Mapping[str, Bounded]):
         return entries | {"metrics": counts | entries["metrics"]}
 
     def _index(self, name: str) -> int:
-        try:
-            return self._config.measures.index(measure(name).name)
-        except ValueError:  # no such measure, or not among these
-            raise KeyError(f"{name!r} is not among the measures {', '.join(self)}") from None
+        with suppress(ValueError):  # no such measure, or not among these
+            if "(" not in name or self._config.agrees_with(name):
+                return self._config.measures.index(measure(name).name)
+        raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
 
     def __dir__(self) -> list[str]:
         return [name for name in super().__dir__() if name not in MEASURES or hasattr(self, name)]
@@ -417,10 +434,10 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _interval(self, index: int, total: Fraction, z: float) -> Interval:
         tally, item = self._tallies[index], self._config.parsed[index]
         mean, variance = tally.mean(total), max(tally.variance, 0.0) / tally.n
-        if item.family in ("dcg", "gm_map"):
+        if item.is_geometric or math.isinf(item.max_value):
             reach = z * math.sqrt(variance)
-            if item.family == "dcg":
-                return max(mean - reach, 0.0), mean + reach
+            if not item.is_geometric:
+                return max(mean - reach, item.min_value), mean + reach
             return math.exp(max(mean - reach, MIN_LOG)), math.exp(min(mean + reach, 0.0))
         draws = effective_draws(mean, variance, float(tally.n))
         return wilson(mean, draws, z)
@@ -433,11 +450,11 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _bounded(tally: _Tally, name: str) -> Bounded:
         item = measure(name)
         low, value, high = (tally.mean(total) for total in (tally.low, tally.total, tally.high))
-        if item.family == "gm_map":
+        if item.is_geometric:
             low, value, high = math.exp(low), math.exp(value), math.exp(high)
         if tally.low == tally.high or math.isnan(value):
             return Bounded(value)
-        return outward(low, value, high, max_value=item.max_value)
+        return outward(low, value, high, min_value=item.min_value, max_value=item.max_value)
 
     @cached_property
     def _tallies(self) -> list[_Tally]:
@@ -446,7 +463,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _tally(self, index: int) -> _Tally:
         """Add the credit of empty and missing queries to the sums."""
         state, empty, missing = self._state, self._empty[index], self._missing[index]
-        is_log = self._config.parsed[index].family == "gm_map"
+        is_log = self._config.parsed[index].is_geometric
         n_empty = int(state.empty.whole[index])
         n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
         for count, policy in ((n_empty, empty), (int(state.missing.whole), missing)):
@@ -485,12 +502,14 @@ def _of(row: MeasureRow) -> Metric:
         heading=row.name,
         help=row.help,
         formula=row.formula,
-        better="higher",
+        better=row.better,
         certified=True,
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
-        evidence=None if row.name == "gm_map" else _draws,
-        why_no_evidence="a geometric mean is no mean of what queries count",
+        evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,
+        why_no_evidence="a geometric mean is no mean of what queries count"
+        if row.is_geometric
+        else "its values may be negative",
         why_none=_WHY_NONE,
         arguments=("k",) if row.cutoff == "required" else ("k=None",) * (row.cutoff == "optional"),
         oracle=row.oracle,

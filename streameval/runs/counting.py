@@ -94,7 +94,7 @@ class Plan:
         From the accumulator of everything, and the judged queries that no file has: counts what
         is left to count, and gives what is to be printed of it.
     text : callable, optional
-        From a result: what is printed instead of the report.
+        From a result and its origin: what is printed instead of the report.
     words : callable, optional
         What messages call an argument that is made of no column.
     advice : str
@@ -115,7 +115,7 @@ class Plan:
     update: Callable[[Any, Mapping[str, Any]], str] = _update
     unique: str | None = None
     finish: Callable[[Any, Sequence[str]], Iterable[str]] = _finish
-    text: Callable[[Any], str] | None = None
+    text: Callable[[Any, dict[str, Any]], str] | None = None
     words: Words | None = None
     advice: str = ""
     where: RowFilter | None = None

@@ -19,7 +19,7 @@ from streameval.io.streams import (
     opened,
     writing_temporary_file,
 )
-from streameval.io.trec import gathered_runs, is_scattered, sized_runs
+from streameval.io.trec import gathered_runs, is_scattered, run_tag, sized_runs
 from streameval.runs.counting import MAYBE_PARTIAL, Share, bad_rows
 from streameval.runs.partitions import Partition, partitions_of, with_partition
 from streameval.runs.totals import BadRows, Seen
@@ -141,6 +141,8 @@ class JudgedRuns(Source):
         The judgements.
     count_missing : bool
         Whether judged queries that no part has are counted.
+    max_documents : int, optional
+        How many documents of a query count as retrieved, all by default.
 
     Raises
     ------
@@ -148,10 +150,19 @@ class JudgedRuns(Source):
         If the judgements cannot be read, or there are none.
     """
 
-    def __init__(self, files: Sequence[str], qrels: str, *, count_missing: bool) -> None:
+    def __init__(
+        self,
+        files: Sequence[str],
+        qrels: str,
+        *,
+        count_missing: bool,
+        max_documents: int | None = None,
+    ) -> None:
         self._files = files
         self._path = qrels
         self._count_missing = count_missing
+        self._max_documents = max_documents
+        self._tag = ""
         self._qrels = read_qrels(qrels)
         if not self._qrels:
             raise BadDataError(f"{name_of(qrels)}: holds no rows.")
@@ -180,13 +191,15 @@ class JudgedRuns(Source):
                 judged = {query: self._qrels[query] for query in run if query in self._qrels}
                 self._n_judged += len(judged)
                 self._n_unjudged += len(run) - len(judged)
-                yield RunBlock(name_of(file), run, judged, taken)
+                yield RunBlock(name_of(file), run, judged, taken, max_documents=self._max_documents)
 
     def _runs(self, file: str) -> Iterator[tuple[Run, int]]:
         copy = self._copies.get(file)
         if copy is None and is_read_once(file):
             copy = self._copies[file] = self._open.enter_context(TemporaryFile())  # noqa: SIM115
             _copy(file, copy)
+        if file == self._files[0]:
+            self._tag = run_tag(file, copy=copy)
         if self._gathers and is_scattered(file, copy=copy):
             self._scattered.append(name_of(file))
             return gathered_runs(file, _ROWS, copy=copy)
@@ -226,8 +239,9 @@ class JudgedRuns(Source):
         return remarks
 
     def origin(self) -> dict[str, Any]:
-        """Say where the judgements come from, and how many queries have none."""
-        return {"qrels": self._path, "unjudged": self._n_unjudged}
+        """Say where the judgements come from, how many queries have none, and the run's tag."""
+        tag = {"runid": self._tag} if self._tag else {}
+        return {"qrels": self._path, "unjudged": self._n_unjudged, **tag}
 
 
 def _copy(file: str, copy: BinaryIO) -> None:

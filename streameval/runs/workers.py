@@ -5,23 +5,23 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import traceback
 from collections import deque
-from concurrent.futures import Future, ProcessPoolExecutor
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager, nullcontext
-from multiprocessing import connection
-from multiprocessing.context import SpawnContext, SpawnProcess
-from typing import TYPE_CHECKING, Any
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import contextmanager, nullcontext, suppress
+from multiprocessing import connection, resource_tracker
+from multiprocessing.context import SpawnContext
+from queue import SimpleQueue
+from typing import TYPE_CHECKING
 
 from streameval.errors import BadDataError, Named, StreamevalError
-from streameval.io.blocks import Emptied, emptied
+from streameval.io.blocks import Block, Emptied, emptied
 from streameval.runs.counting import BlockCounts, count
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
     from multiprocessing.connection import Connection
 
-    from streameval.io import Block
     from streameval.runs.counting import Plan
 
 __all__ = ["count_all"]
@@ -30,16 +30,17 @@ __all__ = ["count_all"]
 _BUFFERED_ROWS = 2**20
 _MAX_GROUP = 16
 
+# Blocks for a worker, and what ended the reading after them.
+_Group = tuple[list[Block | Emptied], StreamevalError | None]
 # What a worker has counted of its blocks, and what ended that.
-_Counted = tuple[list[BlockCounts], StreamevalError | None]
-_plan: Any = None
+_Counted = tuple[list[BlockCounts], Exception | None]
 
 
 def count_all(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
     """Count blocks in `jobs` processes; the results come in the order of the blocks."""
     if jobs == 1:
         return _count_here(blocks, plan)
-    return _count_in_pool(blocks, plan, jobs)
+    return _count_in_workers(blocks, plan, jobs)
 
 
 def _count_here(blocks: Iterable[Block], plan: Plan) -> Iterator[BlockCounts]:
@@ -55,37 +56,100 @@ def _count_here(blocks: Iterable[Block], plan: Plan) -> Iterator[BlockCounts]:
         yield counted
 
 
-def _count_in_pool(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
-    context = _Spawning()
+def _count_in_workers(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterator[BlockCounts]:
+    context = SpawnContext()  # a forked process inherits locks of threads that it lacks
     leash, held = context.Pipe(duplex=False)  # its end is noticed however this process ends
-    pool = ProcessPoolExecutor(jobs, context, initializer=_start, initargs=(leash, plan))
+    workers: list[_Worker] = []
+    idle: SimpleQueue[_Worker] = SimpleQueue()
+    threads = ThreadPoolExecutor(jobs)
 
-    def submitted(task: Any, *arguments: Any) -> Future[Any]:
-        with _signals_held(), _heirs_leave_interrupts():  # to submit may start a process
-            return pool.submit(task, *arguments)
+    def wait_for_start(worker: _Worker) -> None:
+        try:
+            worker.wait()
+        finally:
+            idle.put(worker)
+
+    def count_group(group: _Group) -> _Counted:
+        worker = idle.get()
+        try:
+            return worker.counted(group)
+        finally:
+            idle.put(worker)  # a dead one too, or the next group would wait for it for ever
 
     left = iter(blocks)
     pending: deque[Future[_Counted]] = deque()
     try:
-        starting = [submitted(_nothing) for _ in range(jobs)]
+        for _ in range(jobs):
+            with _signals_held(), _heirs_leave_interrupts():
+                workers.append(_Worker(context, leash, plan))
+        starting = [threads.submit(wait_for_start, worker) for worker in workers]
         yield from _count_here(_until_started(left, starting), plan)
         for group in _groups(left, jobs):
-            pending.append(submitted(_count_group, *group))
+            pending.append(threads.submit(count_group, group))
             if len(pending) == 2 * jobs:  # bounds the memory, and keeps every process busy
                 yield from _told(pending.popleft())
         while pending:
             yield from _told(pending.popleft())
-        pool.shutdown()
-    except BrokenProcessPool:
+    finally:
+        held.close()
+        for worker in workers:
+            worker.end()  # nobody waits for what it counts or still imports
+        threads.shutdown(cancel_futures=True)
+        leash.close()
+
+
+class _Worker:
+    """A process that counts the groups it is sent, one at a time.
+
+    It alone holds the other end of its pipe, so that its death, be it in the middle of an answer,
+    ends whatever waits for it. A shared queue, as that of `ProcessPoolExecutor`, waits for ever
+    for the rest.
+    """
+
+    def __init__(self, context: SpawnContext, leash: Connection, plan: Plan) -> None:
+        self._pipe, theirs = context.Pipe()
+        self._process = context.Process(target=_serve, args=(theirs, leash, plan))
+        self._process.start()
+        theirs.close()
+
+    def wait(self) -> None:
+        """Wait until it is up.
+
+        Raises
+        ------
+        BadDataError
+            If it died.
+        """
+        with _deaths_told():
+            self._pipe.recv()
+
+    def counted(self, group: _Group) -> _Counted:
+        """Let it count a group.
+
+        Raises
+        ------
+        BadDataError
+            If it died.
+        """
+        with _deaths_told():
+            self._pipe.send(group)
+            counted: _Counted = self._pipe.recv()
+        return counted
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._process.kill()
+        self._process.join()
+
+
+@contextmanager
+def _deaths_told() -> Iterator[None]:
+    try:
+        yield
+    except (EOFError, OSError):
         raise BadDataError(
             "a worker process died, perhaps for lack of memory; try fewer ", Named("jobs"), "."
         ) from None
-    finally:
-        held.close()
-        for worker in [made for made in context.made if made.pid is not None]:
-            worker.kill()  # nobody waits for what it counts or still imports
-        pool.shutdown(cancel_futures=True)
-        leash.close()
 
 
 def _until_started(blocks: Iterator[Block], starting: Sequence[Future[None]]) -> Iterator[Block]:
@@ -102,7 +166,7 @@ def _has_started(starting: Iterable[Future[None]]) -> bool:
 
     Raises
     ------
-    BrokenProcessPool
+    BadDataError
         If one died before it was.
     """
     up = [future for future in starting if future.done()]
@@ -111,9 +175,7 @@ def _has_started(starting: Iterable[Future[None]]) -> bool:
     return bool(up)
 
 
-def _groups(
-    blocks: Iterable[Block], jobs: int
-) -> Iterator[tuple[list[Block | Emptied], StreamevalError | None]]:
+def _groups(blocks: Iterable[Block], jobs: int) -> Iterator[_Group]:
     """Put blocks together, ever more of them; what ends the reading comes with the last ones.
 
     One state comes back for all of them. In the end, one worker is at most a small part of what
@@ -135,14 +197,18 @@ def _groups(
         yield group, None
 
 
-def _count_group(blocks: Iterable[Block | Emptied], after: StreamevalError | None) -> _Counted:
+def _count_group(group: _Group, plan: Plan) -> _Counted:
     """Count blocks in a worker, as far as that goes."""
+    blocks, after = group
     counted: list[BlockCounts] = []
     read = (block.filled() if isinstance(block, Emptied) else block for block in blocks)
     try:
-        for one in _count_here(read, _plan):
+        for one in _count_here(read, plan):
             counted.append(one)  # noqa: PERF402 - those before an error are kept
     except StreamevalError as error:
+        return counted, error
+    except Exception as error:
+        error.add_note(f"In a worker process:\n{traceback.format_exc()}")
         return counted, error
     return counted, after
 
@@ -153,24 +219,6 @@ def _told(future: Future[_Counted]) -> Iterator[BlockCounts]:
     yield from counted
     if error is not None:
         raise error
-
-
-def _nothing() -> None:
-    """Show that a worker is up."""
-
-
-class _Spawning(SpawnContext):
-    """Spawn processes, since a forked one inherits locks of threads that it lacks; keep them."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.made: list[SpawnProcess] = []
-
-    def Process(self, *args: Any, **options: Any) -> SpawnProcess:  # type: ignore[override]  # noqa: N802
-        """Make a process as the pool asks for it."""
-        process = SpawnProcess(*args, **options)
-        self.made.append(process)
-        return process
 
 
 @contextmanager
@@ -202,6 +250,7 @@ _ENDING = [
 @contextmanager
 def _interrupts_blocked() -> Iterator[None]:
     """Hold Ctrl-C back; a process started now inherits that, and needs no time to say so."""
+    resource_tracker.ensure_running()  # or the first process starts it, which undoes the mask
     before = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         yield
@@ -213,12 +262,17 @@ def _interrupts_blocked() -> Iterator[None]:
 _heirs_leave_interrupts = _interrupts_blocked if hasattr(signal, "pthread_sigmask") else nullcontext
 
 
-def _start(leash: Connection, plan: Plan) -> None:
-    """Leave Ctrl-C, which reaches all processes of a terminal, to the parent; end with it."""
-    global _plan  # noqa: PLW0603 - every task of this process has the same
-    _plan = plan
+def _serve(pipe: Connection, leash: Connection, plan: Plan) -> None:
+    """Count what comes through a pipe, as a worker.
+
+    Ctrl-C, which reaches all processes of a terminal, is left to the parent.
+    """
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(leash,), daemon=True).start()
+    with suppress(EOFError, OSError):  # the parent is no more
+        pipe.send(None)  # it is up
+        while True:
+            pipe.send(_count_group(pipe.recv(), plan))
 
 
 def _end_with(leash: Connection) -> None:

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from streameval.configs.confusion import ConfusionConfig
 from streameval.errors import IncompatibleStateError, InvalidInputError, Named, require
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.weight_sums import WeightArray, are_whole, weights_by_cell
 from streameval.inputs.labels import (
     MAX_LABEL_CHARACTERS,
     MAX_OBSERVED_LABELS,
@@ -54,21 +55,16 @@ class TopKCredit:
     tied: Codes
     first: Marks
 
-    @classmethod
-    def of_hits(cls, hit: npt.NDArray[np.bool_]) -> Self:
-        """Give full credit to hits, without ties."""
-        return cls(hit.astype(np.int64), np.ones(len(hit), dtype=np.int64), hit)
-
     def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
         """Keep some examples."""
         return TopKCredit(self.within[kept], self.tied[kept], self.first[kept])
 
-    def tally(self, top_k: int, classes: int, weights: FixedPoint | None) -> FixedPoint:
+    def tally(self, top_k: int, classes: int, weights: WeightArray | None) -> FixedPoint:
         """Count the examples with any credit by (within, tied); full credit is (1, 1)."""
         some = self.within > 0
         within, tied = self.within[some], self.tied[some]
         index = np.where(within == tied, 0, (within - 1) * classes + tied - 1)
-        return _tally(index, top_k * classes, None if weights is None else weights.select(some))
+        return _tally(index, top_k * classes, None if weights is None else weights[some])
 
 
 @attrs.frozen
@@ -102,7 +98,7 @@ class MatrixCounts(StackableState, SummableState):
         truth: Codes,
         prediction: Codes,
         credit: TopKCredit,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of class indices."""
@@ -110,17 +106,29 @@ class MatrixCounts(StackableState, SummableState):
 
     @staticmethod
     def _counted(
-        truth: Codes,
-        prediction: Codes,
+        truth: Indices,
+        prediction: Indices,
         credit: TopKCredit,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         k, top_k = config.n_classes, config.top_k
-        n = _total(weights, len(truth))
-        matrix = _tally(truth * k + prediction, k * k, weights)
+        matrix = _tally(_cells(truth, prediction, k), k * k, weights)
         credited = credit.tally(top_k, k, weights)
-        return n, matrix.reshape(k, k), credited.reshape(top_k, k)
+        return matrix.total(), matrix.reshape(k, k), credited.reshape(top_k, k)
+
+    @classmethod
+    def of_weighted(
+        cls, truth: Indices, prediction: Indices, weights: WeightArray, config: ConfusionConfig
+    ) -> Self:
+        """Count a batch of class indices; hits have full credit."""
+        k = config.n_classes
+        matrix = weights_by_cell(weights, _cells(truth, prediction, k), k * k)
+        hits = matrix[:: k + 1].total()
+        if hits.fraction == 0 and are_whole(weights[truth == prediction]):
+            hits = FixedPoint(hits.whole)  # the fractions are those of other rows
+        credit = hits.reshape(1).scatter(np.zeros(1, dtype=np.intp), config.top_k * k)
+        return cls(matrix.total(), matrix.reshape(k, k), credit.reshape(config.top_k, k))
 
     @staticmethod
     def tally(truth: Indices, prediction: Indices, config: ConfusionConfig) -> Codes:
@@ -131,9 +139,7 @@ class MatrixCounts(StackableState, SummableState):
             positive, predicted, both = map(np.count_nonzero, (truth, prediction, hits))
             wrong = predicted - both
             return np.array([len(truth) - positive - wrong, wrong, positive - both, both])
-        cells = np.multiply(truth, k, dtype=np.uint8 if k <= 16 else np.intp)
-        cells += prediction
-        return np.bincount(cells, minlength=k * k)
+        return np.bincount(_cells(truth, prediction, k), minlength=k * k)
 
     @classmethod
     def of_tally(cls, tally: Codes, rows: int, config: ConfusionConfig) -> Self:
@@ -147,7 +153,7 @@ class MatrixCounts(StackableState, SummableState):
         cls,
         truth: Indices,
         prediction: Indices,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         groups: Indices,
         n_groups: int,
         config: ConfusionConfig,
@@ -187,8 +193,8 @@ class MatrixCounts(StackableState, SummableState):
     @classmethod
     def sum_of(cls, states: Sequence[Self]) -> Self:
         """Add up one or more states, skipping empty ones."""
-        n = FixedPoint.total_of([state.n for state in states])
         counted = [state for state in states if state.has_counted] or states[:1]
+        n = FixedPoint.total_of([state.n for state in counted])
         matrix = FixedPoint.sum_of([state.matrix for state in counted])
         return cls(n, matrix, FixedPoint.sum_of([state.credit for state in counted]))
 
@@ -246,16 +252,16 @@ class TopKCounts(MatrixCounts):
     @classmethod
     def of(
         cls,
-        truth: Codes,
-        prediction: Codes,
+        truth: Indices,
+        prediction: Indices,
         credit: TopKCredit,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of class indices."""
         counted = cls._counted(truth, prediction, credit, weights, config)
         sides = (
-            _tally(codes[rows], config.n_classes, None if weights is None else weights.select(rows))
+            _tally(codes[rows], config.n_classes, None if weights is None else weights[rows])
             for codes, rows in ((truth, credit.first), (prediction, ~credit.first))
         )
         return cls(*counted, *sides)
@@ -335,13 +341,12 @@ class ObservedCounts(State):
         labels: tuple[Label, ...],
         truth: Codes,
         prediction: Codes,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
     ) -> Self:
         """Count a batch of indices of the labels that it holds."""
         size = _check_count(labels)
-        n = _total(weights, len(truth))
-        matrix = _tally(truth * size + prediction, size * size, weights)
-        return cls(n, matrix.reshape(size, size), labels)
+        matrix = _tally(_cells(truth, prediction, size), size * size, weights)
+        return cls(matrix.total(), matrix.reshape(size, size), labels)
 
     @staticmethod
     def may_hold(n_labels: int, n_characters: int) -> bool:
@@ -416,7 +421,7 @@ class MultilabelCounts(StackableState, SummableState):
         truth: Marks,
         prediction: Marks,
         known: Marks | None,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
@@ -424,22 +429,23 @@ class MultilabelCounts(StackableState, SummableState):
 
     @staticmethod
     def _counted(
-        truth: Marks, prediction: Marks, known: Marks | None, weights: FixedPoint | None, size: int
+        truth: Marks, prediction: Marks, known: Marks | None, weights: WeightArray | None, size: int
     ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         right = truth == prediction
         index = np.arange(size) * 4 + truth * 2 + prediction
         if weights is None:
-            weights = FixedPoint(np.ones(len(truth), dtype=np.int64))
+            weights = np.ones(len(truth), dtype=np.int64)
         if known is None:
-            n, exact = weights.total(), np.asarray(right.all(axis=1))
-            outcomes = weights.repeat(size).scatter(index.reshape(-1), size * 4)
-            return n, outcomes.reshape(size, 2, 2), weights.select(exact).total()
+            n, exact = _total(weights), np.asarray(right.all(axis=1))
+            of_entries, cells = weights.repeat(size), index.reshape(-1)
+            outcomes = weights_by_cell(of_entries, cells, size * 4, checked=True)
+            return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
         rows = np.asarray(known.any(axis=1))
         exact = np.asarray(rows & (right | ~known).all(axis=1))
-        n = weights.select(rows).total()
-        row_of_entry = np.nonzero(known)[0]
-        outcomes = weights.select(row_of_entry).scatter(index[known], size * 4)
-        return n, outcomes.reshape(size, 2, 2), weights.select(exact).total()
+        n = _total(weights[rows])
+        of_entries = weights[np.nonzero(known)[0]]
+        outcomes = weights_by_cell(of_entries, index[known], size * 4, checked=True)
+        return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
 
     @staticmethod
     def tally(
@@ -524,12 +530,12 @@ class ExampleCounts(MultilabelCounts):
         truth: Marks,
         prediction: Marks,
         known: Marks | None,
-        weights: FixedPoint | None,
+        weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
         if weights is None:
-            weights = FixedPoint(np.ones(len(truth), dtype=np.int64))
+            weights = np.ones(len(truth), dtype=np.int64)
         counted = cls._counted(truth, prediction, known, weights, config.n_classes)
         known = np.ones_like(truth) if known is None else known
         n_known, positive, predicted, hits = (
@@ -538,8 +544,9 @@ class ExampleCounts(MultilabelCounts):
         )
         misses, false = positive - hits, predicted - hits
         patterns = _packed(hits, false, misses, n_known - hits - misses - false)
-        is_counted = weights.is_positive() & (n_known > 0)
-        return cls(*counted, *_joined(patterns[is_counted], weights.select(is_counted)))
+        is_counted = (weights > 0) & (n_known > 0)
+        examples = FixedPoint.of_numbers(weights[is_counted])
+        return cls(*counted, *_joined(patterns[is_counted], examples))
 
     @property
     def labels_of_patterns(self) -> Codes:
@@ -623,8 +630,8 @@ def _joined(patterns: npt.NDArray[np.uint64], examples: FixedPoint) -> tuple[Col
     return Column(distinct), examples.scatter(index.reshape(-1), len(distinct))
 
 
-def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:
-    return _number(rows) if weights is None else weights.total()
+def _total(weights: WeightArray) -> FixedPoint:
+    return weights_by_cell(weights, np.zeros(len(weights), dtype=np.uint8), 1).reshape()
 
 
 def _number(whole: int | np.int64) -> FixedPoint:
@@ -679,10 +686,16 @@ def _plus(numbers: FixedPoint, whole: int | np.int64 | Codes) -> FixedPoint:
     return FixedPoint(np.asarray(numbers.whole + whole), numbers.fraction)
 
 
-def _tally(index: npt.NDArray[np.intp], size: int, weights: FixedPoint | None) -> FixedPoint:
+def _cells(truth: Indices, prediction: Indices, k: int) -> Indices:
+    cells = np.multiply(truth, k, dtype=np.uint8 if k <= 16 and truth.itemsize == 1 else np.intp)
+    cells += prediction
+    return cells
+
+
+def _tally(index: Indices, size: int, weights: WeightArray | None) -> FixedPoint:
     if weights is None:
         return FixedPoint(np.bincount(index, minlength=size))
-    return weights.scatter(index, size)
+    return weights_by_cell(weights, index, size)
 
 
 def _check_count(labels: tuple[Label, ...]) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import operator
 from collections.abc import Iterable, Sequence
 from fractions import Fraction
@@ -420,16 +421,24 @@ def _check_sums(state: RankingState, index: int, item: Measure) -> None:
         sums[index].to_fraction() for sums in (state.lows, state.sums, state.highs, state.squares)
     )
     require(low <= value <= high, f"{name} passes its bounds")
-    lowest, highest = Fraction(0), Fraction(1)
-    if item.family == "gm_map":
-        lowest, highest = _MIN_LOG, Fraction(0)
-    elif item.family == "dcg":
-        highest = _MAX_GAIN
+    lowest, highest = _range(item)
     require(lowest * counted <= low and high <= highest * counted, f"{name} is out of range")
     spare = _UNDERFLOW * counted
     require(value * value <= counted * (squares + spare), f"{name} passes its squares")
-    limit = max(highest, -lowest) * abs(value) + spare
-    require(squares <= limit, f"{name} has too large squares")
+    largest = max(highest, -lowest)
+    total = abs(value) if not lowest or not highest else largest * counted
+    require(squares <= largest * total + spare, f"{name} has too large squares")
+
+
+def _range(item: Measure) -> tuple[Fraction, Fraction]:
+    """Find the min and max value of a measure: of logarithms, shares, gains, or counts."""
+    if item.is_geometric:
+        return _MIN_LOG, Fraction(0)
+    count = _MAX_GAIN if item.uses_gains else Fraction(MAX_ROWS)
+    return (
+        Fraction(item.min_value) if math.isfinite(item.min_value) else -count,
+        Fraction(item.max_value) if math.isfinite(item.max_value) else count,
+    )
 
 
 def _check_closed(state: RankingState, config: RankingConfig) -> None:

@@ -12,9 +12,9 @@ import numpy.typing as npt
 
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
-from streameval.exact.cell_sums import single_sum
-from streameval.exact.exact_sum import ExactSum, exact_product
+from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.power_sums import power_sums
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
@@ -62,16 +62,10 @@ class RegressionSums(SummableState):
     @classmethod
     def of(cls, truth: Floats, prediction: Floats, weights: FixedPoint | None) -> Self:
         """Sum a batch."""
-        error = prediction - truth
         rows = FixedPoint(np.array(len(truth), dtype=np.int64))
-        return cls(
-            rows if weights is None else weights.total(),
-            single_sum([error], weights),
-            single_sum([np.abs(error)], weights),
-            single_sum(exact_product(error, error), weights),
-            single_sum([truth], weights),
-            single_sum(exact_product(truth, truth), weights),
-        )
+        errors = power_sums(prediction - truth, weights)
+        total, _, squared = power_sums(truth, weights)
+        return cls(rows if weights is None else weights.total(), *errors, total, squared)
 
     def __add__(self, other: Self) -> Self:
         """Add sum by sum."""

@@ -35,7 +35,7 @@ class State(ABC):
     @property
     def has_counted(self) -> bool:
         """Whether this may be any other state than zero."""
-        return not self.n.is_whole or self.n.whole.item() > 0
+        return self.n.fraction is not None or bool(self.n.whole)
 
     @classmethod
     @abstractmethod

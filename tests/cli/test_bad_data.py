@@ -289,7 +289,7 @@ def _die(*_):
 
 
 def test_eval_says_that_a_worker_died(call, labels, monkeypatch):
-    monkeypatch.setattr("streameval.runs.workers._start", _die)
+    monkeypatch.setattr("streameval.runs.workers._serve", _die)
     monkeypatch.setattr("streameval.runs.workers._until_started", lambda *_: iter(()))
     found = error_of(call("eval", labels, "--jobs", 2))
     assert found == "a worker process died, perhaps for lack of memory; try fewer --jobs."

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import random
 import signal
 import subprocess
 import sys
@@ -149,6 +150,42 @@ def busy(write):
     process.stderr.close()
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.fixture
+def stopped(write):
+    """An evaluation that is stopped, and its workers, each in the middle of a long answer."""
+    draw = random.Random(1)
+    rows = [{"y_true": int(draw.random() < 0.3), "y_score": draw.random()} for _ in range(50_000)]
+    command = [*SCRIPT, "eval", *[write("a.jsonl", rows)] * 400, "--task", "binary", "--jobs", "2"]
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen([*command, "--quiet"], **pipes, start_new_session=True)
+
+    def busy():
+        return [child for child in children(process.pid) if seconds(child) > 1]
+
+    wait_until(lambda: len(busy()) == 2)
+    process.send_signal(signal.SIGSTOP)
+    before = []
+    while before != (before := [seconds(child) for child in busy()]):
+        time.sleep(1)  # they count on until their answers are not read
+    yield process, busy()
+    process.stdout.close()
+    process.stderr.close()
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, signal.SIGKILL)
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(sys.platform != "linux", reason="reads /proc")
+def test_worker_that_dies_in_the_middle_of_its_answer_is_told(stopped):
+    process, answering = stopped
+    for worker in answering:
+        os.kill(worker, signal.SIGKILL)
+    process.send_signal(signal.SIGCONT)
+    out, error = process.communicate(timeout=HANGS)
+    assert (process.returncode, out) == (3, b"")
+    assert error.endswith(b"a worker process died, perhaps for lack of memory; try fewer --jobs.\n")
 
 
 def is_gone(pid):

@@ -11,6 +11,8 @@ import urllib.request
 from pathlib import Path
 
 import pytest
+from monitoring.fake_kafka import Kafka as KafkaServer
+from monitoring.fake_redis import Redis as RedisServer
 
 from streameval.cli import watch as watch_command
 from streameval.monitoring.monitor import Monitor
@@ -54,6 +56,59 @@ def test_once_counts_what_is_there_and_shows_it(watch, log):
     assert "1m to 2023-11-14T22:15" in done.out
     assert "2m to 2023-11-14T22:15" in done.out
     assert "150 rows, 1 open pane, " in done.out
+
+
+def messages(rows):
+    return [json.dumps(row).encode() for row in rows]
+
+
+def test_topics_and_streams_are_watched(watch, folder, monkeypatch):
+    (folder / "client.properties").write_text("security.protocol=SSL\n")
+    rows = [row(at, None, 0.75, id=at) for at in range(150)]
+    kafka = KafkaServer({0: messages(rows[::2]), 1: messages(rows[1::2])}).install(monkeypatch)
+    redis = RedisServer().install(monkeypatch)
+    redis.add(*({"id": one["id"], "ts": one["ts"], "y_true": 1} for one in rows))
+    done = watch(
+        *("kafka://broker/clicks", "--kafka-config", "client.properties"),
+        *("--labels", "redis://server/0/labels", "--join", "id", "--wait", "10s"),
+        *("--out-of-order", "5s", "--once"),
+    )
+    assert (done.code, done.err) == (0, "")
+    assert "150 rows" in done.out
+    assert kafka.configs[-1]["security.protocol"] == "SSL"
+    assert kafka.n_open == 0
+
+
+def test_once_gives_up_on_a_server_that_does_not_answer(watch, folder, monkeypatch):
+    monkeypatch.setattr(watch_command, "_POLL_SECONDS", 0.0)
+    monkeypatch.setattr("streameval.monitoring.kafka._PATIENCE", 0.0)
+    rows = messages([row(at) for at in range(150)])
+    KafkaServer({0: rows}, tells_ends=False).install(monkeypatch)
+    done = watch("kafka://broker/clicks", "--once")
+    assert done.code == 3
+    assert "error: a server does not answer; what was read before is committed." in done.err
+
+
+def test_lost_rows_are_in_the_footer(watch, folder, monkeypatch):
+    redis = RedisServer().install(monkeypatch)
+    redis.add(*(row(at) for at in range(10)))
+    watch("redis://server/0/clicks", "--once")
+    redis.add(*(row(at) for at in range(10, 20)))
+    redis.trim(4)
+    done = watch("redis://server/0/clicks", "--once")
+    assert "6 entries after 10-0 were trimmed before they were read" in done.err
+    assert ", 6 lost rows\n" in done.out
+
+
+@pytest.mark.parametrize(
+    ("url", "extra"), [("kafka://broker/clicks", "kafka"), ("redis://server/0/clicks", "redis")]
+)
+def test_missing_client_names_the_extra(url, extra, watch, monkeypatch):
+    for name in ("confluent_kafka", "redis"):
+        monkeypatch.setitem(sys.modules, name, None)
+    done = watch(url, "--once")
+    assert done.code == 2
+    assert f'is missing: pip install "streameval[{extra}]".' in done.err
 
 
 def test_once_goes_on_where_it_ended(watch, log):

@@ -43,6 +43,7 @@ class Here(Engine):
         self.seed = seed
         self.started: list[Handle] = []
         self.n_merged: list[int] = []
+        self.n_results: list[int] = []
         self.cancelled: list[Handle] = []
         self.early: list[Handle] = []
 
@@ -52,6 +53,7 @@ class Here(Engine):
         return made
 
     def start_several(self, function: Any, calls: Any, n_results: int) -> list[list[Handle]]:
+        self.n_results += [n_results for _ in calls]
         return [
             [Handle(item, (task, number)) for number in range(n_results)]
             for task in self.start(function, calls)

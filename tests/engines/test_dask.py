@@ -125,6 +125,28 @@ def test_a_merge_that_runs_twice_counts_once(client, parquet_paths):
     ]
 
 
+def test_results_of_a_task_are_taken_out_where_they_are(client):
+    cluster = adapter._Cluster(client)
+    for results in cluster.start_several(_numbers, [(number,) for number in range(2)], 12):
+        client.gather(results)
+        holders = {tuple(workers) for workers in client.who_has(results).values()}
+        assert len(holders) == 1
+
+
+def _numbers(first):
+    return [first + number for number in range(12)]
+
+
+def test_workers_merge_in_turn(client):
+    cluster = adapter._Cluster(client)
+    state = {None: se.ConfusionAccumulator().to_bytes()}
+    held = client.scatter([state, state], workers=[*client.nthreads()][:1], hash=False)
+    merges = [cluster.merge(held) for _ in range(4)]
+    client.gather(merges)
+    holders = [workers for (workers,) in client.who_has(merges).values()]
+    assert sorted(map(holders.count, holders)) == [2, 2, 2, 2]
+
+
 def test_killed_worker_changes_nothing(client, tmp_path):
     """A worker that holds states dies in the middle of the reduction, and is not missed."""
     case = CASES["coarsened curve"]

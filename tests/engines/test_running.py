@@ -111,6 +111,24 @@ def test_values_are_dealt_out_to_several_merges(tmp_path):
     assert len(engine.n_merged) >= 16
 
 
+@pytest.mark.parametrize(
+    ("n_slots", "n_tasks", "fan_in", "n_shares"),
+    [(1, 1, 8, 2), (2, 2, 8, 4), (2, 7, 8, 7), (2, 9, 8, 8), (2, 9, 20, 9), (9, 1, 8, 16)],
+)
+def test_values_are_shared_by_as_many_merges_as_pay(n_slots, n_tasks, fan_in, n_shares):
+    engine = Here(n_slots)
+    batches = [TABLE.slice(0, 100)] * n_tasks
+    evaluate(batches, se.PRCurveSketch, by="country", engine=engine, fan_in=fan_in)
+    assert engine.n_results == [n_shares + 1] * n_tasks
+
+
+def test_rows_that_are_counted_together_have_one_merge():
+    engine = Here(n_slots=9)
+    evaluate([TABLE.slice(0, 100)] * 3, se.PRCurveSketch, engine=engine)
+    assert engine.n_results == [2, 2, 2]
+    assert engine.n_merged == [3]
+
+
 def test_progress_says_all_only_when_it_is_all(tmp_path):
     told, engine = [], Here()
     paths = [

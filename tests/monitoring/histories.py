@@ -78,6 +78,21 @@ class History:
             counted.to_bytes(),
         )
 
+    def partitioned(self, n_partitions: int, rng: random.Random) -> tuple[list, list]:
+        """Deal predictions and labels to partitions, each with a late row at its end."""
+        return tuple(dealt(rows, n_partitions, rng) for rows in (self.predictions, self.labels))
+
+
+def dealt(rows, n_partitions, rng):
+    """Deal rows to partitions, the last one to each of them under an id of its own."""
+    *others, last = rows
+    parts = [[] for _ in range(n_partitions)]
+    for row in others:
+        rng.choice(parts).append(row)
+    for number, part in enumerate(parts):
+        part.append({**last, "id": f"{last['id']}-{number}"})
+    return parts
+
 
 def disordered(rows, rng):
     """Order rows by time, each as if it came up to `OUT_OF_ORDER` later."""

@@ -8,7 +8,7 @@ from decimal import Decimal
 
 import numpy as np
 import pytest
-from monitoring.memory import Clock, Rows
+from monitoring.memory import Clock, Rows, ServedRows
 
 import streameval as se
 from streameval.monitoring.reader import row_to_json
@@ -173,6 +173,39 @@ def test_no_partition_is_let_go_without_a_limit(start):
         monitor.step()
         clock.now += 10**6
         assert monitor.step().closed == ()
+
+
+def test_no_partition_is_let_go_while_its_server_is_away(start):
+    clock = Clock()
+    source = ServedRows(a=[row(0), row(300)], b=[row(1), row(70)])
+    with start(source, clock=clock, idle_after="1m") as monitor:
+        assert not monitor.step().is_waiting
+        clock.now += 61
+        source.is_caught_up = False
+        step = monitor.step()
+        assert (step.is_idle, step.is_waiting, step.closed) == (True, True, ())
+        source.is_caught_up = True
+        assert len(monitor.step().closed) == 1
+
+
+def test_monitor_waits_for_a_server_with_the_first_rows(start):
+    source = ServedRows(a=[row(0)])
+    source.is_caught_up = False
+    with start(source) as monitor:
+        step = monitor.step()
+        assert (step.is_idle, step.is_waiting) == (True, True)
+
+
+def test_what_a_source_counts_is_committed(start):
+    source = ServedRows(a=[row(0)])
+    source.counted = {"lost": 3, "disconnected": 1}
+    with start(source) as monitor:
+        monitor.step()
+        source.add("a", row(1))
+        source.counted = {"lost": 2}
+        monitor.step()
+    with start(source) as monitor:
+        assert monitor.status().counters == {"lost": 5, "disconnected": 1}
 
 
 def test_declared_partition_holds_panes_open(start):

@@ -2,6 +2,8 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from monitoring.fake_kafka import Kafka as KafkaServer
+from monitoring.fake_redis import Redis as RedisServer
 
 from streameval.errors import InvalidInputError
 from streameval.monitoring.files import Tail
@@ -118,3 +120,35 @@ def test_rotated_names_belong_to_their_log_in_order_of_age(log, oldest_first):
 )
 def test_other_names_are_logs_of_their_own(name):
     assert log_name(name).log == name
+
+
+@pytest.fixture
+def servers(monkeypatch):
+    RedisServer().install(monkeypatch)
+    return KafkaServer().install(monkeypatch)
+
+
+def test_urls_are_topics_and_streams(servers):
+    topic = as_source(["kafka://broker:1/clicks"], kafka={"security.protocol": "SSL"})
+    assert topic.name == "kafka:clicks"
+    assert servers.configs[-1]["security.protocol"] == "SSL"
+    for scheme in ("redis", "rediss"):
+        assert as_source(f"{scheme}://server/1/clicks").name == "redis:1/clicks"
+
+
+def test_other_urls_are_paths(servers):
+    assert isinstance(as_source("s3://bucket/clicks"), Tail)
+    assert isinstance(as_source("kafka:clicks"), Tail)
+
+
+def test_servers_are_not_mixed_with_others(servers):
+    for others in (["app.log"], ["kafka://broker/clicks"]):
+        with pytest.raises(InvalidInputError, match=r"^`labels` must not mix a server with others"):
+            as_source(["redis://server/1/clicks", *others], argument="labels")
+
+
+def test_options_of_files_are_not_for_servers(servers):
+    with pytest.raises(
+        InvalidInputError, match=r"^`delimiter` is an option of files, not of kafka"
+    ):
+        as_source("kafka://broker/clicks", delimiter=";")

@@ -214,6 +214,119 @@ def label_ranking_average_precision(
     return total / known.n_relevant(rel)
 
 
+def precision_at_multiple(times: float) -> Callable[..., Value]:
+    def rprec_mult(order: Order, known: Known, k: None, rel: float | None) -> Value:
+        cutoff = math.floor(times * known.n_relevant(rel) + 0.9)
+        return precision(order, known, cutoff, rel) if cutoff else Fraction(0)
+
+    return rprec_mult
+
+
+def relative_precision(order: Order, known: Known, k: int, rel: float | None) -> Value:
+    return Fraction(_n_hits(order, known, k, rel), min(k, known.n_relevant(rel)))
+
+
+def set_relative_precision(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return relative_precision(order, known, len(order), rel) if order else Fraction(0)
+
+
+def set_average_precision(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return set_precision(order, known, k, rel) * recall(order, known, k, rel)
+
+
+def n_returned(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return Fraction(len(order))
+
+
+def n_relevant(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return Fraction(known.n_relevant(rel))
+
+
+def n_relevant_returned(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return Fraction(_n_hits(order, known, k, rel))
+
+
+def n_nonrelevant_returned(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    judged = [level for level in order if level is not None]
+    return Fraction(sum(not known.is_relevant(level, rel) for level in judged))
+
+
+def utility(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    return Fraction(sum(1 if known.is_relevant(level, rel) else -1 for level in order))
+
+
+def binary_g(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    n_other, total = 0, 0.0
+    for level in order:
+        if known.is_relevant(level, rel):
+            total += 1 / math.log2(2 + n_other)
+        else:
+            n_other += 1
+    return total / known.n_relevant(rel)
+
+
+def mean_ndcg_at_falls(order: Order, known: Known, k: None, rel: None) -> Value:
+    gains = [gain for gain in known.gains() if gain > 0]
+    falls = [i for i in range(1, len(gains) + 1) if i == len(gains) or gains[i] != gains[i - 1]]
+    cuts: list[int | None] = [*falls, *([None] if len(order) > len(gains) + 1 else [])]
+    return math.fsum(float(ndcg(order, known, cut, rel)) for cut in cuts) / len(cuts)
+
+
+def unjudged(order: Order, known: Known, k: int, rel: None) -> Value:
+    return Fraction(sum(level is None for level in order[:k]), k)
+
+
+def rbp_residual(p: float) -> Callable[..., Value]:
+    persistence = Fraction(p)
+
+    def rbp_resid(order: Order, known: Known, k: None, rel: None) -> Value:
+        if None not in order:
+            return Fraction(0)
+        terms = (
+            (1 - persistence) * persistence ** (rank - 1)
+            for rank, level in enumerate(order, 1)
+            if level is None
+        )
+        return sum(terms, persistence ** len(order))
+
+    return rbp_resid
+
+
+def interpolated_precision(share: float) -> Callable[..., Value]:
+    def iprec(order: Order, known: Known, k: None, rel: float | None) -> Value:
+        needed = math.floor(Fraction(share * known.n_relevant(rel)) + Fraction(1, 2))
+        n_hits, best = 0, Fraction(0)
+        for rank, level in enumerate(order, 1):
+            n_hits += known.is_relevant(level, rel)
+            if n_hits >= needed:
+                best = max(best, Fraction(n_hits, rank))
+        return best
+
+    return iprec
+
+
+def eleven_point_average(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    points = [interpolated_precision(i / 10)(order, known, k, rel) for i in range(11)]
+    return sum(points, Fraction(0)) / 11
+
+
+def graded_g(order: Order, known: Known, k: None, rel: None) -> Value:
+    gains = known.gains()
+    ideal = [float(max(gain, 1)) for gain in gains] + [1.0] * len(order)
+    total, gained, cost = 0.0, 0.0, 0.0
+    for rank, level in enumerate(order):
+        gained, cost = gained + float(known.gain(level)), cost + ideal[rank]
+        total += float(known.gain(level)) / math.log2(2 + cost - gained)
+    return total / float(sum(gains))
+
+
+def mean_ndcg_at_gains(order: Order, known: Known, k: None, rel: None) -> Value:
+    n_known = sum(gain > 0 for gain in known.gains())
+    ranks = [rank for rank, level in enumerate(order, 1) if known.gain(level) > 0]
+    cuts: list[int | None] = [*ranks, *[None] * (n_known - len(ranks))]
+    return math.fsum(float(ndcg(order, known, cut, rel)) for cut in cuts) / n_known
+
+
 def has_relevant(known: Known, rel: float | None) -> bool:
     return known.n_relevant(rel) > 0
 
@@ -283,10 +396,46 @@ MEASURES: dict[str, Measure] = {
     "set_r(rel=2)": Measure(recall, rel=2),
     "set_f": Measure(set_f),
     "set_f(rel=2)": Measure(set_f, rel=2),
+    "rprec_mult(times=0.2)": Measure(precision_at_multiple(0.2)),
+    "rprec_mult(times=1.6)": Measure(precision_at_multiple(1.6)),
+    **_cut("relative_p@{}", relative_precision),
+    "set_relative_p": Measure(set_relative_precision),
+    "set_map": Measure(set_average_precision),
+    "set_map(rel=2)": Measure(set_average_precision, rel=2),
+    "utility": Measure(utility, has_any=always),
+    "num_ret": Measure(n_returned, has_any=always),
+    "num_rel": Measure(n_relevant, has_any=always),
+    "num_rel_ret": Measure(n_relevant_returned, has_any=always),
+    "num_nonrel_judged_ret": Measure(n_nonrelevant_returned, has_any=always),
+    "num_nonrel_judged_ret(rel=2)": Measure(n_nonrelevant_returned, rel=2, has_any=always),
+    "bin_g": Measure(binary_g),
+    "bin_g(rel=2)": Measure(binary_g, rel=2),
+    "rndcg": Measure(mean_ndcg_at_falls, has_any=has_gain),
+    "rbp_resid": Measure(rbp_residual(0.9), has_any=always),
+    "rbp_resid(p=0.5)": Measure(rbp_residual(0.5), has_any=always),
+    **_cut("unj@{}", unjudged, has_any=always),
 }
-GEOMETRIC = {"gm_map": MEASURES["map"], "gm_map(rel=2)": MEASURES["map(rel=2)"]}
-"""Their value for a query is its average precision; only the mean differs."""
+GEOMETRIC = {
+    "gm_map": MEASURES["map"],
+    "gm_map(rel=2)": MEASURES["map(rel=2)"],
+    "gm_bpref": MEASURES["bpref"],
+}
+"""Their value for a query is that of another measure; only the mean differs."""
+ARRANGED = {
+    "iprec(recall=0.0)": Measure(interpolated_precision(0.0)),
+    "iprec(recall=0.3)": Measure(interpolated_precision(0.3)),
+    "iprec(recall=0.5,rel=2)": Measure(interpolated_precision(0.5), rel=2),
+    "iprec(recall=1.0)": Measure(interpolated_precision(1.0)),
+    "11pt_avg": Measure(eleven_point_average),
+}
+"""They have no mean over the orders of ties."""
+ORDERED = {
+    "g": Measure(graded_g, has_any=has_gain),
+    "ndcg_rel": Measure(mean_ndcg_at_gains, has_any=has_gain),
+}
+"""They need the order of all documents: the best order of ties need not be their best."""
 UNCUT = ("map", "mrr", "ndcg", "dcg", "rprec", "lrap", "rbp(p=0.8)", "bpref")
+UNCUT += ("rprec_mult(times=1.6)", "bin_g", "rndcg", "rbp_resid")
 
 
 def _place(row: Row) -> tuple[bool, float]:

@@ -14,7 +14,7 @@ from oracle import (
     test_top_k_accuracy,
 )
 from oracle.curve_oracles import metrics_at
-from oracle.ranking_oracles import GEOMETRIC, MEASURES
+from oracle.ranking_oracles import ARRANGED, GEOMETRIC, MEASURES, ORDERED
 
 import streameval as se
 from streameval.configs.measures import measure
@@ -40,7 +40,7 @@ COMPARED = {
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": set(test_regression_parity.ORACLES),
     "PairedResult": set(test_paired_parity.ORACLES),
-    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC)},
+    "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)},
 }
 
 

@@ -255,6 +255,33 @@ def test_other_tools_names_mean_the_same(names: Mapping[str, str]) -> None:
         assert float(by_theirs.compute()[name]) == float(result[other]) == expected, name
 
 
+SPELLINGS = (
+    *("AP(rel=2)", "AP(judged_only=False)@5", "P(rel=2)@3", "R@5", "RR", "Success@3", "Rprec"),
+    *("Bpref", "SetP(relative=True)", "SetP(rel=2)", "SetR", "SetAP", "SetF(beta=2.0)", "SetF"),
+    *("NumRet", "NumRet(rel=2)", "NumRel"),
+)
+JUDGED_ONLY = ("AP(judged_only=True)", "P(rel=2,judged_only=True)@3", "RR(judged_only=True)")
+GAINS = ("nDCG(gains={0:0,1:5,2:1,3:2,4:3,7:4})@5", "nDCG(gains={0:0,1:5,2:1,3:2,4:3,7:4})", "AP")
+
+
+@pytest.mark.parametrize("spellings", [SPELLINGS, JUDGED_ONLY, GAINS], ids=["all", "drop", "gains"])
+def test_spellings_equal_ir_measures(spellings: tuple[str, ...]) -> None:
+    ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")
+    theirs = [ir_measures.parse_measure(name) for name in spellings]
+    for seed in range(N_RUNS):
+        one = trec_case(seed)
+        if not one.topics or any(min(grades.values()) < 0 for grades in one.qrels.values()):
+            continue
+        acc = se.RankingAccumulator.like("trec_eval", spellings, per_query=True)
+        columns = acc.update_run(one.run, one.qrels).compute().per_query()
+        index = {str(topic): at for at, topic in enumerate(columns["query"])}
+        names = dict(zip(map(str, theirs), list(columns)[1:], strict=True))
+        for value in ir_measures.iter_calc(theirs, one.qrels, one.run):
+            if value.query_id in one.topics:
+                found = columns[names[str(value.measure)]][index[value.query_id]]
+                assert found == pytest.approx(value.value, abs=1e-10), (value, one)
+
+
 def test_judged_equals_ir_measures() -> None:
     """It divides by what was retrieved where that is less than k."""
     ir_measures = pytest.importorskip("ir_measures", reason="ir_measures is not installed")

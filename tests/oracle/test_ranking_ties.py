@@ -213,10 +213,11 @@ def test_a_dense_block_equals_brute_force(ties: Any, options: Options) -> None:
     assert_is_brute_force(result, drawn, options)
 
 
+GRADED = ("ndcg", "dcg", "rndcg")
 BINARY = [
-    name for name in MEASURES if not name.startswith(("ndcg", "dcg", "err")) and "rel=2" not in name
+    name for name in MEASURES if not name.startswith((*GRADED, "err")) and "rel=2" not in name
 ]
-OF_GAINS = [name for name in MEASURES if name.startswith(("ndcg", "dcg"))]
+OF_GAINS = [name for name in MEASURES if name.startswith(GRADED)]
 
 
 @every_ties

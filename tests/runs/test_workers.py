@@ -1,7 +1,11 @@
 import gzip
 import json
+import signal
+import threading
 from concurrent.futures import Future
+from multiprocessing import Pipe
 
+import attrs
 import pytest
 
 import streameval as se
@@ -49,12 +53,6 @@ def no_start(monkeypatch):
     monkeypatch.setattr(workers, "_until_started", lambda *_: iter(()))
 
 
-@pytest.fixture
-def in_worker(monkeypatch):
-    """Be a worker."""
-    monkeypatch.setattr(workers, "_plan", PLAN)
-
-
 def both_forms(tmp_path, name):
     rows = [json.loads(line) for line in lines(500).splitlines()]
     if name == "log.csv":
@@ -94,23 +92,51 @@ def test_two_workers_count_what_one_process_does(log):
     assert together.total() == alone.total()
 
 
-@pytest.mark.usefixtures("in_worker")
 def test_worker_makes_one_state_of_a_group():
     blocks = [lines(30), b"{\n", lines(30)]
     group = [JsonBlock("log", at, data, len(data)) for at, data in enumerate(blocks)]
-    counted, error = workers._count_group(group, None)
+    counted, error = workers._count_group((group, None), PLAN)
     assert error is None
     assert len({id(one.accumulator) for one in counted}) == 1
     assert [len(one.bad) for one in counted] == [0, 1, 0]
 
 
-@pytest.mark.usefixtures("in_worker")
 def test_worker_returns_what_it_counted_before_an_error(log, tmp_path):
     group = [emptied(block) for block in read_blocks(log)][:3]
     (tmp_path / "log.jsonl").write_bytes(lines(500)[: group[1]._start])
-    counted, error = workers._count_group(group, None)
+    counted, error = workers._count_group((group, None), PLAN)
     assert [one.n_good for one in counted] == [len(next(read_blocks(log)).data.splitlines())]
     assert isinstance(error, se.BadDataError)
+
+
+def test_worker_returns_what_it_did_not_expect():
+    def fail(accumulator, batch):
+        raise MemoryError
+
+    group = [JsonBlock("log", 0, lines(30), len(lines(30)))]
+    counted, error = workers._count_group((group, None), attrs.evolve(PLAN, update=fail))
+    assert counted == []
+    assert isinstance(error, MemoryError)
+    assert "in fail\n    raise MemoryError" in error.__notes__[0]
+
+
+def test_worker_answers_until_its_parent_lets_go(monkeypatch):
+    handlers, leashes = [], []
+    monkeypatch.setattr(workers.signal, "signal", lambda *handler: handlers.append(handler))
+    monkeypatch.setattr(workers, "_end_with", leashes.append)
+    group = [JsonBlock("log", 0, lines(30), len(lines(30)))]
+    pipe, theirs = Pipe()
+    thread = threading.Thread(target=workers._serve, args=(theirs, "leash", PLAN))
+    thread.start()
+    assert pipe.recv() is None
+    for _ in range(2):
+        pipe.send((group, None))
+        counted, error = pipe.recv()
+        assert ([one.n_good for one in counted], error) == ([30], None)
+    pipe.close()
+    thread.join()
+    assert handlers == [(signal.SIGINT, signal.SIG_IGN)]
+    assert leashes == ["leash"]
 
 
 def test_groups_grow_and_hold_every_block_in_order(log):

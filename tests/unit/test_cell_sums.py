@@ -62,7 +62,7 @@ def test_weighted_sums_are_those_of_the_slower_way(decades: int) -> None:
 
 
 def test_long_arrays_are_summed_in_parts(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(_cell_sums, "_SAFE_ITEMS", 7)
+    monkeypatch.setattr(_cell_sums, "_CHUNK_BITS", 3)
     values = np.random.default_rng(0).random(100)
     cells = np.arange(100) % 3
     expected = tuple(ExactSum.of(values[cells == cell]) for cell in range(3))
@@ -70,7 +70,7 @@ def test_long_arrays_are_summed_in_parts(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_as_many_full_digits_as_are_safe_sum_exactly() -> None:
-    size = _cell_sums._SAFE_ITEMS
+    size = 1 << _cell_sums._CHUNK_BITS
     values = np.full(size, 1 - 2.0**-53)
     exact = size * Fraction(1 - 2.0**-53)
     assert single_sum([values], None).units * UNIT == exact
@@ -82,3 +82,17 @@ def test_sums_of_nothing_are_zero() -> None:
     nothing = np.array([])
     assert cell_sums(nothing, None, nothing.astype(np.intp), 2) == (ExactSum(), ExactSum())
     assert single_sum([nothing, np.zeros(3)], None) == ExactSum()
+
+
+@pytest.mark.parametrize("scale", [1.0, 2.0**-1040, 2.0**970], ids=["usual", "tiny", "huge"])
+@pytest.mark.parametrize("size", [3, 20_000], ids=["few cells", "many cells"])
+def test_sums_of_several_chunks_are_those_of_limbs(scale: float, size: int) -> None:
+    draw = np.random.default_rng(1)
+    values = draw.normal(size=150_000) * scale
+    values[::100] *= 2.0**-50
+    cells = draw.integers(0, 3, len(values))
+    expected = [ExactSum.of(values[cells == cell]) for cell in range(3)]
+    sums = cell_sums(values, None, cells, size)
+    assert list(sums[:3]) == expected
+    assert set(sums[3:]) <= {ExactSum()}
+    assert single_sum([values], None) == ExactSum.of(values)

@@ -12,6 +12,7 @@ from profiles import quick_cases
 
 import streameval as se
 from streameval.accumulators.highest_scores import top_k_credit
+from streameval.errors import CountOverflowError
 
 LARGEST = 2**63 - 1
 
@@ -739,3 +740,43 @@ def test_refused_labels_are_not_kept() -> None:
             accumulator.update(labels, labels)
     assert accumulator._held.block.dictionary is None
     assert accumulator == se.ConfusionAccumulator("auto").update([1], [1])
+
+
+LARGE = np.zeros(20_000, dtype=np.int64)  # more than may be pending
+
+
+@pytest.mark.parametrize("options", [{"classes": 3}, {"classes": 4, "multilabel": True}], ids=str)
+def test_a_large_weighted_batch_counts_as_its_parts_do(options: dict[str, Any]) -> None:
+    draw = np.random.default_rng(3)
+    shape = (40_000, 4) if "multilabel" in options else (40_000,)
+    truth, prediction = draw.integers(0, 2, (2, *shape))
+    weights = draw.random(len(truth)) + 0.25
+    whole = se.ConfusionAccumulator(**options).update(truth, prediction, sample_weight=weights)
+    parts = se.ConfusionAccumulator(**options)
+    for start in range(0, len(truth), 333):
+        part = slice(start, start + 333)
+        parts.update(truth[part], prediction[part], sample_weight=weights[part])
+    assert whole == parts
+    assert whole.to_bytes() == parts.to_bytes()
+
+
+@pytest.mark.parametrize(
+    ("truth", "weights"),
+    [(0, 1), (7, 1), (7, -1), (0, -1)],
+    ids=["rows", "label", "both", "weight"],
+)
+def test_a_large_batch_is_refused_for_what_a_small_one_is(truth: int, weights: int) -> None:
+    def refusal(rows: int) -> str:
+        labels, wrong = np.zeros(rows, dtype=np.int64), np.full(rows, truth)
+        spare = weights > 0 and not truth
+        return refused(wrong, labels, np.full(rows + spare, weights), classes=3)
+
+    assert refusal(20_000) == refusal(2).replace("2 rows, got 3", "20000 rows, got 20001")
+
+
+@pytest.mark.parametrize("weight", [2**50, 2.0**50])
+def test_a_large_weighted_batch_past_the_limit_is_refused(weight: float) -> None:
+    acc = se.ConfusionAccumulator(3).update([1], [1], sample_weight=[LARGEST - 2])
+    with pytest.raises(CountOverflowError, match="past"):
+        acc.update(LARGE, LARGE, sample_weight=np.full(len(LARGE), weight))
+    assert acc.n == LARGEST - 2

@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
 
-from streameval.exact.log import exp, expm1, log, log1p
+from streameval.exact.log import exp, expm1, log, log1p, log_of_either
 
 DIGITS = decimal.Context(prec=60, Emin=-(10**6), Emax=10**6)
 DISPATCHED = [name for name in __cpu_dispatch__ if __cpu_features__.get(name)]
@@ -155,6 +155,17 @@ def test_tiny_numbers_raise_no_floating_point_error() -> None:
     with np.errstate(all="raise"):
         assert log1p(np.array([1e-300, SMALLEST])).tolist() == [1e-300, SMALLEST]
         log(np.array([SMALLEST, 1e308]))
+
+
+def test_log_of_either_has_the_bits_of_both() -> None:
+    draw = np.random.default_rng(4)
+    edges = [2.0**-52, 1 - 2.0**-52, 0.5, math.sqrt(0.5), 1 - math.sqrt(0.5)]
+    edges += [np.nextafter(edge, end) for edge in edges[2:] for end in (0.0, 1.0)]
+    small = 2.0 ** -draw.uniform(1, 52, 5000)
+    numbers = np.concatenate([edges, draw.random(10_000) / 2 + 0.25, small, 1 - small])
+    for is_direct in (np.arange(len(numbers)) % 2 == 0, np.arange(len(numbers)) % 2 == 1):
+        expected = np.where(is_direct, log(numbers), log1p(-numbers))
+        assert log_of_either(numbers, is_direct).tobytes() == expected.tobytes()
 
 
 def fingerprint() -> str:

@@ -151,6 +151,8 @@ def test_what_cannot_merge_is_refused_however_it_is_given(kind: Callable[[Any], 
     two, three = se.ConfusionAccumulator(2), se.ConfusionAccumulator(3)
     with pytest.raises(se.IncompatibleStateError, match="`classes` differs"):
         se.merge(kind([two, two, three, 1]))
+    with pytest.raises(se.IncompatibleStateError, match="`classes` differs"):
+        se.merge(kind([two, two, three]))
     with pytest.raises(se.IncompatibleStateError, match="the class differs"):
         se.merge(kind([two, se.RegressionAccumulator()]))
     with pytest.raises(se.InvalidInputError, match="`accumulators` must hold accumulators, got"):

@@ -89,7 +89,7 @@ def test_every_option_of_an_accumulator_is_described(name: str) -> None:
 
 def test_measures_are_listed_in_the_description_of_their_option() -> None:
     listed = DESCRIPTIONS["RankingAccumulator"].options["measures"]
-    assert set(re.findall(r"[a-z_]+(?=[@(,;.])", listed)) >= MEASURES.keys() - {"map"}
+    assert set(re.findall(r"[a-z0-9_]+(?=[@(,;.])", listed)) >= MEASURES.keys() - {"map"}
 
 
 @kinds_of_result

@@ -213,3 +213,23 @@ def test_pending_rows_counted_apart_sum_up_with_the_state(name: str) -> None:
     counted = accumulator._sum(buffered.state, accumulator._count(buffered.rows))
     assert buffered.used == 40
     assert counted == accumulator._state
+
+
+def test_pending_rows_are_counted_once_for_all_readers() -> None:
+    acc = se.ConfusionAccumulator(3).update([0, 1], [1, 1])
+    read = acc._state
+    assert acc._state is read
+    acc.compute()
+    acc.to_bytes()
+    assert acc._state is read
+    acc.update([2], [2])
+    assert acc._state is not read
+    assert acc.compute().matrix.sum() == 3
+
+
+def test_rows_added_since_a_reader_counted_are_counted() -> None:
+    acc = se.ConfusionAccumulator(3).update([0, 1], [1, 1])
+    counted = acc._state
+    acc.update([2], [2])
+    acc._held.counted = 2, counted  # by a reader on another thread, who began before
+    assert acc.compute().matrix.sum() == 3

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import streameval as se
-from streameval.configs.measures import Measure
+from streameval.configs.measures import TREC_SETS, Measure, trec_name, trec_rank
 
 CANONICAL = [
     *("map", "map@100", "mrr", "mrr@10", "ndcg", "ndcg@10", "dcg", "dcg@3", "p@5", "r@5", "hit@5"),
@@ -39,6 +39,7 @@ ALIASES = {
     "SetF": "set_f",
     "recip_rank": "mrr",
     "ndcg_cut_10": "ndcg@10",
+    "Rprec_mult_0.20": "rprec_mult(times=0.2)",
     "map_cut_10": "map@10",
     "P_10": "p@10",
     "recall_10": "r@10",
@@ -62,7 +63,23 @@ ALIASES = {
 
 BAD = [
     *("", "auc", "ndcg@", "@10", "p@-1", "p@1.5", "p@1e1", "p@٣", "map@0", "p_10_20", "P-10"),
-    *("ndcg_cut", "ndcg_cut@10", "ndcg_10", "map_10", "mrr_10", "hit_5", "p(rel=2)", "p(2)@5"),
+    *(
+        "ndcg_cut@10",
+        "iprec",
+        "iprec@2",
+        "rprec_mult",
+        "P.",
+        "P.x",
+        "unj@",
+        "relative_p",
+        "num_q",
+        "ndcg_10",
+        "map_10",
+        "mrr_10",
+        "hit_5",
+        "p(rel=2)",
+        "p(2)@5",
+    ),
     *("p(rel=2@5", "p rel=2)@5", "p(rel=)@5", "p(=2)@5", "p(rel=nan)@5", "p((rel=2))@5"),
     *("rprec@5", "lrap@5", "bpref@5", "set_p@5", "gm_map@5", "rbp@5", "err", "judged", "hit", "r"),
     *("rbp(p=0)", "rbp(p=-1)", "rbp(p=x)", "err(max=0)@3", "err(rel=1)@3", "judged(rel=1)@3"),
@@ -93,6 +110,45 @@ def test_canonical_name_in_upper_case_is_the_same(name: str) -> None:
 def test_bad_name_is_refused(name: str) -> None:
     with pytest.raises(se.InvalidInputError, match=r"^`measures` "):
         names(name)
+
+
+SETS = {
+    "P.10,5": ["p@5", "p@10"],
+    "success": ["hit@1", "hit@5", "hit@10"],
+    "iprec_at_recall..5,.25": ["iprec(recall=0.25)", "iprec(recall=0.5)"],
+    "Rprec_mult.0.2": ["rprec_mult(times=0.2)"],
+    "rbp_resid.p=0.5": ["rbp_resid(p=0.5)"],
+    "set": [
+        *("num_ret", "num_rel", "num_rel_ret", "utility", "set_p", "set_relative_p", "set_r"),
+        *("set_map", "set_f"),
+    ],
+}
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_name_of_trec_eval_stands_for_several_measures(name: str) -> None:
+    acc = se.RankingAccumulator.like("trec_eval", [name])
+    assert list(acc.compute()) == SETS[name]
+
+
+@pytest.mark.parametrize(
+    ("name", "printed"),
+    [("rbp(p=0.9)", "rbp"), ("rbp(p=0.8)", "rbp_p=0.8"), ("rbp_resid", "rbp_resid")],
+)
+def test_persistence_of_trec_eval_is_in_its_name_unless_usual(name: str, printed: str) -> None:
+    assert trec_name(name) == printed
+
+
+def test_sets_of_trec_eval_hold_each_of_their_measures_once() -> None:
+    sizes = [len(se.RankingAccumulator.like("trec_eval", name).compute()) for name in TREC_SETS]
+    assert sizes == [28, 96, 9]
+
+
+def test_order_of_trec_eval_puts_measures_that_it_lacks_last() -> None:
+    names = ["map(rel=2)", "unj@5", "p@10", "p@5", "lrap", "map", "num_ret"]
+    assert sorted(names, key=trec_rank) == [
+        *("num_ret", "map", "p@5", "p@10", "unj@5", "map(rel=2)", "lrap")
+    ]
 
 
 def test_order_of_the_measures_is_kept() -> None:
@@ -171,3 +227,54 @@ def test_repr_shows_the_options_that_are_not_usual() -> None:
     made = se.RankingAccumulator(["AP"], ties="optimistic", max_open_queries=3)
     expected = "RankingAccumulator(measures=('map',), ties='optimistic', max_open_queries=3, n=0)"
     assert repr(made) == expected
+
+
+IMPLIED = {
+    "nDCG(gains={0:0,1:3,2:9})@10": ("ndcg@10", {"gain": {0: 0, 1: 3, 2: 9}}),
+    "nDCG(dcg='exp-log2')": ("ndcg", {"gain": "exp2"}),
+    "nDCG(dcg='log2')": ("ndcg", {"gain": "linear"}),
+    "AP(judged_only=True)@5": ("map@5", {"unjudged": "drop"}),
+    "nDCG(judged_only=true, gains={1: 2.5})": ("ndcg", {"gain": {1: 2.5}, "unjudged": "drop"}),
+    "RR(judged_only=False)": ("mrr", {}),
+}
+
+
+@pytest.mark.parametrize("name", IMPLIED)
+def test_name_of_ir_measures_sets_the_options_that_it_asks_for(name: str) -> None:
+    canonical, options = IMPLIED[name]
+    assert se.RankingAccumulator([name]) == se.RankingAccumulator([canonical], **options)
+    assert se.RankingAccumulator([name], **options) == se.RankingAccumulator([name])
+
+
+def test_name_of_ir_measures_goes_before_a_preset() -> None:
+    plain = se.RankingAccumulator.like("ltr", ["ndcg"], gain="linear")
+    for options in ({}, {"gain": "linear"}):
+        assert se.RankingAccumulator.like("ltr", ["nDCG(dcg='log2')"], **options) == plain
+
+
+def test_result_is_looked_up_by_the_name_with_its_options() -> None:
+    name = "nDCG(gains={1:3,2:1})"
+    result = se.RankingAccumulator([name]).update([[1, 2]], [[1, 2]]).compute()
+    assert result[name] == result["ndcg"] < 1
+    with pytest.raises(KeyError, match="is not among the measures ndcg"):
+        result["nDCG(gains={1:3,2:2})"]
+
+
+IR_MEASURES = {
+    "SetP(relative=True)": "set_relative_p",
+    "SetP(relative=False,rel=2)": "set_p(rel=2)",
+    "SetF(beta=2.0)": "set_f(beta=2.0)",
+    "SetAP": "set_map",
+    "NumRet": "num_ret",
+    "NumRet(rel=2)": "num_rel_ret(rel=2)",
+    "NumRel(rel=2)": "num_rel(rel=2)",
+    "P(cutoff=5,rel=2)": "p(rel=2)@5",
+    "IPrec@0.1": "iprec(recall=0.1)",
+    "IPrec(rel=2)@0.1": "iprec(recall=0.1,rel=2)",
+    "Judged@10": "judged@10",
+}
+
+
+@pytest.mark.parametrize("name", IR_MEASURES)
+def test_spelling_of_ir_measures_is_understood(name: str) -> None:
+    assert list(se.RankingAccumulator([name], ties="docid_desc").compute()) == [IR_MEASURES[name]]

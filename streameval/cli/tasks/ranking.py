@@ -14,6 +14,7 @@ from streameval.accumulators.ranking import RankingAccumulator
 from streameval.cli.errors import UsageError
 from streameval.cli.ranking_text import json_lines, trec_lines, trec_totals
 from streameval.cli.tasks.columns import check_columns, check_one_column, given, has_column
+from streameval.configs.measures import NAMED_BY_RESULT, TREC_SETS
 from streameval.errors import InvalidInputError, Named
 from streameval.io import Column, FieldType, Flags, Labels, Lists, Numbers
 from streameval.runs.columns import id_type
@@ -36,7 +37,7 @@ _CONFIGURATION = (
     *("empty", "missing", "track_queries", "rows_per_query", "max_open_queries"),
 )
 OPTIONS = (
-    *("qrels", "count_missing", "like", *_CONFIGURATION, "per_query", "trec"),
+    *("qrels", "count_missing", "max_docs", "like", *_CONFIGURATION, "per_query", "trec"),
     *("query", "relevance", "score", "doc", "retrieved", "num_relevant"),
 )
 """The options that the task takes."""
@@ -67,7 +68,7 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
     """
     make, write = _maker(options), _writer(options)
     make()  # mistakes in the options are reported before any row is read
-    text = trec_totals if _is_trec(options) else None
+    text = partial(trec_totals, headings=_headings(options)) if _is_trec(options) else None
     whole = partial(_count_lists, write=write)
     if options.qrels is not None:
         columns = tuple(Column(name, (name,), Numbers()) for name in (*_REQUIRED, *_OPTIONAL))
@@ -75,6 +76,8 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         return Plan(make, columns, options.max_bad, update=whole, finish=finish, text=text)
     if options.count_missing is not None:
         raise UsageError("--no-count-missing needs --qrels.")
+    if options.max_docs is not None:
+        raise UsageError("--max-docs needs --qrels.")
     names = _names(options, rows)
     if _holds_lists(names["relevance"], names, rows):
         columns = tuple(_column_of_lists(*pair, names, rows) for pair in names.items())
@@ -109,7 +112,27 @@ def whole_queries(plan: Plan, make: Callable[[], Any]) -> Plan:
 def _maker(options: Options) -> Callable[[], RankingAccumulator]:
     make = RankingAccumulator if options.like is None else RankingAccumulator.like
     chosen = {name: getattr(options, name) for name in _CONFIGURATION}
-    return partial(make, **given(name=options.like, **chosen))
+    return partial(make, **given(name=options.like, **chosen | {"measures": _measures(options)}))
+
+
+def _measures(options: Options) -> tuple[str, ...] | None:
+    """Return the measures asked for; lines in the layout of trec_eval name the run as well."""
+    asked = _asked(options)
+    if asked is None or not _is_trec(options):
+        return asked
+    return tuple(name for name in asked if name not in NAMED_BY_RESULT)
+
+
+def _asked(options: Options) -> tuple[str, ...] | None:
+    is_bare = options.measures is None and options.like == "trec_eval" and _is_trec(options)
+    return ("official",) if is_bare else options.measures
+
+
+def _headings(options: Options) -> set[str]:
+    """Find which lines of trec_eval about the whole run were asked for."""
+    asked = _asked(options) or ()
+    named = {name for part in asked for name in TREC_SETS.get(part, (part,))}
+    return named.intersection(NAMED_BY_RESULT)
 
 
 def _is_trec(options: Options) -> bool:

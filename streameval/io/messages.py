@@ -1,0 +1,131 @@
+"""Messages of a server: JSON values, or fields of text, each known by an id instead of a line."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar, Self
+
+import attrs
+
+from streameval.io.csv_rows import value_of_cell
+from streameval.io.json_lines import JsonBlock
+from streameval.io.lines import is_text, text_of
+from streameval.io.rows import assemble, fields_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Sequence
+
+    from streameval.io.columns import Column
+    from streameval.io.row_filters import RowFilter
+    from streameval.io.rows import Fault, Parsed
+
+__all__ = ["FieldEntries", "JsonEntries", "JsonMessages"]
+
+
+@attrs.frozen
+class JsonMessages:
+    """Messages of which each is a JSON object.
+
+    Parameters
+    ----------
+    source : str
+        Where they come from, for messages.
+    ids : sequence of int or str
+        One for each message.
+    lines : JsonBlock
+        A message on each line, counted from 0.
+    """
+
+    unit: ClassVar[str] = "offset"
+    source: str
+    ids: Sequence[Any] = attrs.field(repr=False)
+    lines: JsonBlock
+    unended: str = ""
+
+    @classmethod
+    def of(cls, source: str, ids: Sequence[Any], values: Sequence[bytes]) -> Self:
+        """Put messages on a line each; JSON has newlines between tokens alone, as it has tabs."""
+        data = b"\n".join(
+            [value.replace(b"\n", b"\t") if b"\n" in value else value for value in values]
+        )
+        return cls(source, ids, JsonBlock(source, 0, data, len(data)))
+
+    @property
+    def taken(self) -> int:
+        """How many bytes were read."""
+        return self.lines.taken
+
+    def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
+        """Yield the messages that are objects."""
+        return self.lines.rows(names)
+
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+        """Read the columns of all messages that hold them."""
+        parsed = self.lines.parse(columns, where)
+        return attrs.evolve(
+            parsed,
+            row_ids=[self.ids[line] for line in parsed.row_ids],
+            faults=[(self.ids[line], reason) for line, reason in parsed.faults],
+        )
+
+
+@attrs.frozen
+class JsonEntries(JsonMessages):
+    """Entries of which each has a field that holds a JSON object."""
+
+    unit: ClassVar[str] = "entry"
+
+
+@attrs.frozen
+class FieldEntries:
+    """Entries of which each has fields of text, read as the cells of a table are.
+
+    Parameters
+    ----------
+    source, ids
+        As `JsonMessages` has them.
+    entries : sequence of mapping from bytes to bytes
+        The fields of each.
+    taken : int
+        How many bytes were read.
+    """
+
+    unit: ClassVar[str] = "entry"
+    source: str
+    ids: Sequence[Any] = attrs.field(repr=False)
+    entries: Sequence[Mapping[bytes, bytes]] = attrs.field(repr=False)
+    taken: int
+    unended: str = ""
+
+    def rows(
+        self,
+        names: Iterable[str] | None = None,  # noqa: ARG002 - all are read anyway
+    ) -> Iterator[Mapping[str, Any]]:
+        """Yield the entries, their fields as numbers where they look so."""
+        for row in map(_texts, self.entries):
+            if not isinstance(row, str):
+                yield {name: value_of_cell(cell) for name, cell in row.items()}
+
+    def parse(self, columns: Sequence[Column], where: RowFilter | None = None) -> Parsed:
+        """Read the columns of all entries that hold them; a field that is not there is empty."""
+        good: list[Mapping[str, str]] = []
+        row_ids: list[Any] = []
+        faults: list[Fault] = []
+        for row_id, row in zip(self.ids, map(_texts, self.entries), strict=True):
+            if isinstance(row, str):
+                faults.append((row_id, row))
+            else:
+                row_ids.append(row_id)
+                good.append(row)
+        values = {
+            field: field[1].from_text([row.get(field[0], "") for row in good])
+            for field in fields_of(columns, where)
+        }
+        return assemble(columns, values, row_ids, faults, where)
+
+
+def _texts(fields: Mapping[bytes, bytes]) -> Mapping[str, str] | str:
+    """Decode the fields of an entry, or describe its fault."""
+    row = {text_of(name): text_of(value) for name, value in fields.items()}
+    are_text = all(is_text(name) and is_text(value) for name, value in row.items())
+    return row if are_text else "not UTF-8"
