@@ -82,6 +82,11 @@ class LabelCounts:
         return self.state.n.is_whole
 
     @property
+    def has_examples(self) -> bool:
+        """Whether metrics can be averaged over examples."""
+        return isinstance(self.state, ExampleCounts)
+
+    @property
     def labels(self) -> tuple[Label, ...]:
         """The classes in the order of rows and columns."""
         return self.state.labels if isinstance(self.state, ObservedCounts) else self.config.labels
@@ -142,10 +147,10 @@ class LabelCounts:
             )
         if average == "binary" and not self.config.is_binary:
             raise InvalidInputError('"binary" needs two listed classes', argument="average")
-        if average == "samples" and not isinstance(self.state, ExampleCounts):
+        if average == "samples" and not self.has_examples:
             raise InvalidInputError(
                 '"samples" needs an accumulator with ',
-                Named("measures", '["samples"]'),
+                Named("measures", '"samples"'),
                 " and ",
                 Named("multilabel", "True"),
                 argument="average",
@@ -164,7 +169,7 @@ def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:
     state = counts.state
     if not isinstance(state, TopKCounts):
         raise InvalidInputError(
-            "needs an accumulator with ", Named("measures", '["top_k"]'), argument=name
+            "needs an accumulator with ", Named("measures", '"top_k"'), argument=name
         )
     tp, fp = state.top_hits, state.top_misses
     fn = state.matrix.sum(axis=1) - tp

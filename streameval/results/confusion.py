@@ -451,11 +451,14 @@ class Confusion(Result):
             return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
         average, colon, names = of.partition(":")
         if average in row.averages and not colon:
+            self._counts.resolve(average)
             return self._mean(row, average=average)
         if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)
         if average not in row.averages:
-            raise unknown_class(of, map(str, self.class_names), row.averages)
+            others = [] if self._counts.has_examples else ["samples"]
+            held = [name for name in row.averages if name not in others]
+            raise unknown_class(of, map(str, self.class_names), held)
         known = self._counts.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
         return self._mean(row, average=average, labels=named)

@@ -214,6 +214,7 @@ TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label", "--versus"),
+        "--measures",
     },
     "paired": {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),

@@ -116,7 +116,7 @@ def test_samples_average_without_its_measure_is_refused(acc: se.ConfusionAccumul
     with pytest.raises(se.InvalidInputError) as error:
         acc.compute().precision(average="samples")
     assert str(error.value) == (
-        '`average` "samples" needs an accumulator with measures=["samples"] and multilabel=True.'
+        '`average` "samples" needs an accumulator with measures="samples" and multilabel=True.'
     )
 
 

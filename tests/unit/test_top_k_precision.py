@@ -86,4 +86,4 @@ def test_top_k_precision_without_its_measure_is_refused() -> None:
     result = se.ConfusionAccumulator(3, top_k=2).update(TRUTH, SCORES).compute()
     with pytest.raises(se.InvalidInputError) as error:
         result.value("top_k_precision")
-    assert str(error.value) == '`top_k_precision` needs an accumulator with measures=["top_k"].'
+    assert str(error.value) == '`top_k_precision` needs an accumulator with measures="top_k".'

@@ -39,7 +39,7 @@ TASKS = {
     "classification": Task(
         options=(
             *("label", "weight", "pred", "score", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "versus"),
+            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "measures", "versus"),
         ),
         plan=classification.plan,
     ),
