@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
@@ -28,6 +28,8 @@ from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from streameval.metrics.classification import Average
 
 __all__ = ["Confusion"]
 
@@ -451,7 +453,7 @@ class Confusion(Result):
             return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
         average, colon, names = of.partition(":")
         if average in row.averages and not colon:
-            self._counts.resolve(average)
+            self._counts.resolve(cast("Average", average))  # refuses what is not kept
             return self._mean(row, average=average)
         if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)

@@ -676,3 +676,20 @@ def test_precision_that_no_threshold_has_leaves_no_recall_where_counts_pass_floa
     result = se.PRCurveSketch().update([0, 1], [0.75, 0.25], sample_weight=weight).compute()
     assert result.recall_at_precision(0.9) == 0.0
     assert result.recall_at_precision(0.5) == 1.0
+
+
+def test_class_wise_error_is_read_by_name_and_left_out_of_all_else() -> None:
+    curves = se.PRCurveSketch(classes=2).update([0, 1, 1], [[1, 0], [0.5, 0.5], [0.25, 0.75]])
+    result = curves.compute()
+    assert result.class_wise_ece(1) == result[0].ece(1) == 0.25
+    assert result.read("class_wise_ece").value == result.class_wise_ece()
+    assert "class_wise_ece" not in result.report()
+    assert "class_wise_ece" not in result.as_dict()
+
+
+def test_class_wise_error_of_margins_is_refused() -> None:
+    result = se.PRCurveSketch(classes=2, scores="real").compute()
+    with pytest.raises(se.InvalidInputError, match="needs probabilities"):
+        result.class_wise_ece()
+    with pytest.raises(se.InvalidInputError, match="class_wise_ece is not defined here"):
+        result.read("class_wise_ece")
