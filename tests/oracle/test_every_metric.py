@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 import pytest
 from oracle import (
-    test_class_wise_error,
     test_calibration_parity,
+    test_class_wise_error,
     test_classification_parity,
     test_curve_parity,
     test_paired_parity,

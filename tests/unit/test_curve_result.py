@@ -693,3 +693,22 @@ def test_class_wise_error_of_margins_is_refused() -> None:
         result.class_wise_ece()
     with pytest.raises(se.InvalidInputError, match="class_wise_ece is not defined here"):
         result.read("class_wise_ece")
+
+
+def test_davis_goadrich_area_is_the_integral_from_point_to_point() -> None:
+    """From nothing to 1 of 1 found, then to 2 of 3: t / (2 t - 1) from 1 to 2."""
+    curve = se.PRCurveSketch().update([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.1]).compute()
+    expected = (1 + 0.5 + math.log(3) / 4) / 2
+    assert curve.pr_auc_davis_goadrich == pytest.approx(expected, rel=1e-14)
+    assert curve.pr_auc_davis_goadrich.exact
+
+
+def test_davis_goadrich_area_lies_between_negatives_first_and_last() -> None:
+    curve = se.PRCurveSketch(1).update([1, 0, 1, 0], [0.9, 0.5, 0.6, 0.1]).compute()
+    area = curve.pr_auc_davis_goadrich
+    assert (area.low, area.high) == pytest.approx((1 - math.log(2), 1.0))
+    assert area == pytest.approx(0.5)
+
+
+def test_davis_goadrich_area_without_a_positive_is_nan() -> None:
+    assert math.isnan(se.PRCurveSketch().update([0], [0.5]).compute().pr_auc_davis_goadrich)

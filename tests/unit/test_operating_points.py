@@ -169,6 +169,7 @@ def test_rates_are_arrays_to_numpy() -> None:
     assert np.array(recall, dtype=np.float32, copy=True).dtype == np.float32
     assert recall[1:].value.tolist() == [0.0]
     assert len(recall) == 2
+    assert repr(recall) == "BoundedArray([1.0, 0.0])"
     with pytest.raises(ValueError, match="read-only"):
         recall.value[0] = 0.5
 
