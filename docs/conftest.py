@@ -6,17 +6,22 @@ import pytest
 
 from streameval.accumulators import registry
 
-ADAPTER = r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$))(\w+)"
+ADAPTER = (
+    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)|from (?=tensorboard\.))(\w+)"
+)
+
+DEPRECATED = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")  # Ray's own
 
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items):
-    """Mark the examples of pages that import an adapter, or JAX."""
+    """Mark the examples of pages that import an adapter, JAX or TensorBoard."""
     for item in items:
         if item.path.suffix == ".md":
             text = item.path.read_text(encoding="utf-8")
             if found := re.search(ADAPTER, text, re.MULTILINE):
                 item.add_marker(pytest.mark.engine(name=found[1]))
+                item.add_marker(DEPRECATED)
 
 
 @pytest.fixture(autouse=True)

@@ -54,9 +54,14 @@ def _found(result, row):
         row.heading or row.name.replace("_", " ").capitalize(),
         ", ".join(f"`{name}`" for name in others),
         f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
-        f"`{signature(row)}`" + (", on request" if row.on_request else ""),
+        f"`{signature(row)}`" + _how_asked(row),
         row.oracle,
     )
+
+
+def _how_asked(row):
+    """Say what has to be done for a metric to be shown, if there is something."""
+    return ", of `measures=`" if row.measured else ", on request" if row.on_request else ""
 
 
 def _names(row):
@@ -106,6 +111,7 @@ def signature(row):
 def _facts(row):
     averages = (f"{name}, {meaning}" for name, meaning in row.averages.items())
     return {
+        "Counted": "with `measures=`" if row.measured else "",
         "In a page": row.heading,
         "Better": row.better,
         "Averages": "; ".join(averages),

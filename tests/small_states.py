@@ -251,6 +251,14 @@ def regression() -> se.RegressionAccumulator:
     return se.RegressionAccumulator().update(truth, prediction, sample_weight=[1, 0.5, 2, 3])
 
 
+def measured() -> se.RegressionAccumulator:
+    """Terms, extremes, and more distinct errors than cells."""
+    truth, prediction = [3.0, 0.5, 2.0, 7.0, 1.0], [2.5, 1.0, 2.0, 8.0, 4.0]
+    measures = ["mape", "huber(delta=0.75)", "max_error", "nrmse_range", "pearson"]
+    accumulator = se.RegressionAccumulator([*measures, "median_absolute_error"], budget=3)
+    return accumulator.update(truth, prediction, sample_weight=[1, 0.5, 2, 3, 1])
+
+
 def calibration() -> se.CalibrationAccumulator:
     accumulator = se.CalibrationAccumulator(3)
     return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
@@ -458,6 +466,8 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_ranking": se.RankingAccumulator,
     "regression": regression,
     "empty_regression": se.RegressionAccumulator,
+    "measured": measured,
+    "empty_measured": lambda: se.RegressionAccumulator(["max_error", "mape"]),
     "sliced": sliced,
     "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
     "windowed": windowed,
@@ -472,6 +482,7 @@ ONCE = ("open_documents", "tracked_queries", "query_values")
 """States that are not merged with themselves: a query or a document would be counted twice."""
 
 CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
+MEASURED_FIELDS = ("n", "extremes", "level", "lo", "hi", "weight")
 GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
 RANKING_FIELDS = (
     *("n", "missing", "nothing", "empty", "closed", "values"),
@@ -519,6 +530,8 @@ FIELDS = {
     "empty_ranking": RANKING_FIELDS,
     "regression": ("n",),
     "empty_regression": ("n",),
+    "measured": MEASURED_FIELDS,
+    "empty_measured": MEASURED_FIELDS,
     "sliced": SLICED_FIELDS,
     "empty_sliced": SLICED_FIELDS,
     "windowed": (*PANE_FIELDS, "leaves"),

@@ -560,7 +560,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or 4194304 for groups; none: every score",
+            "cells kept, default 65536 a curve or of errors, 4194304 for groups; none: all scores",
         ),
         (
             *("--scores", ("probability", "real"), None),
@@ -577,6 +577,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ),
         ("--max-groups", values.positive, "N", "more of them are refused"),
         ("--bins", values.positive, "N", "bins of probabilities, default 15"),
+        ("--intervals", bool, None, "sampling intervals of RMSE, MAE, R2 and bias too"),
     )
 
 
@@ -605,8 +606,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         type=values.measures,
         action="extend",
         metavar="A,B,C",
-        help="as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets official "
-        "and all_trec; repeatable",
+        help="of rankings, as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
+        "official and all_trec; of regression beside the usual metrics, as in mape,huber(delta=2); "
+        "of classification, samples or top_k; repeatable",
     )
     _add(group, *_RANKING)
 

@@ -160,6 +160,7 @@ class Options:
     group_weight: str | None = None
     max_groups: int | None = None
     bins: int | None = None
+    intervals: bool | None = None
     qrels: str | None = None
     count_missing: bool | None = None
     max_docs: int | None = None

@@ -103,7 +103,16 @@ DESCRIPTIONS = {
         },
     ),
     "RegressionAccumulator": Description(
-        "Sum the errors of predicted numbers, batch by batch, exactly."
+        "Sum the errors of predicted numbers, batch by batch, exactly.",
+        {
+            "measures": 'Metrics that need more than the sums that are always kept, such as "mape" '
+            'or "huber(delta=1)"; Regression lists them all. With other measures accumulators do '
+            "not merge.",
+            "budget": "The number of cells kept for the median and quantiles of the absolute "
+            "error; None keeps every distinct error.",
+            "intervals": "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes "
+            "five more sums.",
+        },
     ),
     "RankingAccumulator": Description(
         "Measure rankings of documents, query by query, and keep the sums.",

@@ -11,6 +11,7 @@ from typing import Any, Literal, Self
 
 import attrs
 
+from streameval.configs.names import as_names, check_distinct, number_text
 from streameval.errors import InvalidInputError
 
 __all__ = [
@@ -78,6 +79,8 @@ class MeasureRow:
         Whether a query without a relevant document has a value too.
     of_set : bool
         Whether the order of the documents does not matter.
+    whole_ties : bool
+        Whether tied documents count in full, whatever the rule for ties.
     is_total : bool
         Whether trec_eval prints the sum over queries, a whole number.
     is_geometric : bool
@@ -104,6 +107,7 @@ class MeasureRow:
     uses_judged: bool = False
     always_counts: bool = False
     of_set: bool = False
+    whole_ties: bool = False
     is_total: bool = False
     is_geometric: bool = False
 
@@ -184,6 +188,17 @@ _ROWS = (
         cutoff="required",
         help="2 #{r_i <= k} / (k + R), the harmonic mean of p@k and r@k.",
         formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
+        others=("f1",),
+    ),
+    MeasureRow(
+        name="fall_out",
+        cutoff="required",
+        help="The share of the documents that are not relevant which stands among the first k; "
+        "nothing to find where all are relevant.",
+        formula=r"\frac{\min(k, n) - \#\{r_i \le k\}}{N}",
+        others=("fallout",),
+        better="lower",
+        uses_judged=True,
     ),
     MeasureRow(
         name="judged",
@@ -220,6 +235,36 @@ _ROWS = (
         formula=r"\frac1R \sum_i \frac{\#\{j : s_j \ge s_i, j \text{ relevant}\}}"
         r"{\#\{j : s_j \ge s_i\}}",
         also="scikit-learn, label_ranking_average_precision_score",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="coverage_error",
+        cutoff="none",
+        help="How many documents have a score of at least that of the last relevant one; those "
+        "not retrieved stand below all others.",
+        formula=r"\#\{j : s_j \ge \min_i s_i\}",
+        also="scikit-learn, coverage_error",
+        max_value=math.inf,
+        better="lower",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="label_ranking_loss",
+        cutoff="none",
+        help="The share of pairs of a relevant document and another one retrieved in which the "
+        "other has a score of at least that of the first.",
+        formula=r"\frac{\#\{(i, j) : s_j \ge s_i\}}{R (n - \#\{r_i\})}",
+        also="scikit-learn, label_ranking_loss",
+        better="lower",
+        whole_ties=True,
+    ),
+    MeasureRow(
+        name="query_auc",
+        cutoff="none",
+        help="The share of pairs of a relevant document and another one retrieved in which the "
+        "relevant one stands above; nothing to find where one of them is missing.",
+        formula=r"\frac{\#\{(i, j) : r_i < r_j\}}{R (n - \#\{r_i\})}",
+        also="scikit-learn, roc_auc_score",
     ),
     MeasureRow(
         name="rbp",
@@ -551,7 +596,7 @@ class Measure:
         if own is not None and (self.family == "rbp" or own[1] is None or own[1] != value):
             options.append(f"{own[0]}={f'{value:g}' if self.family == 'err' else repr(value)}")
         if self.level is not None:
-            options.append(f"rel={_number(self.level)}")
+            options.append(f"rel={number_text(self.level)}")
         held = f"({','.join(options)})" if options else ""
         return f"{self.family}{held}{'' if self.cutoff is None else f'@{self.cutoff}'}"
 
@@ -602,22 +647,14 @@ def canonical_measures(
     names = tuple(read(name).name for name in listed(value))
     if not names:
         raise InvalidInputError("must hold at least one name", argument="measures")
-    twice = next((name for index, name in enumerate(names) if name in names[:index]), None)
-    if twice is not None:
-        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument="measures")
+    check_distinct(names, name="measures")
     return names
 
 
 def listed(value: Any) -> tuple[Any, ...]:
     """List names, those of sets one by one; a single one may stand alone."""
-    if isinstance(value, str):
-        value = (value,)
-    if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
-        raise InvalidInputError(
-            f"must be a sequence of names, whose order counts, got {type(value).__name__}",
-            argument="measures",
-        )
-    return tuple(name for given in value for name in expanded(given))
+    given = as_names(value, name="measures")
+    return tuple(name for one in given for name in expanded(one))
 
 
 def expanded(name: Any) -> list[Any]:
@@ -740,7 +777,10 @@ def _taken_apart(name: str) -> _Parts:
             argument="measures",
         )
     held = parts.get("options")
-    options = [part.partition("=")[::2] for part in _COMMA.split(held)] if held else []
+    options: list[tuple[str, str]] = []
+    for part in _COMMA.split(held) if held else ():
+        key, _, value = part.partition("=")
+        options.append((key, value))
     if parts.get("number"):  # as in iprec_at_recall_0.10
         own = MEASURES[family].parameter or ("", None)
         options.append((own[0], parts["number"]))
@@ -894,7 +934,3 @@ def _check(measure: Measure, name: str) -> None:
         raise InvalidInputError(
             f"needs a whole max= of 1 to {MAX_GRADE}, got {name!r}", argument="measures"
         )
-
-
-def _number(value: float) -> str:
-    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)

@@ -1,11 +1,14 @@
-"""Suggestions for misspelt names."""
+"""Names: lists of them, suggestions for misspelt ones, and the numbers in them."""
 
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-__all__ = ["closest", "listed", "nearest"]
+from streameval.errors import InvalidInputError
+
+__all__ = ["as_names", "check_distinct", "closest", "listed", "nearest", "number_text"]
 
 # How many names a message lists.
 _LISTED = 20
@@ -47,6 +50,30 @@ def listed(names: Sequence[str]) -> str:
     """List the first names in a sentence; they come from files, with anything in them."""
     printable = [text if _is_printable(text) else repr(text) for text in names[:_LISTED]]
     return f"There are {', '.join(printable)}{', ...' if len(names) > _LISTED else '.'}"
+
+
+def as_names(value: Any, *, name: str) -> tuple[Any, ...]:
+    """Accept a sequence of names for the argument `name`; a single one may stand alone."""
+    if isinstance(value, str):
+        return (value,)
+    if isinstance(value, (bytes, set, frozenset, Mapping)) or not isinstance(value, Iterable):
+        raise InvalidInputError(
+            f"must be a sequence of names, whose order counts, got {type(value).__name__}",
+            argument=name,
+        )
+    return tuple(value)
+
+
+def check_distinct(names: Sequence[str], *, name: str) -> None:
+    """Raise InvalidInputError if a name occurs twice."""
+    twice = next((one for index, one in enumerate(names) if one in names[:index]), None)
+    if twice is not None:
+        raise InvalidInputError(f"must be distinct, got {twice!r} twice", argument=name)
+
+
+def number_text(value: float) -> str:
+    """Write a number in a name: 2 for 2.0."""
+    return str(int(value)) if value.is_integer() and abs(value) < 2**53 else repr(value)
 
 
 def _is_printable(name: str) -> bool:

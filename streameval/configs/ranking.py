@@ -162,7 +162,7 @@ class RankingConfig:
     @property
     def keeps_whole_ties(self) -> bool:
         """Whether all rows of the last score are kept, though documents order them."""
-        return any(item.family == "lrap" for item in self.parsed)
+        return any(item.row.whole_ties for item in self.parsed)
 
     def agrees_with(self, name: str) -> bool:
         """Check that a name of a measure asks for no other options of the whole accumulator."""

@@ -1,19 +1,75 @@
-"""The options of `RegressionAccumulator`: there are none."""
+"""The options of `RegressionAccumulator`, checked and in one canonical form."""
 
 from __future__ import annotations
 
-from typing import Self
+from functools import cached_property
+from typing import Any, Self
 
 import attrs
 
-__all__ = ["RegressionConfig"]
+from streameval.configs.error_measures import (
+    MOMENTS,
+    ErrorMeasure,
+    Term,
+    canonical_error_measures,
+    error_measure,
+)
+from streameval.configs.options import flag, optional_positive_integer
+from streameval.errors import InvalidInputError
+
+__all__ = ["USUAL_BUDGET", "RegressionConfig"]
+
+USUAL_BUDGET = 65_536
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class RegressionConfig:
-    """Nothing changes what a regression state sums; all of them can merge."""
+    """What is counted beside the sums that every regression state has. Made by `of`.
+
+    Options stand in bytes only where they differ from their defaults.
+    """
+
+    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
+    budget: int | None = attrs.field(default=USUAL_BUDGET, metadata={"omit_default": True})
+    intervals: bool = attrs.field(default=False, metadata={"omit_default": True})
 
     @classmethod
-    def of(cls) -> Self:
-        """Make the one configuration."""
-        return cls()
+    def of(cls, *, measures: Any = (), budget: Any = USUAL_BUDGET, intervals: Any = False) -> Self:
+        """Check the options, alone and together."""
+        made = cls(
+            measures=canonical_error_measures(measures),
+            budget=optional_positive_integer(budget, name="budget"),
+            intervals=flag(intervals, name="intervals"),
+        )
+        if made.budget != USUAL_BUDGET and not made.has_sketch:
+            raise InvalidInputError(
+                "is for quantiles of the errors, none of which is among the measures",
+                argument="budget",
+            )
+        return made
+
+    @cached_property
+    def parsed(self) -> tuple[ErrorMeasure, ...]:
+        """The measures, taken apart."""
+        return tuple(map(error_measure, self.measures))
+
+    @cached_property
+    def terms(self) -> tuple[Term, ...]:
+        """What is summed for them and for intervals, each once."""
+        terms = [term for one in self.parsed for term in one.terms]
+        return tuple(dict.fromkeys([*terms, *(MOMENTS if self.intervals else ())]))
+
+    @cached_property
+    def is_usual(self) -> bool:
+        """Whether nothing is asked for beside the usual sums."""
+        return not (self.measures or self.intervals)
+
+    @cached_property
+    def extremes(self) -> tuple[str, ...]:
+        """What the maximum is kept of, each once."""
+        return tuple(dict.fromkeys(name for one in self.parsed for name in one.row.extremes))
+
+    @cached_property
+    def has_sketch(self) -> bool:
+        """Whether one of them reads the sketch of the absolute errors."""
+        return any(one.row.has_sketch for one in self.parsed)

@@ -25,10 +25,11 @@ try:
     import pyarrow as pa
     import ray
     import ray.data
+    from ray.data.aggregate import AggregateFn
 except ImportError as error:
     raise ImportError('ray is missing: pip install "streameval[ray]".') from error
 
-__all__ = ["evaluate"]
+__all__ = ["EvaluateFn", "evaluate"]
 
 _REFUSED = "refused"
 
@@ -141,6 +142,80 @@ class _Cluster(Engine):
         """Stop tasks."""
         for handle in handles:
             ray.cancel(handle)
+
+
+class EvaluateFn(AggregateFn):  # type: ignore[misc] # it is Any to the type checker
+    """Aggregate rows of a data set, or of each of its groups, into the bytes of an accumulator.
+
+    For ``Dataset.aggregate`` and ``GroupedData.aggregate``, beside aggregations of Ray's own.
+
+    Parameters
+    ----------
+    make : callable
+        Gives an empty accumulator, and pickles: a class, a `functools.partial`, or the method
+        `copy` of an empty accumulator.
+    columns : mapping from argument to column, optional
+        The columns of arguments of `update` that do not bear their names.
+    options : mapping, optional
+        Keyword arguments of `update`, such as ``{"partial": True}`` for rankings.
+    nulls : {"raise", "skip"}
+        What happens where a column that is counted is null: the rows are refused, or left out.
+    name : str
+        The column of the states, which `streameval.from_bytes` reads.
+
+    Raises
+    ------
+    InvalidInputError
+        When an argument breaks a rule. Rows that are refused end the execution with an error of
+        Ray, which quotes the InvalidInputError.
+
+    Notes
+    -----
+    Grouping shuffles rows, so that `evaluate` with ``by`` is faster while a process can hold the
+    states of all values. Here they stay in a data set, however many there are.
+
+    An ``AggregateFnV2`` of Ray reads one column, and Ray drops the others before it; metrics read
+    several, so this is the more general ``AggregateFn``.
+
+    Examples
+    --------
+    >>> import ray
+    >>> import streameval as se
+    >>> from streameval.engines.ray import EvaluateFn
+    >>> _ = ray.init(num_cpus=1, include_dashboard=False)
+    >>> rows = [("DE", 1, 1), ("DE", 0, 1), ("FR", 1, 1)]
+    >>> names = ["country", "y_true", "y_pred"]
+    >>> data = ray.data.from_items([dict(zip(names, row)) for row in rows])
+    >>> groups = data.groupby("country", num_partitions=1)
+    >>> counted = groups.aggregate(EvaluateFn(se.ConfusionAccumulator))
+    >>> states = {row["country"]: se.from_bytes(row["state"]) for row in counted.take_all()}
+    >>> states["DE"].compute().accuracy
+    0.5
+    >>> ray.shutdown()
+    """
+
+    def __init__(
+        self,
+        make: Make,
+        *,
+        columns: Mapping[str, str] | None = None,
+        options: Mapping[str, Any] | None = None,
+        nulls: str = "raise",
+        name: str = "state",
+    ) -> None:
+        self._counter = SourceCounter.of(make, columns, None, options, nulls=nulls)
+        super().__init__(self._empty, self._merged, name, accumulate_block=self._with_block)
+
+    def _empty(self, key: Any) -> bytes:  # noqa: ARG002 - every group begins alike
+        state: bytes = self._counter.make().to_bytes()
+        return state
+
+    def _with_block(self, state: bytes, block: Any) -> bytes:
+        """Count a block, or the rows of a group in it."""
+        return self._merged(state, self._counter.count_batches([block])[None])
+
+    def _merged(self, state: bytes, other: bytes) -> bytes:
+        return merged({None: state}, {None: other})[None]
 
 
 def _has_failed(handle: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 # pyright: reportMissingImports=false
 import json
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -31,7 +31,7 @@ except ImportError as error:
 
 from streameval.engines._batches import Batches  # it needs pyarrow
 
-__all__ = ["evaluate", "read", "stream"]
+__all__ = ["aggregate", "evaluate", "read", "stream"]
 
 
 def evaluate(
@@ -83,6 +83,62 @@ def evaluate(
     return counting.result(
         _by_value(dict(zip(*(column.to_pylist() for column in totals), strict=True)))
     )
+
+
+def aggregate(
+    groups: Any,
+    make: Make,
+    *,
+    columns: Mapping[str, str] | None = None,
+    options: Mapping[str, Any] | None = None,
+    nulls: str = "raise",
+    name: str = "state",
+) -> Any:
+    """Count the rows of each group of a data frame, into a data frame of states.
+
+    Parameters
+    ----------
+    groups : pyspark.sql.GroupedData
+        What ``df.groupBy(...)`` returns, by columns or by expressions such as ``window``.
+    make, columns, options, nulls
+        As every engine takes them: `streameval.engines`.
+    name : str
+        The column of the states, which `streameval.from_bytes` reads.
+
+    Returns
+    -------
+    pyspark.sql.DataFrame
+        A row for each group: its columns, and the bytes of its accumulator. As any data frame it
+        is counted when an action needs it.
+
+    Raises
+    ------
+    InvalidInputError
+        When an argument breaks a rule. A batch that is refused raises Spark's PythonException,
+        which quotes the InvalidInputError, with the group and the rows of the batch.
+
+    Notes
+    -----
+    Grouping shuffles rows, which `evaluate` with ``by`` does not. A task counts a group batch by
+    batch, so that it holds one state, however many rows and groups there are.
+
+    Examples
+    --------
+    >>> from pyspark.sql import SparkSession
+    >>> import streameval as se
+    >>> from streameval.engines.spark import aggregate
+    >>> spark = SparkSession.builder.getOrCreate()
+    >>> rows = [("DE", 1, 1), ("DE", 0, 1), ("FR", 1, 1)]
+    >>> df = spark.createDataFrame(rows, ["country", "y_true", "y_pred"])
+    >>> counted = aggregate(df.groupBy("country"), se.ConfusionAccumulator)
+    >>> states = {row.country: se.from_bytes(row.state) for row in counted.collect()}
+    >>> states["DE"].compute().accuracy
+    0.5
+    """
+    counting = SourceCounter.of(make, columns, None, options, nulls=nulls)
+    *keys, _ = groups.count().schema
+    schema = StructType([*keys, StructField(name, BinaryType())])
+    return groups.applyInArrow(_group_counter(counting, schema.names), schema)
 
 
 def stream(
@@ -229,6 +285,30 @@ def _count(
     slices = counting.count_batches((batch.rename_columns(names) for batch in batches), name)
     texts = [json.dumps(text_of(value)) for value in slices]
     yield _states(pa.array(texts, pa.string()), list(slices.values()))
+
+
+def _group_counter(counting: SourceCounter, names: list[str]) -> Callable[..., Any]:
+    """Make what counts a group; Spark reads from its annotations that batches come in turn."""
+
+    def count(
+        key: tuple[pa.Scalar, ...], batches: Iterator[pa.RecordBatch]
+    ) -> Iterator[pa.RecordBatch]:
+        group = ", ".join(str(value) for value in key)
+        state = counting.count_batches(batches, f"group {group}")[None]
+        keys = (pa.repeat(value, 1).cast(_in_utc(value.type)) for value in key)
+        columns = [*keys, pa.array([state], pa.binary())]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    return count
+
+
+def _in_utc(arrow_type: Any) -> Any:
+    """Return the type that Spark expects moments to have, also in the structures of windows."""
+    if pa.types.is_timestamp(arrow_type) and arrow_type.tz:
+        return pa.timestamp(arrow_type.unit, "UTC")
+    if pa.types.is_struct(arrow_type):
+        return pa.struct([field.with_type(_in_utc(field.type)) for field in arrow_type])
+    return arrow_type
 
 
 def _merge(batches: Iterator[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:

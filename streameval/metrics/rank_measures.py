@@ -23,6 +23,8 @@ __all__ = [
     "found_at",
     "hit",
     "label_ranking_precision",
+    "lowest_rank",
+    "misordered",
     "rank_biased_precision",
     "reciprocal_rank",
 ]
@@ -63,6 +65,28 @@ def label_ranking_precision(levels: Levels, n_queries: int) -> Floats:
         reach = np.where(levels.is_tie, 0, levels.size)
         terms += _precision_sums(levels, np.arange(len(terms)), reach, len(terms))
     return sums_of(levels.query, terms, n_queries)
+
+
+def misordered(levels: Levels, n_queries: int, *, ties_in_full: bool) -> Floats:
+    """Count the pairs of a relevant document and another one that stands above it.
+
+    Of the others beside it half stand above, on average, or all where ties count in full.
+    """
+    share = np.where(levels.is_tie & ties_in_full, 1.0, 0.5)
+    above = levels.above - levels.before + share * (levels.size - levels.relevant)
+    return sums_of(levels.query, levels.relevant * above, n_queries)
+
+
+def lowest_rank(levels: Levels, n_queries: int) -> Floats:
+    """Find the last rank of the level of the last relevant document.
+
+    Where its rank in the level is not known, the mean over all of them: ``g + r (m + 1)/(r + 1)``.
+    """
+    unknown = levels.relevant * (levels.size + 1) / (levels.relevant + 1)
+    ranks = levels.above + np.where(levels.is_tie, levels.size, unknown)
+    lowest = np.zeros(n_queries)
+    np.maximum.at(lowest, levels.query, ranks)
+    return lowest
 
 
 def reciprocal_rank(levels: Levels, cutoff: int | None, n_queries: int) -> Floats:

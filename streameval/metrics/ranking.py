@@ -140,7 +140,20 @@ class _Sheet:
                 self.queries.gained.per_query(len(self.queries)),
             )
             return np.asarray(np.where(declared >= 0, declared, gained) == 0)
-        return np.asarray(self.known(self._level(item)) == 0)
+        if item.family == "fall_out":
+            return np.asarray(self._others(item) == 0)
+        level = self._level(item)
+        is_empty = self.known(level) == 0
+        if item.family == "query_auc":
+            is_empty = is_empty | (self.queries.rows == self.queries.found[:, level])
+        return np.asarray(is_empty)
+
+    def _others(self, item: Measure) -> Ints:
+        """Count the documents that are not relevant, retrieved or judged."""
+        level, judged = self._level(item), self.config.levels.index(JUDGED)
+        left = self.queries.relevant - self.queries.found
+        retrieved = self.queries.rows - self.queries.found[:, level]
+        return np.asarray(retrieved + left[:, judged] - left[:, level])
 
     def _level(self, item: Measure) -> int:
         return self.config.levels.index(self.config.level_of(item))
@@ -163,6 +176,8 @@ class _Sheet:
     def _of_relevant(self, item: Measure, arrangement: Arrangement) -> Floats:
         """Compute a measure of the ranks of the relevant documents."""
         levels, relevant = self._levels(item, arrangement), self.known(self._level(item))
+        if item.family in _OF_PAIRS:
+            return self._of_pairs(item, levels, relevant)
         if item.row.has_level:
             return _FORMULAS[item.family](levels, item, relevant, self.config.ap_norm)
         rows = self.queries.rows
@@ -173,6 +188,19 @@ class _Sheet:
         first = np.minimum(rows, item.ranks)
         judged = formulas.found_at(levels, item.ranks, len(first))
         return _ratio(judged, first) if item.family == "judged" else (first - judged) / item.ranks
+
+    def _of_pairs(self, item: Measure, levels: Levels, relevant: Ints) -> Floats:
+        """Compute a measure of relevant documents and others; those not retrieved stand last."""
+        rows, found = self.queries.rows, self.queries.found[:, self._level(item)]
+        n, others, left = len(rows), rows - found, relevant - found
+        if item.family == "fall_out":
+            first = np.minimum(rows, item.ranks)
+            return _ratio(first - formulas.found_at(levels, item.ranks, n), self._others(item))
+        if item.family == "coverage_error":
+            return np.where(left > 0, rows + left, formulas.lowest_rank(levels, n))
+        wrong = formulas.misordered(levels, n, ties_in_full=item.row.whole_ties) + left * others
+        share = _ratio(wrong, relevant * others)
+        return 1.0 - share if item.family == "query_auc" else share
 
     def _of_set(self, item: Measure) -> Floats:
         """Compute a measure of the retrieved documents in any order."""
@@ -272,7 +300,7 @@ class _Sheet:
         ties = self.config.ties
         if item.row.better == "lower":  # documents first that lower the value
             arrangement, ties = _TURNED.get(arrangement, arrangement), _TURNED.get(ties, ties)
-        key = self._level(item), item.family == "lrap", ties, arrangement
+        key = self._level(item), item.row.whole_ties, ties, arrangement
         if key not in self._found:
             self._found[key] = self._levels_of(*key)
         return self._found[key]
@@ -397,6 +425,9 @@ def _set_f(found: Ints, rows: Ints, known: Ints, beta: float) -> Floats:
 
 _TURNED: dict[Any, Any] = {"worst": "best", "best": "worst"}
 _TURNED |= {"pessimistic": "optimistic", "optimistic": "pessimistic"}
+
+_OF_PAIRS = ("fall_out", "coverage_error", "label_ranking_loss", "query_auc")
+"""The measures of relevant documents beside others."""
 
 _OF_SETS: dict[str, Callable[[Ints, Ints, Ints], npt.NDArray[Any]]] = {
     "set_p": lambda found, rows, _: _ratio(found, rows),

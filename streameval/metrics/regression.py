@@ -3,11 +3,125 @@
 from __future__ import annotations
 
 import math
+from fractions import Fraction
+
+import attrs
+import numpy as np
 
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import scores_of
+from streameval.metrics.bounded import Bounded
+from streameval.states.cells import Cells
 
-__all__ = ["mean", "r2"]
+__all__ = [
+    "Moments",
+    "adjusted_r2",
+    "concordance",
+    "explained",
+    "mean",
+    "pearson",
+    "pinball_loss",
+    "quantile",
+    "r2",
+    "ratio",
+    "spread",
+]
+
+Interval = tuple[float, float]
+
+_MAX_LOG = 600.0
+
+
+@attrs.frozen
+class Moments:
+    """Moments of examples around 0, exact: what sampling intervals need.
+
+    The variance of a metric is that of its linear approximation, the delta method (van der Vaart,
+    Asymptotic statistics, 1998, chapter 3), divided by n - 1 for n. Errors and 1 - R2 are at least
+    0 and skewed, so their intervals are those of their logarithms.
+
+    Parameters
+    ----------
+    n : Fraction
+        The number of examples.
+    error, absolute_error, squared_error, fourth_error : Fraction
+        The sums of e, |e|, e**2 and e**4.
+    truth, squared_truth, third_truth, fourth_truth : Fraction
+        The sums of y, y**2, y**3 and y**4.
+    by_truth, by_squared_truth : Fraction
+        The sums of e**2 y and e**2 y**2.
+    """
+
+    n: Fraction
+    error: Fraction
+    absolute_error: Fraction
+    squared_error: Fraction
+    fourth_error: Fraction
+    truth: Fraction
+    squared_truth: Fraction
+    third_truth: Fraction
+    fourth_truth: Fraction
+    by_truth: Fraction
+    by_squared_truth: Fraction
+
+    def bias(self, z: float) -> Interval:
+        """Compute the interval of the mean error: the normal one."""
+        middle = self.error / self.n
+        reach = z * _root(self._variance_of_mean(self.error, self.squared_error))
+        return float(middle) - reach, float(middle) + reach
+
+    def mae(self, z: float) -> Interval:
+        """Compute the interval of the mean absolute error."""
+        return self._of_mean(self.absolute_error, self.squared_error, z)
+
+    def mse(self, z: float) -> Interval:
+        """Compute the interval of the mean squared error."""
+        return self._of_mean(self.squared_error, self.fourth_error, z)
+
+    def rmse(self, z: float) -> Interval:
+        """Compute the interval of the root of the mean squared error."""
+        low, high = self.mse(z)
+        return math.sqrt(low), math.sqrt(high)
+
+    def r2(self, z: float) -> Interval:
+        """Compute the interval of R2, as 1 - S / T for the mean squares of e and of d = y - mean.
+
+        The logarithm of S / T has the variance of ``e**2 / S - d**2 / T``.
+        """
+        n, mean = self.n, self.truth / self.n
+        squares = self.squared_truth / n - mean**2
+        errors = self.squared_error / n
+        if squares <= 0 or errors <= 0:
+            return math.nan, math.nan
+        fourth = (self.fourth_truth - 4 * mean * self.third_truth) / n
+        fourth += 6 * mean**2 * self.squared_truth / n - 3 * mean**4
+        crossed = (self.by_squared_truth - 2 * mean * self.by_truth) / n + mean**2 * errors
+        spread = self.fourth_error / n / errors**2 - 2 * crossed / (errors * squares)
+        spread += fourth / squares**2
+        low, high = _around(float(errors / squares), _root(spread / (n - 1)), z)
+        return 1.0 - high, 1.0 - low
+
+    def _variance_of_mean(self, total: Fraction, squares: Fraction) -> Fraction:
+        return (squares / self.n - (total / self.n) ** 2) / (self.n - 1)
+
+    def _of_mean(self, total: Fraction, squares: Fraction, z: float) -> Interval:
+        """Compute the interval of a mean of what is at least 0."""
+        if not total:
+            return math.nan, math.nan
+        deviation = _root(self._variance_of_mean(total, squares) / (total / self.n) ** 2)
+        return _around(float(total / self.n), deviation, z)
+
+
+def _around(value: float, deviation: float, z: float) -> Interval:
+    """Compute the interval of a value whose logarithm has a deviation."""
+    factor = math.exp(min(z * deviation, _MAX_LOG))
+    return value / factor, value * factor
+
+
+def _root(variance: Fraction) -> float:
+    """Take the root of a variance, which products below 2**-968 may bring below 0."""
+    return math.sqrt(max(variance, Fraction(0)))
 
 
 def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
@@ -16,19 +130,120 @@ def mean(total: ExactSum | FixedPoint, n: FixedPoint) -> float:
     return float(total.to_fraction() / weight) if weight else math.nan
 
 
+def spread(total: ExactSum, squares: ExactSum, n: FixedPoint) -> Fraction:
+    """Compute ``sum((x - mean)**2)``, from the sums of numbers and of their squares.
+
+    It is ``sum(x**2) - sum(x)**2 / n``, a difference that floats would lose where the mean is
+    large beside the spread. 0 of nothing.
+    """
+    weight = n.to_fraction()
+    return squares.to_fraction() - total.to_fraction() ** 2 / weight if weight else Fraction(0)
+
+
+def ratio(part: Fraction, whole: Fraction) -> float:
+    """Divide, at first without rounding; nan unless the divisor is above 0."""
+    if whole <= 0:
+        return math.nan
+    try:
+        return float(part / whole)
+    except OverflowError:
+        return math.inf
+
+
+def explained(rest: Fraction, whole: Fraction) -> float:
+    """Compute 1 - rest / whole, rounded once; nan unless there is something to explain."""
+    return -ratio(rest - whole, whole)
+
+
 def r2(squared_error: ExactSum, truth: ExactSum, squared_truth: ExactSum, n: FixedPoint) -> float:
     """Compute 1 - SSE / SST, the share of the variance of the truth that is explained.
 
-    SST is ``sum(y**2) - sum(y)**2 / n``, a difference that floats would lose where the mean is
-    large beside the spread. nan when the truth is constant, or of nothing.
+    nan when the truth is constant, or of nothing.
     """
-    weight = n.to_fraction()
+    return explained(squared_error.to_fraction(), spread(truth, squared_truth, n))
+
+
+def adjusted_r2(r2: float, n: FixedPoint, n_features: int) -> float:
+    """Compute ``1 - (1 - R2) (n - 1) / (n - p - 1)``; nan unless n is more than p + 1."""
+    left = n.to_fraction() - n_features - 1
+    return 1 - (1 - r2) * float((left + n_features) / left) if left > 0 else math.nan
+
+
+def pinball_loss(absolute_error: ExactSum, error: ExactSum, n: FixedPoint, alpha: float) -> float:
+    """Compute the mean pinball loss from the sums of errors, and of their absolute values.
+
+    Predictions that are too low miss by ``(sum |e| - sum e) / 2`` in total, the others by
+    ``(sum |e| + sum e) / 2``, and the shares alpha and 1 - alpha of these are the loss.
+    """
+    weight, level = n.to_fraction(), Fraction(alpha)
     if not weight:
         return math.nan
-    spread = squared_truth.to_fraction() - truth.to_fraction() ** 2 / weight
-    if spread <= 0:
+    magnitude, total = absolute_error.to_fraction(), error.to_fraction()
+    missed = level * (magnitude - total) + (1 - level) * (magnitude + total)
+    return float(missed / (2 * weight))
+
+
+def covariation(
+    truth: ExactSum, prediction: ExactSum, product: ExactSum, n: FixedPoint
+) -> Fraction:
+    """Compute ``sum((y - mean of y) (p - mean of p))``, from the sum of products; 0 of nothing."""
+    weight = n.to_fraction()
+    if not weight:
+        return Fraction(0)
+    return product.to_fraction() - truth.to_fraction() * prediction.to_fraction() / weight
+
+
+def pearson(together: Fraction, truth: Fraction, prediction: Fraction) -> float:
+    """Compute the correlation, given the covariation and both spreads; nan unless both are."""
+    if truth <= 0 or prediction <= 0:
         return math.nan
-    try:
-        return float(1 - squared_error.to_fraction() / spread)
-    except OverflowError:  # errors beyond any float times the spread
-        return -math.inf
+    size = math.sqrt(together**2 / (truth * prediction))
+    return math.copysign(size, together)
+
+
+def concordance(
+    together: Fraction, truth: Fraction, prediction: Fraction, apart: Fraction
+) -> float:
+    """Compute the concordance correlation (Lin, 1989).
+
+    Parameters
+    ----------
+    together : Fraction
+        The covariation.
+    truth, prediction : Fraction
+        The spreads.
+    apart : Fraction
+        The squared difference of the means, times the sum of the weights.
+    """
+    whole = truth + prediction + apart
+    return float(2 * together / whole) if whole > 0 else math.nan
+
+
+def quantile(cells: Cells, level: float) -> Bounded:
+    """Bound the smallest number that a share of the weight does not exceed.
+
+    Where the share is met exactly, it is the middle between that number and the next, as the
+    median is. The level is the decimal that it is written as: of ten numbers, 0.3 is met by three.
+
+    Parameters
+    ----------
+    cells : Cells
+        The weight of the positives of each counts.
+    level : float
+        In [0, 1].
+    """
+    if not len(cells):
+        return Bounded(math.nan)
+    units = cells.pos.units()
+    reached = np.cumsum(np.array(units, dtype=object))
+    target = Fraction(repr(level)) * reached[-1]
+    first = int(np.argmax(reached >= target))
+    low, high = (
+        Fraction(scores_of(ends[first : first + 1], "real").item()) for ends in (cells.lo, cells.hi)
+    )
+    if reached[first] == target and first + 1 < len(cells):
+        # the last number of a cell and the first of the next are known
+        after = Fraction(scores_of(cells.lo[first + 1 : first + 2], "real").item())
+        return Bounded(float((high + after) / 2))
+    share = 1 - Fraction(reached[first] - target) / units[first]
+    return Bounded(*map(float, (low + (high - low) * share, low, high)))

@@ -133,6 +133,8 @@ class Metric:
         Whether pages leave it out if it is 0.
     on_request : bool
         Whether results show it only where it is asked for by name.
+    measured : bool
+        Whether accumulators count it only where their `measures` name it.
     by_class : bool
         Whether tables of classes have a column for it.
     headline : int
@@ -161,6 +163,7 @@ class Metric:
     is_count: bool = False
     is_rare: bool = False
     on_request: bool = False
+    measured: bool = False
     by_class: bool = False
     headline: int = 0
 
@@ -206,6 +209,10 @@ class Table(Mapping[str, Metric]):
 
     def __init__(self, *rows: Metric) -> None:
         self._rows = {row.name: row for row in rows}
+        without = [row for row in rows if not row.needs_argument]
+        self._by_request = {
+            asked: [row for row in without if row.on_request == asked] for asked in (False, True)
+        }
 
     def __getitem__(self, name: str) -> Metric:
         """Look up the row of a metric."""
@@ -240,8 +247,4 @@ class Table(Mapping[str, Metric]):
 
         Those that are shown without being asked for, or those that are shown on request.
         """
-        return [
-            row
-            for row in self.values()
-            if row.on_request == on_request and not row.needs_argument and row.listed(source)
-        ]
+        return [row for row in self._by_request[on_request] if row.listed(source)]

@@ -49,12 +49,22 @@ _GZIP = b"\x1f\x8b\x08" + bytes(6) + b"\xff"  # the header, without a time or a 
 _deflating = threading.Lock()
 
 
-@attrs.frozen
+@attrs.frozen(eq=False)
 class _Slice:
     """The rows of a slice in a pane: their weight, and what the metrics read."""
 
     weight: int | float
     readings: tuple[Reading, ...]
+    _panes: dict[tuple[int, bool], Pane] = attrs.field(factory=dict, repr=False)
+
+    def pane(self, index: int, of: _Counted, ends: tuple[Any, Any], *, is_open: bool) -> Pane:
+        """Return what a series shows of a metric: made once, since every update has all panes."""
+        key = index, is_open
+        pane = self._panes.get(key)
+        if pane is None:
+            made = Pane(*ends, of.rows, self.weight, self.readings[index], is_open)
+            pane = self._panes[key] = made
+        return pane
 
 
 @attrs.frozen(eq=False)
@@ -363,10 +373,10 @@ def _cards(
             key = None if one.slice is None else tuple(one.slice.items())
             alerts.setdefault(key, []).append(one)
     coverage = [one.labelled / one.rows for one in panes]
-    nothing = _Slice(0, (UNDEFINED,) * len(readers.metrics))
+    nothing = [_Slice(0, (UNDEFINED,) * len(readers.metrics)) for _ in panes]
 
     def card(value: Any, name: str, of: Sequence[AlertState]) -> tuple[Any, Card]:
-        slices = [one.slices.get(value, nothing) for one in panes]
+        slices = [one.slices.get(value, none) for one, none in zip(panes, nothing, strict=True)]
         held = list(zip(panes, slices, ends, opened, strict=True))
         series = [_series(str(metric), at, held, of) for at, metric in enumerate(readers.metrics)]
         states: set[str] = {one.state for one in of}
@@ -403,10 +413,7 @@ def _series(
     alerts: Sequence[AlertState],
 ) -> Series:
     """Make the series of one metric of a slice, with the limits of its alerts."""
-    panes = [
-        Pane(start, end, one.rows, part.weight, part.readings[index], is_open)
-        for one, part, (start, end), is_open in held
-    ]
+    panes = [part.pane(index, one, ends, is_open=is_open) for one, part, ends, is_open in held]
     limits = dict.fromkeys(_limit(one.rule) for one in alerts if one.metric == metric)
     return Series(metric, panes, tuple(limits))
 

@@ -344,19 +344,30 @@ def _behind(card: Card) -> Html:
     panes = card.series[0].panes
     shown = range(len(panes) - 1, max(len(panes) - _MAX_LINES, 0) - 1, -1)
     heading, starts = _starts([panes[index].start for index in shown])
-    heads = [heading, *(series.metric for series in card.series), "Labelled", "Of all"]
-    columns = element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
+    columns = _columns(heading, *(series.metric for series in card.series))
     rows = "".join(
         f'<tr><th scope="row">{start}{", open" if panes[index].is_open else ""}</th>'
         f"{''.join(_cell(series.panes[index].reading) for series in card.series)}"
         f"<td>{count(panes[index].labelled)}</td>"
-        f"<td>{joined([share(card.coverage[index])])}</td></tr>"
+        f"{_share_cell(card.coverage[index])}</tr>"
         for index, start in zip(shown, starts, strict=True)
     )
     table = element("table", element("thead", columns), element("tbody", Html(rows)))
     return _folded(
         f"{card.anchor}-0", scrolled(table, f"The newest panes of {card.name}"), card.name
     )
+
+
+@lru_cache(maxsize=1024)
+def _share_cell(value: float) -> Html:
+    return element("td", share(value))
+
+
+@lru_cache(maxsize=64)
+def _columns(heading: str, *metrics: str) -> Html:
+    """Write the head of the tables of cards, which all have the same."""
+    heads = [heading, *metrics, "Labelled", "Of all"]
+    return element("tr", *(element("th", label(text, 28), scope="col") for text in heads))
 
 
 def _folded(anchor: str, table: Html, name: str = "") -> Html:

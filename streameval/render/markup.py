@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 from collections.abc import Iterable
 
@@ -34,16 +35,20 @@ def element(name: str, *children: str, **attributes: str | float | None) -> Html
     '<p class="note" aria-label="&quot;">a &lt; b</p>'
     """
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{html.escape(clean(str(value)))}"'
-        for key, value in attributes.items()
-        if value is not None
+        [_attribute(key, str(value)) for key, value in attributes.items() if value is not None]
     )
     return Html(f"<{name}{written}>{joined(children)}</{name}>")
 
 
 def joined(parts: Iterable[str]) -> Html:
     """Put markup and text one after the other."""
-    return Html("".join(part if isinstance(part, Html) else _escaped(part) for part in parts))
+    return Html("".join([part if isinstance(part, Html) else _escaped(part) for part in parts]))
+
+
+@functools.lru_cache(maxsize=4096)
+def _attribute(key: str, value: str) -> str:
+    """Write an attribute; most of them are on every page, many times."""
+    return f' {key.rstrip("_").replace("_", "-")}="{html.escape(clean(value))}"'
 
 
 def _escaped(text: str) -> str:

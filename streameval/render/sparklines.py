@@ -92,7 +92,8 @@ def sparkline(
     )
     if sampled:
         parts.append(_drawn(sampled, f"line whisker {_LOOK}"))
-    for run in _runs(readings):
+    runs = [*_runs(readings)]
+    for run in runs:
         across, held = strip.middles[run.start : run.stop], readings[run.start : run.stop]
         if is_open:
             ends = certified[run.start : run.stop]
@@ -110,7 +111,7 @@ def sparkline(
     if math.isfinite(newest):
         x, y = strip.middles[n_mature - 1], f"{zero - newest * scale:.1f}"
         parts.append(Html(f'<circle cx="{x}" cy="{y}" r="{_DOT}" class="dot {_LOOK}"></circle>'))
-    if any(True for _ in _runs(readings)):
+    if runs:
         parts += [_end_text(high, _TOP + 4), _end_text(low, _HEIGHT - _BOTTOM + 4)]
     return element(
         "svg",

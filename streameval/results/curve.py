@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import textwrap
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, Literal
 
 import attrs
@@ -15,17 +15,15 @@ import numpy.typing as npt
 from streameval.configs.calibration import number_of_bins
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import finite_number, one_of, real_number
-from streameval.errors import InvalidInputError, Named, UnknownMetricError
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
-from streameval.metrics.evidence import Statistic
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
-from streameval.metrics.table import Metric, Reading
 from streameval.metrics.thresholds import ThresholdRates, outcome_at, rates_at
 from streameval.render import notebook, plots
 from streameval.render.blocks import (
@@ -39,10 +37,9 @@ from streameval.render.blocks import (
 )
 from streameval.render.text import plural
 from streameval.results import curve_lines
+from streameval.results.calls import CalledMetrics
 from streameval.results.confusion import Confusion
 from streameval.results.curve_metrics import CURVE_METRICS, threshold_value
-from streameval.results.names import MetricName
-from streameval.results.result import Result, refuse_brackets
 from streameval.states.confusion import MatrixCounts
 
 if TYPE_CHECKING:
@@ -74,7 +71,7 @@ ROC = Curves(
 
 
 @attrs.frozen(repr=False, eq=False, slots=False)
-class Curve(Result):
+class Curve(CalledMetrics):
     """Outcomes at every threshold, and the metrics computed from them.
 
     Made by `PRCurveSketch.compute`. Metrics are `Bounded`: floats with an interval that contains
@@ -740,44 +737,6 @@ class Curve(Result):
     @functools.cached_property
     def _best_f1(self) -> tuple[Bounded, Bounded]:
         return thresholds.best_f(self._table, 1.0)
-
-    def readable(self) -> list[str]:
-        """List what `read` takes."""
-        called = (row.typed for row in self.TABLE.values() if row.needs_argument)
-        return [*self._applicable(), *called]
-
-    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
-        """Find a metric, with its argument if it takes one."""
-        call = self._call(metric)
-        return super()._find(metric) if call is None else functools.partial(self._called, *call)
-
-    def _statistic(self, metric: MetricName) -> Statistic:
-        call = self._call(metric)
-        if call is None:
-            return super()._statistic(metric)
-        row, argument = call
-        return row.statistic(self, argument)
-
-    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
-        """Take a metric with an argument apart; None if it takes none."""
-        row = self.TABLE.get(metric.call[0]) if metric.call else None
-        if row is None or metric.call is None or not row.needs_argument:
-            return None
-        refuse_brackets(metric)
-        text = metric.call[1]
-        try:
-            argument = float(text)
-        except ValueError:
-            raise UnknownMetricError(f"{metric.name!r}: {text!r} is no number.") from None
-        return row, argument
-
-    def _called(self, row: Metric, argument: float, level: float) -> Reading:
-        """Read a metric that takes an argument."""
-        try:
-            value = row.value(self, argument)
-        except InvalidInputError as error:  # in the words of the metric
-            raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
-        return self._reading(row, value, level, argument)
 
     def _probabilities(self, name: str) -> CellTable:
         if self._table.scale != "probability":

@@ -14,6 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from streameval.configs.measures import MEASURES, MeasureRow, measure
+from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
 from streameval.metrics.bounded import Bounded, outward
@@ -236,6 +237,46 @@ class Ranking(Result, Mapping[str, Bounded]):
         tally = self._tallies[self._index(name)]
         return math.nan if tally.is_undefined else float(tally.total)
 
+    def quantile(self, name: str, q: float = 0.5) -> float:
+        """Compute a quantile over queries: 0 is the min, 0.5 the median, 1 the max.
+
+        Between two queries the value is interpolated, as by `numpy.quantile`.
+
+        Parameters
+        ----------
+        name : str
+            A measure.
+        q : float
+            The share of the queries below, in [0, 1].
+
+        Returns
+        -------
+        float
+            nan where the mean is.
+
+        Raises
+        ------
+        InvalidInputError
+            When the accumulator was not made with ``per_query=True``, or q is not in [0, 1].
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.RankingAccumulator("mrr", per_query=True)
+        >>> acc = acc.update([[1, 0], [0, 1], [0, 1]], [[2, 1]] * 3, query=[1, 2, 3])
+        >>> result = acc.compute()
+        >>> result.quantile("mrr"), result.quantile("mrr", 1)
+        (0.5, 1.0)
+        """
+        index = self._index(name)
+        if not 0.0 <= finite_number(q, name="q") <= 1.0:
+            raise InvalidInputError(f"must lie in [0, 1], got {q!r}", argument="q")
+        column = self.per_query()[self._config.measures[index]]
+        kept = column[~np.isnan(column)]
+        if self._tallies[index].is_undefined or not len(kept):
+            return math.nan
+        return float(np.quantile(kept, q))
+
     @property
     def has_queries(self) -> bool:
         """Whether the value of each query has been kept."""
@@ -404,8 +445,9 @@ class Ranking(Result, Mapping[str, Bounded]):
 
     def _index(self, name: str) -> int:
         with suppress(ValueError):  # no such measure, or not among these
-            if "(" not in name or self._config.agrees_with(name):
-                return self._config.measures.index(measure(name).name)
+            index = self._config.measures.index(measure(name).name)
+            if self._config.agrees_with(name):
+                return index
         raise KeyError(f"{name!r} is not among the measures {', '.join(self)}")
 
     def __dir__(self) -> list[str]:

@@ -434,7 +434,7 @@ def _range(item: Measure) -> tuple[Fraction, Fraction]:
     """Find the min and max value of a measure: of logarithms, shares, gains, or counts."""
     if item.is_geometric:
         return _MIN_LOG, Fraction(0)
-    count = _MAX_GAIN if item.uses_gains else Fraction(MAX_ROWS)
+    count = _MAX_GAIN if item.uses_gains else Fraction(2 * MAX_ROWS)  # retrieved and not
     return (
         Fraction(item.min_value) if math.isfinite(item.min_value) else -count,
         Fraction(item.max_value) if math.isfinite(item.max_value) else count,

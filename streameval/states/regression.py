@@ -1,24 +1,34 @@
-"""Exact sums of errors and of the truth."""
+"""Exact sums of errors and of the truth, and what measures ask for besides."""
 
 from __future__ import annotations
 
+import math
 import operator
-from collections.abc import Iterable
-from typing import Self, final
+from abc import abstractmethod
+from collections.abc import Iterable, Mapping
+from typing import Any, Self, final
 
 import attrs
 import numpy as np
 import numpy.typing as npt
 
+from streameval.configs.error_measures import PREDICTION, SQUARED_PREDICTION, Term
 from streameval.configs.regression import RegressionConfig
 from streameval.errors import require
-from streameval.exact.exact_sum import ExactSum
+from streameval.exact.cell_sums import single_sum
+from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.power_sums import power_sums
-from streameval.states.stack import SummableState
+from streameval.exact.score_keys import Keys, are_keys, keys_of, scores_of
+from streameval.states.cells import Cells
+from streameval.states.column import Column
+from streameval.states.curve import check_canonical, check_cells
+from streameval.states.error_terms import NONNEGATIVE, ErrorRows
+from streameval.states.stack import Stack, SummableState, are_same
 from streameval.states.state import check_numbers
+from streameval.states.tables import joined_tables
 
-__all__ = ["RegressionSums"]
+__all__ = ["ErrorSums", "MeasuredSums", "RegressionSums"]
 
 Floats = npt.NDArray[np.float64]
 
@@ -27,12 +37,13 @@ _FIELDS = operator.attrgetter(
     "n", "error", "absolute_error", "squared_error", "truth", "squared_truth"
 )
 _LARGEST_SUM = _UNITS << 1000  # sums of numbers that are let in stay far below
+_NO_EXTREME = np.uint64(0)  # below the keys of all numbers
+_ZERO_ERROR = np.uint64(1 << 63)  # the key of 0.0
 
 
-@final
 @attrs.frozen
-class RegressionSums(SummableState):
-    """What the metrics of numbers need, weighted and exact.
+class ErrorSums(SummableState):
+    """What the usual metrics of numbers need, weighted and exact.
 
     The error is the prediction minus the truth, rounded once to float64; its square and those
     of the truth are kept without rounding.
@@ -54,18 +65,57 @@ class RegressionSums(SummableState):
     squared_truth: ExactSum
 
     @classmethod
+    @abstractmethod
+    def of(
+        cls, config: RegressionConfig, truth: Floats, prediction: Floats, weights: FixedPoint | None
+    ) -> Self:
+        """Sum a batch."""
+
+    def check(self, config: RegressionConfig) -> None:
+        """Check ranges, and that squares are no less than their means demand."""
+        check_numbers(self.n, (), "n")
+        self._check_squares("error", self.error, self.squared_error)
+        self._check_squares("absolute_error", self.absolute_error, self.squared_error)
+        self._check_squares("truth", self.truth, self.squared_truth)
+        require(abs(self.error.units) <= self.absolute_error.units, "error passes absolute_error")
+        require(self.n.to_fraction() or self == self.zero(config), "sums of nothing")
+
+    def _check_squares(self, name: str, total: ExactSum, squares: ExactSum) -> None:
+        n = self.n.to_fraction()
+        spare = ExactSum(round((n + 1) * 2**64)).to_fraction()  # squares below 2**-968 are rounded
+        enough = total.to_fraction() ** 2 <= n * (squares.to_fraction() + spare)
+        require(enough and 0 <= squares.units < _LARGEST_SUM, f"{name} passes its squares")
+
+
+def _summed(truth: Floats, error: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
+    """Sum a batch into the fields that every state has."""
+    rows = FixedPoint(np.array(len(truth), dtype=np.int64))
+    errors = power_sums(error, weights)
+    total, _, squared = power_sums(truth, weights)
+    return (rows if weights is None else weights.total(), *errors, total, squared)
+
+
+@final
+@attrs.frozen
+class RegressionSums(ErrorSums):
+    """The sums alone, where no measure asks for more."""
+
+    @classmethod
     def zero(cls, config: RegressionConfig) -> Self:  # noqa: ARG003 - one signature for all
         """Sum nothing."""
         nothing = ExactSum()
         return cls(FixedPoint.zeros(()), nothing, nothing, nothing, nothing, nothing)
 
     @classmethod
-    def of(cls, truth: Floats, prediction: Floats, weights: FixedPoint | None) -> Self:
+    def of(
+        cls,
+        config: RegressionConfig,  # noqa: ARG003
+        truth: Floats,
+        prediction: Floats,
+        weights: FixedPoint | None,
+    ) -> Self:
         """Sum a batch."""
-        rows = FixedPoint(np.array(len(truth), dtype=np.int64))
-        errors = power_sums(prediction - truth, weights)
-        total, _, squared = power_sums(truth, weights)
-        return cls(rows if weights is None else weights.total(), *errors, total, squared)
+        return cls(*_summed(truth, prediction - truth, weights))
 
     def __add__(self, other: Self) -> Self:
         """Add sum by sum."""
@@ -85,18 +135,195 @@ class RegressionSums(SummableState):
         totals = (ExactSum(sum(one.units for one in part)) for part in sums)
         return cls(FixedPoint.total_of(counts), *totals)
 
-    def check(self, config: RegressionConfig) -> None:
-        """Check ranges, and that squares are no less than their means demand."""
-        check_numbers(self.n, (), "n")
-        n = self.n.to_fraction()
-        spare = ExactSum(round((n + 1) * 2**64)).to_fraction()  # squares below 2**-968 are rounded
-        pairs = {
-            "error": (self.error, self.squared_error),
-            "absolute_error": (self.absolute_error, self.squared_error),
-            "truth": (self.truth, self.squared_truth),
+
+@final
+@attrs.frozen
+class MeasuredSums(ErrorSums):
+    """The sums, and what measures ask for.
+
+    Parameters
+    ----------
+    terms : tuple of ExactSum
+        The sum of each term of the configuration.
+    extremes : Column of uint64, shape (E,)
+        The key of the maximum of each extreme of the configuration; 0 of nothing.
+    level : Column of int64, shape (1,); (0,) without a sketch
+        How many low bits the keys in a cell of the sketch may differ in.
+    lo, hi : Column of uint64, shape (m,)
+        The ends of the cells: keys of absolute errors.
+    weight : FixedPoint, shape (m,)
+        The weights in them.
+    """
+
+    terms: tuple[ExactSum, ...]
+    extremes: Column
+    level: Column
+    lo: Column
+    hi: Column = attrs.field(metadata={"above": "lo"})
+    weight: FixedPoint
+
+    @classmethod
+    def zero(cls, config: RegressionConfig) -> Self:
+        """Sum nothing."""
+        nothing = ExactSum()
+        extremes = Column(np.full(len(config.extremes), _NO_EXTREME))
+        fields: tuple[Any, ...] = (
+            FixedPoint.zeros(()),
+            *(nothing,) * 5,
+            (nothing,) * len(config.terms),
+            extremes,
+            *_sketch(0, Cells.none(), config.has_sketch),
+        )
+        return cls(*fields)
+
+    @classmethod
+    def of(
+        cls, config: RegressionConfig, truth: Floats, prediction: Floats, weights: FixedPoint | None
+    ) -> Self:
+        """Sum a batch; `fitted` keeps the budget."""
+        rows = ErrorRows(truth, prediction, prediction - truth)
+        base = _summed(truth, rows.error, weights)
+        terms = tuple(single_sum(rows.terms(term), weights) for term in config.terms)
+        kept, held = rows, weights
+        if weights is not None:
+            positive = np.flatnonzero(weights.is_positive())
+            kept, held = rows.taken(positive), weights.select(positive)
+        keys = [_largest(kept.extreme(name)) for name in config.extremes]
+        level, cells = 0, Cells.none()
+        if config.has_sketch:
+            errors = np.abs(kept.error)
+            cells = cells.with_rows(errors, "real", np.ones(len(errors), dtype=bool), held, 0)
+            level, cells = cells.fitted(config.budget, 0)
+        extremes = Column(np.array(keys, dtype=np.uint64))
+        sketch = _sketch(level, cells, config.has_sketch)
+        fields: tuple[Any, ...] = (*base, terms, extremes, *sketch)
+        return cls(*fields)
+
+    def __add__(self, other: Self) -> Self:
+        """Add sum by sum, and join the cells; `joined` keeps the budget too."""
+        return self.joined(other, None)
+
+    def joined(self, other: Self, budget: int | None) -> Self:
+        """Add sum by sum, join the cells, and keep the budget."""
+        level, cells = 0, Cells.none()
+        if len(self.level):
+            level = max(self._level, other._level)
+            level, cells = self.cells.joined_within(other.cells, level, budget)
+        return type(self)(
+            self.n + other.n,
+            self.error + other.error,
+            self.absolute_error + other.absolute_error,
+            self.squared_error + other.squared_error,
+            self.truth + other.truth,
+            self.squared_truth + other.squared_truth,
+            added_sums(self.terms, other.terms),
+            Column(np.maximum(self.extremes.values, other.extremes.values)),
+            *_sketch(level, cells, bool(len(self.level))),
+        )
+
+    @classmethod
+    def sum_all(
+        cls, config: RegressionConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+    ) -> dict[str, Stack]:
+        """Add up runs of states: sums, extremes, and cells within the budget of each run."""
+        added = [field.name for field in attrs.fields(RegressionSums)] + ["terms"]
+        starts, n_extremes = np.cumsum(sizes) - sizes, len(config.extremes)
+        extremes = fields["extremes"].items.reshape(int(sizes.sum()), n_extremes)
+        highest = np.maximum.reduceat(extremes, starts, axis=0)
+        stacks = {name: fields[name].summed(sizes) for name in added}
+        stacks["extremes"] = Stack.of_vectors(highest.ravel(), np.full(len(sizes), n_extremes))
+        lo, hi, weight = (fields[name] for name in ("lo", "hi", "weight"))
+        levels, lengths = fields["level"].items, np.zeros_like(sizes)
+        cells = _of_weights(lo.items, hi.items, weight.items)
+        if config.has_sketch:
+            levels, lengths, cells = joined_tables(cells, lo.lengths, levels, sizes, config.budget)
+        has_fraction = np.logical_or.reduceat(weight.has_fraction, starts)
+        return stacks | {
+            "level": Stack.of_vectors(levels, np.full(len(sizes), int(config.has_sketch))),
+            "lo": Stack.of_vectors(cells.lo, lengths),
+            "hi": Stack.of_vectors(cells.hi, lengths),
+            "weight": Stack.of_vectors(cells.pos, lengths, has_fraction),
         }
-        for name, (total, squares) in pairs.items():
-            enough = total.to_fraction() ** 2 <= n * (squares.to_fraction() + spare)
-            require(enough and 0 <= squares.units < _LARGEST_SUM, f"{name} passes its squares")
-        require(abs(self.error.units) <= self.absolute_error.units, "error passes absolute_error")
-        require(n or self == self.zero(config), "sums of nothing")
+
+    @property
+    def cells(self) -> Cells:
+        """The cells of the sketch, each with its weight."""
+        return _of_weights(self.lo.values, self.hi.values, self.weight)
+
+    @property
+    def _level(self) -> int:
+        return int(self.level.values[0])
+
+    def extreme(self, config: RegressionConfig, name: str) -> float:
+        """Return a maximum; nan of nothing."""
+        if not self.has_counted:
+            return math.nan
+        key = self.extremes.values[[config.extremes.index(name)]]
+        return float(scores_of(key, "real")[0])
+
+    def term(self, config: RegressionConfig, term: Term) -> ExactSum:
+        """Return the sum of a term."""
+        return self.terms[config.terms.index(term)]
+
+    def check(self, config: RegressionConfig) -> None:
+        """Check shapes and ranges too, and that the cells hold every row."""
+        terms = zip(config.terms, self.terms, strict=False)
+        is_sum = all(isinstance(total, ExactSum) for total in self.terms)
+        require(is_sum and len(self.terms) == len(config.terms), "terms")
+        for term, total in terms:
+            least = 0 if term.name in NONNEGATIVE else -_LARGEST_SUM
+            require(least <= total.units < _LARGEST_SUM, f"term {term.name} is out of range")
+        self._check_extremes(config)
+        self._check_sketch(config)
+        super().check(config)
+        if SQUARED_PREDICTION in config.terms:
+            squares = self.term(config, SQUARED_PREDICTION)
+            self._check_squares("prediction", self.term(config, PREDICTION), squares)
+
+    def _check_extremes(self, config: RegressionConfig) -> None:
+        keys = self.extremes.values
+        is_column = self.extremes.kind == "uint64" and len(keys) == len(config.extremes)
+        require(is_column, "extremes")
+        if not self.n.is_positive():
+            return
+        is_number = are_keys(keys, "real") and np.isfinite(scores_of(keys, "real")).all()
+        require(is_number, "extremes of no numbers")
+        if "absolute_error" in config.extremes:
+            require(self.extreme(config, "absolute_error") >= 0.0, "a maximal error below 0")
+        if "truth" in config.extremes:
+            highest, lowest = (self.extreme(config, name) for name in ("truth", "negated_truth"))
+            require(highest + lowest >= 0.0, "the maximum of the truth is below its minimum")
+
+    def _check_sketch(self, config: RegressionConfig) -> None:
+        levels = self.level.values
+        is_level = self.level.kind == "int64" and len(levels) == int(config.has_sketch)
+        require(is_level, "level")
+        nothing = FixedPoint.zeros(len(self.lo))
+        ends, weight = (Stack.of(self.lo), Stack.of(self.hi)), Stack.of(self.weight)
+        check_cells(*ends, weight, Stack.of(nothing), "real")
+        if not config.has_sketch:
+            require(not len(self.lo), "cells without a sketch")
+            return
+        lo, hi = self.lo.values, self.hi.values
+        require(bool((lo >= _ZERO_ERROR).all()), "an absolute error below 0")
+        check_canonical(levels, np.array([len(lo)]), lo, hi, config.budget)
+        require(self.weight.is_whole == self.n.is_whole, "n differs from the cells in its fraction")
+        require(are_same(self.weight.totals(), self.n), "n differs from the sum of the cells")
+
+
+def _of_weights(lo: Keys, hi: Keys, weight: FixedPoint) -> Cells:
+    """Make cells of one class, as those of positives."""
+    return Cells(lo, hi, weight, FixedPoint.zeros(len(lo)))
+
+
+def _sketch(
+    level: int, cells: Cells, has_sketch: bool
+) -> tuple[Column, Column, Column, FixedPoint]:
+    """Make the fields of the sketch."""
+    levels = np.full(int(has_sketch), level, dtype=np.int64)
+    return Column(levels), Column(cells.lo), Column(cells.hi), cells.pos
+
+
+def _largest(values: Floats) -> np.uint64:
+    """Return the key of the largest value, that of nothing without values."""
+    return keys_of(values.max(keepdims=True), "real")[0] if len(values) else _NO_EXTREME

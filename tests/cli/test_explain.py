@@ -191,8 +191,28 @@ def test_explain_says_what_the_meanings_of_measures_are_about(explained):
     assert se.Ranking.TERMS in text
 
 
-def test_explain_has_no_options_where_there_are_none(explained):
-    assert "Options" not in explained(KINDS["regression"]())
+def test_explain_shows_usual_options_without_their_meaning(explained):
+    assert sections(explained(KINDS["regression"]()))["Options"] == (
+        "  measures   ()\n  budget     65536\n  intervals  False\n\n"
+    )
+
+
+def test_explain_shows_sampling_intervals_of_a_regression_that_has_them(explained):
+    acc = se.RegressionAccumulator(intervals=True)
+    assert re.search(r"\nrmse  \S+  95% \[\S+, \S+\]\n", explained(acc.update(*scores(50))))
+    said_of_halves = said(acc.update([1.0], [2.0], sample_weight=[0.5]))
+    assert said_of_halves[-1].startswith("Weights had fractions")
+    assert "no sampling interval" not in " ".join(said(acc.reset().update(*scores(50))))
+
+
+def test_explain_says_what_measures_mean_and_that_quantiles_have_bounds(explained):
+    measures = ["huber(delta=2)", "median_absolute_error"]
+    text = explained(se.RegressionAccumulator(measures, budget=4).update(*scores(50)))
+    assert "\nhuber(delta=2)  0." in text
+    assert re.search(r"\nmedian_absolute_error  0\.\d+  \[0\.\d+, 0\.\d+\]\n", text)
+    assert "more distinct errors than\n  budget=4 cells." in text
+    assert "absolute_error_quantile(x)" in text
+    assert "tweedie" not in text
 
 
 def test_explain_names_both_kinds_of_interval_where_there_are_some(explained):

@@ -123,7 +123,7 @@ def test_regression_count_is_its_own_interval(evaluate):
     [
         (
             ["--fail-under", "rsme<1"],
-            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias.",
+            "no metric 'rsme': did you mean 'rmse'? There are n, rmse, mse, mae, r2, bias, ",
         ),
         (["--fail-under", "mae[1]<1"], "'mae[1]': mae has no averages and no classes."),
         (["--label", "y_true,y_pred"], "--label takes one column."),
@@ -157,3 +157,45 @@ def test_regression_names_the_line_that_is_bad(row, reason, call, write):
     rows[20] = row
     done = call("eval", write("a.jsonl", rows), *REGRESSION)
     assert (done.code, done.err) == (3, f"streameval: error: a.jsonl, line 21: {reason}.\n")
+
+
+def test_regression_counts_the_measures_that_it_is_asked_for(evaluate):
+    measures = "mape,huber(delta=20),median_absolute_error,error_quantile(0.9)"
+    found = evaluate("--measures", measures, "--json", "--bounds").json
+    errors = np.abs(PREDICTION - TRUTH)
+    names = ["mape", "huber(delta=20)", "median_absolute_error", "absolute_error_quantile(q=0.9)"]
+    assert [*found["metrics"]][6:] == names
+    assert found["metrics"]["mape"] == pytest.approx((errors / TRUTH).mean(), rel=1e-12)
+    assert found["metrics"]["median_absolute_error"] == np.median(errors)
+    assert found["exact"] is True
+
+
+@pytest.mark.parametrize("budget", ["8", "none"])
+def test_regression_quantiles_have_bounds_past_the_budget(budget, evaluate):
+    options = ("--measures", "medae", "--budget", budget, "--json", "--bounds")
+    found = evaluate(*options).json
+    low, high = found["bounds"]["median_absolute_error"]
+    exact = np.median(np.abs(PREDICTION - TRUTH))
+    assert low <= exact <= high
+    assert found["exact"] is (low == high) is (budget == "none")
+
+
+def test_regression_gate_of_a_quantile_checks_its_bounds(evaluate):
+    options = ("--measures", "medae", "--budget", 2)
+    assert evaluate(*options, "--require", "median_absolute_error<=1e6").code == 0
+    done = evaluate(*options, "--require", "medae<=40")
+    assert "undecided: medae<=40: " in done.err
+
+
+def test_regression_gate_of_a_measure_says_how_to_count_it(evaluate):
+    done = evaluate("--require", "mape<=1")
+    assert done.code == 2
+    assert "or count with --measures mape." in done.err
+
+
+def test_states_of_other_measures_do_not_merge(evaluate, call):
+    evaluate("--measures", "mape", "-o", "a.state")
+    evaluate("-o", "b.state")
+    done = call("merge", "a.state", "b.state", "-o", "c.state")
+    assert done.code != 0
+    assert "`measures` differs" in done.err

@@ -203,6 +203,7 @@ OPTIONS = {
     "--max-open-queries": "9",
     "--per-query": None,
     "--trec": None,
+    "--intervals": None,
     "--versus": "v",
     "--query": "q",
     "--relevance": "r",
@@ -220,7 +221,7 @@ TAKEN = {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--ignore-label"),
     },
-    "regression": {"--label", "--weight", "--pred"},
+    "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
         *("--budget", "--scores", "--nan", "--ignore-label", "--group"),

@@ -17,7 +17,7 @@ import streameval as se
 ray = pytest.importorskip("ray", reason="ray is not installed")
 
 from streameval.engines._counting import SourceCounter  # noqa: E402
-from streameval.engines.ray import _Cluster, _count_block, evaluate  # noqa: E402
+from streameval.engines.ray import EvaluateFn, _Cluster, _count_block, evaluate  # noqa: E402
 
 pytestmark = pytest.mark.engine(name="ray")
 
@@ -91,6 +91,47 @@ def test_block_of_a_data_set_that_is_refused_raises():
 def test_column_that_a_data_set_lacks_is_named():
     with pytest.raises(se.InvalidInputError, match="`y_score` is missing: the batch has"):
         evaluate(ray.data.from_arrow(pa.table({"y_true": [1]})), se.PRCurveSketch)
+
+
+@data_set
+def test_aggregate_of_a_data_set_is_the_bytes_of_one_process():
+    case = CASES["coarsened curve"]
+    data = ray.data.from_arrow(parts())
+    found = data.aggregate(EvaluateFn(**case.arguments))
+    assert found == {"state": case.serial().to_bytes()}
+
+
+@data_set
+def test_aggregate_of_groups_stands_beside_those_of_ray():
+    case = CASES["collection"]
+    data = ray.data.from_arrow(parts())
+    counted = data.groupby("country", num_partitions=2).aggregate(
+        EvaluateFn(**case.arguments, name="counted"), ray.data.aggregate.Count()
+    )
+    rows = {row.pop("country"): row for row in counted.take_all()}
+    countries = TABLE.column("country").to_pylist()
+    assert rows.keys() == {*countries}
+    for value, row in rows.items():
+        mine = TABLE.filter([country == value for country in countries])
+        assert row == {"counted": case.serial(mine).to_bytes(), "count()": mine.num_rows}
+
+
+@data_set
+def test_aggregate_names_rows_that_are_refused_or_leaves_nulls_out():
+    data = ray.data.from_arrow(pa.table({"y_true": [1, None], "y_pred": [1, 0]}))
+    with pytest.raises(ray.exceptions.RayTaskError, match=r"`y_true` must .* at position 1"):
+        data.aggregate(EvaluateFn(se.ConfusionAccumulator))
+    counted = data.aggregate(EvaluateFn(se.ConfusionAccumulator, nulls="skip"))
+    assert se.from_bytes(counted["state"]).n == 1
+
+
+def test_aggregate_adds_blocks_and_states():
+    made = EvaluateFn(se.ConfusionAccumulator)
+    block = pa.table({"y_true": [1, 0, 1], "y_pred": [1, 0, 0]})
+    state = made.accumulate_block(made.init(None), block)
+    state = made.merge(made.accumulate_block(state, block), made.accumulate_block(state, block[:0]))
+    expected = se.ConfusionAccumulator().update([1, 0, 1] * 3, [1, 0, 0] * 3)
+    assert state == expected.to_bytes()
 
 
 @pytest.mark.parametrize("by", [None, "country"])

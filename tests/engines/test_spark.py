@@ -20,7 +20,7 @@ from pyspark.sql import SparkSession
 from pyspark.sql import functions as sf
 
 from streameval.engines._counting import SourceCounter
-from streameval.engines.spark import _count, _merge, evaluate
+from streameval.engines.spark import _count, _group_counter, _merge, aggregate, evaluate
 
 pytestmark = pytest.mark.engine(name="spark")
 
@@ -150,3 +150,62 @@ def test_nulls_are_refused_with_their_partition_or_left_out(df):
         evaluate(holes, se.PRCurveSketch)
     counted = evaluate(holes, se.PRCurveSketch, nulls="skip")
     assert counted == evaluate(df.filter("query != 0"), se.PRCurveSketch)
+
+
+def test_groups_become_rows_of_states(spark, df):
+    case = CASES["collection"]
+    spark.conf.set("spark.sql.execution.arrow.maxRecordsPerBatch", "100")
+    try:
+        rows = aggregate(df.groupBy("country"), **case.arguments, name="counted").collect()
+    finally:
+        spark.conf.unset("spark.sql.execution.arrow.maxRecordsPerBatch")
+    countries = TABLE.column("country").to_pylist()
+    assert {row.country for row in rows} == {*countries}
+    for row in rows:
+        mine = TABLE.filter([country == row.country for country in countries])
+        assert bytes(row.counted) == case.serial(mine).to_bytes()
+
+
+@pytest.mark.parametrize("zone", ["UTC", "America/Los_Angeles"])
+def test_groups_may_be_of_expressions_or_missing(zone, spark):
+    spark.conf.set("spark.sql.session.timeZone", zone)
+    query = """
+        select timestamp_seconds(n * 1800) at, if(n = 5, null, n % 2) part, 1 y_true, n % 2 y_pred
+        from values (0), (1), (2), (3), (5) as numbers(n)
+    """
+    groups = spark.sql(query).groupBy(sf.window("at", "1 hour"), "part")
+    counted = aggregate(groups, se.ConfusionAccumulator)
+    assert counted.columns == ["window", "part", "state"]
+    hours = counted.selectExpr("unix_seconds(window.start) / 3600 hour", "part", "state")
+    try:
+        found = hours.collect()
+    finally:
+        spark.conf.unset("spark.sql.session.timeZone")
+    ns = {(row.hour, row.part): se.from_bytes(bytes(row.state)).n for row in found}
+    assert ns == {(0, 0): 1, (0, 1): 1, (1, 0): 1, (1, 1): 1, (2, None): 1}
+
+
+def test_group_that_is_refused_is_named(spark):
+    df = spark.createDataFrame(
+        [("DE", 1, None), ("DE", 1, 1)], "country string, y_true int, y_pred int"
+    )
+    with pytest.raises(
+        PythonException, match=r"group DE, rows 1 to 2: `y_pred` .* at position [01]"
+    ):
+        aggregate(df.groupBy("country"), se.ConfusionAccumulator).collect()
+    counted = aggregate(df.groupBy("country"), se.ConfusionAccumulator, nulls="skip").first()
+    assert se.from_bytes(bytes(counted.state)).n == 1
+
+
+def test_counter_of_groups_is_a_function_of_record_batches():
+    counting = SourceCounter.of(se.ConfusionAccumulator)
+    batch = pa.record_batch({"y_true": [1, 0], "y_pred": [1, 1]})
+    counted = _group_counter(counting, ["country", "window", "state"])
+    at = datetime(2024, 5, 1, tzinfo=UTC)
+    window = pa.scalar({"start": at}, pa.struct({"start": pa.timestamp("us", "Etc/UTC")}))
+    (row,) = counted((pa.scalar("DE"), window), iter([batch, batch]))
+    assert row.column("country").to_pylist() == ["DE"]
+    assert row.column("window").type == pa.struct({"start": pa.timestamp("us", "UTC")})
+    assert row.column("window").to_pylist() == [{"start": at}]
+    state = se.ConfusionAccumulator().update([1, 0, 1, 0], [1] * 4).to_bytes()
+    assert row.column("state").to_pylist() == [state]

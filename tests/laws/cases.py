@@ -188,15 +188,31 @@ def _regression(draw: st.DrawFn) -> Case:
     numbers = random.normal(size=(2, size)) * 10.0 ** random.uniform(-decades, decades, (2, size))
     if draw(st.booleans()):
         numbers = numbers.round(1)
+    options: dict[str, Any] = {}
+    if draw(st.booleans()):
+        options = {"measures": draw(st.sampled_from(_MEASURES))}
+        if "median_absolute_error" in options["measures"]:
+            options["budget"] = draw(st.sampled_from([None, 1, 3, 65_536]))
+        options["intervals"] = draw(st.booleans())
+        numbers = np.maximum(np.abs(numbers), 1e-30).clip(max=1e30)
     rows = {"y_true": numbers[0], "y_pred": numbers[1]}
-    return Case(se.RegressionAccumulator, {}, rows | _weights(draw, size, random))
+    return Case(se.RegressionAccumulator, options, rows | _weights(draw, size, random))
+
+
+_MEASURES = [
+    ["mape", "max_error"],
+    ["median_absolute_error"],
+    ["nrmse_range", "pearson", "absolute_error_quantile(q=0.9)", "median_absolute_error"],
+    ["tweedie_deviance(power=1.5)", "msle", "rmsle", "huber(delta=2)", "log_cosh", "smape"],
+]
 
 
 def _large_regression() -> Case:
     random = np.random.default_rng(6)
     numbers = random.normal(1e6, 1.0, size=(2, 20_000))
     rows = {"y_true": numbers[0], "y_pred": numbers[1], "sample_weight": random.random(20_000)}
-    return Case(se.RegressionAccumulator, {}, rows)
+    options = {"measures": ["gamma_deviance", "max_error", "median_absolute_error"], "budget": 500}
+    return Case(se.RegressionAccumulator, options, rows)
 
 
 @st.composite
@@ -440,11 +456,22 @@ LAWS: dict[str, Laws] = {
     ),
     "RegressionAccumulator": Laws(
         cases=_regression(),
-        changed_options={},
+        changed_options={
+            "measures": ({"measures": ["mape"]}, {"measures": ["mape", "smape"]}),
+            "budget": (
+                {"measures": ["median_absolute_error"]},
+                {"measures": ["median_absolute_error"], "budget": 3},
+            ),
+            "intervals": ({}, {"intervals": True}),
+        },
         bad_batches={
             "a truth that is NaN": ({}, {"y_true": [0, float("nan")], "y_pred": [0, 1]}),
             "an infinite prediction": ({}, {"y_true": [0, 1], "y_pred": [0, float("inf")]}),
             "a square that would overflow": ({}, {"y_true": [1e200], "y_pred": [0]}),
+            "a logarithm of 0": (
+                {"measures": ["msle"]},
+                {"y_true": [0, 1, 2], "y_pred": [0, 3, -1]},
+            ),
             "strings": ({}, {"y_true": ["1"], "y_pred": [1]}),
             "lengths that differ": ({}, {"y_true": [0, 1], "y_pred": [0]}),
             "a negative weight": (

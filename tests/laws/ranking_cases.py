@@ -50,7 +50,15 @@ BINARY = (
     *("set_p", "set_r", "set_f", "gm_map", "bpref", "judged@3"),
 )
 """Measures that ask what is relevant at the level of the configuration, or what is judged."""
+MORE_BINARY = (
+    *("gm_bpref", "bin_g", "utility", "rprec_mult(times=1.4)", "relative_p@3", "set_map"),
+    *("rbp_resid", "unj@2", "num_ret", "num_rel", "num_nonrel_judged_ret", "coverage_error"),
+    *("label_ranking_loss", "query_auc", "fall_out@2"),
+)
+"""Those that no large case has."""
 GRADED = ("ndcg", "ndcg@3", "dcg", "dcg@2")
+ARRANGED = ("iprec(recall=0.3)", "11pt_avg")
+ORDERED = ("g", "ndcg_rel", "rndcg")
 CASCADES = ("err@3", "err(max=5)@2")
 OTHER_LEVELS = ("p(rel=2)@2", "map(rel=2)", "rbp(p=0.5,rel=2)", "bpref(rel=2)")
 EVERY_MEASURE = (*BINARY, *GRADED, *CASCADES, *OTHER_LEVELS)
@@ -99,8 +107,13 @@ def _plan(draw: st.DrawFn) -> Plan:
         pool = (*BINARY, *GRADED)
     elif not is_declared and "negative" not in options:
         pool = (*pool, *CASCADES)
-    measures = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6, unique=True))
     ties = draw(st.sampled_from(TIES))
+    pool = (*pool, *MORE_BINARY)
+    if ties != "expected":
+        pool = (*pool, *ARRANGED)
+    if ties == "docid_desc" and "ndcg" in pool:
+        pool = (*pool, *ORDERED)
+    measures = draw(st.lists(st.sampled_from(pool), min_size=1, max_size=6, unique=True))
     options |= {
         "measures": measures,
         "ties": ties,

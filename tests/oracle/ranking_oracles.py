@@ -62,6 +62,12 @@ class Known:
     judged: tuple[float, ...]
     options: Options = field(default_factory=Options)
     num_relevant: int | None = None
+    returned: Order = ()
+
+    def n_others(self, rel: float | None) -> int:
+        """Documents that are not relevant, returned or judged."""
+        n_unjudged = self.returned.count(None)
+        return n_unjudged + sum(not self.is_relevant(level, rel) for level in self.judged)
 
     def n_relevant(self, rel: float | None) -> int:
         if self.num_relevant is not None:
@@ -327,6 +333,56 @@ def mean_ndcg_at_gains(order: Order, known: Known, k: None, rel: None) -> Value:
     return math.fsum(float(ndcg(order, known, cut, rel)) for cut in cuts) / n_known
 
 
+def _n_not_returned(order: Order, known: Known, rel: float | None) -> int:
+    return known.n_relevant(rel) - _n_hits(order, known, None, rel)
+
+
+def fall_out(order: Order, known: Known, k: int, rel: float | None) -> Value:
+    return Fraction(len(order[:k]) - _n_hits(order, known, k, rel), known.n_others(rel))
+
+
+def coverage_error(groups: Sequence[Order], known: Known, k: None, rel: float | None) -> Value:
+    order = tuple(itertools.chain.from_iterable(groups))
+    left = _n_not_returned(order, known, rel)
+    if left:
+        return Fraction(len(order) + left)
+    ends = itertools.accumulate(map(len, groups))
+    return Fraction(
+        max(e for e, group in zip(ends, groups, strict=True) if _n_hits(group, known, None, rel))
+    )
+
+
+def label_ranking_loss(groups: Sequence[Order], known: Known, k: None, rel: float | None) -> Value:
+    order = tuple(itertools.chain.from_iterable(groups))
+    n_others, wrong = 0, 0
+    for group in groups:
+        n_here = _n_hits(group, known, None, rel)
+        n_others += len(group) - n_here
+        wrong += n_here * n_others
+    wrong += _n_not_returned(order, known, rel) * n_others
+    return Fraction(wrong, known.n_relevant(rel) * n_others) if n_others else Fraction(0)
+
+
+def auc(order: Order, known: Known, k: None, rel: float | None) -> Value:
+    n_others, wrong = 0, 0
+    for level in order:
+        if known.is_relevant(level, rel):
+            wrong += n_others
+        else:
+            n_others += 1
+    wrong += _n_not_returned(order, known, rel) * n_others
+    return 1 - Fraction(wrong, known.n_relevant(rel) * n_others)
+
+
+def has_other(known: Known, rel: float | None) -> bool:
+    return known.n_others(rel) > 0
+
+
+def has_pair(known: Known, rel: float | None) -> bool:
+    is_relevant = [known.is_relevant(level, rel) for level in known.returned]
+    return has_relevant(known, rel) and not all(is_relevant)
+
+
 def has_relevant(known: Known, rel: float | None) -> bool:
     return known.n_relevant(rel) > 0
 
@@ -390,6 +446,14 @@ MEASURES: dict[str, Measure] = {
     "bpref": Measure(bpref),
     "bpref(rel=2)": Measure(bpref, rel=2),
     **_cut("judged@{}", judged, has_any=always),
+    "coverage_error": Measure(coverage_error, is_of_groups=True),
+    "coverage_error(rel=2)": Measure(coverage_error, rel=2, is_of_groups=True),
+    "label_ranking_loss": Measure(label_ranking_loss, is_of_groups=True),
+    "label_ranking_loss(rel=2)": Measure(label_ranking_loss, rel=2, is_of_groups=True),
+    "query_auc": Measure(auc, has_any=has_pair),
+    "query_auc(rel=2)": Measure(auc, rel=2, has_any=has_pair),
+    **_cut("fall_out@{}", fall_out, has_any=has_other),
+    "fall_out(rel=2)@3": Measure(fall_out, k=3, rel=2, has_any=has_other),
     "set_p": Measure(set_precision),
     "set_p(rel=2)": Measure(set_precision, rel=2),
     "set_r": Measure(recall),
@@ -436,6 +500,7 @@ ORDERED = {
 """They need the order of all documents: the best order of ties need not be their best."""
 UNCUT = ("map", "mrr", "ndcg", "dcg", "rprec", "lrap", "rbp(p=0.8)", "bpref")
 UNCUT += ("rprec_mult(times=1.6)", "bin_g", "rndcg", "rbp_resid")
+UNCUT += ("coverage_error", "label_ranking_loss", "query_auc")
 
 
 def _place(row: Row) -> tuple[bool, float]:
@@ -508,7 +573,8 @@ def per_query(
     tied = tie_groups(returned)
     groups = [(row.level,) for row in returned] if options.ties == "docid_desc" else tied
     levels = tuple(row.level for row in rows if row.level is not None)
-    known = Known(levels, replace(options, ties="expected"), num_relevant)
+    found = tuple(sorted((row.level for row in returned), key=_sortable))
+    known = Known(levels, replace(options, ties="expected"), num_relevant, found)
     settle = SETTLE[options.ties]
 
     def value(measure: Measure) -> Value | None:

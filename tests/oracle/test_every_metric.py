@@ -39,7 +39,7 @@ COMPARED = {
     "ClassCurves": {*test_curve_parity.AVERAGED, *test_class_wise_error.COMPARED},
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
-    "Regression": set(test_regression_parity.ORACLES),
+    "Regression": test_regression_parity.COMPARED,
     "PairedResult": set(test_paired_parity.ORACLES),
     "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)},
 }

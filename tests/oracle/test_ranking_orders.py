@@ -20,6 +20,7 @@ from oracle.ranking_oracles import (
 from oracle.test_ranking_partial import draw_long, in_pieces
 from oracle.test_ranking_ties import accumulator
 from profiles import cases
+from sklearn import metrics
 
 import streameval as se
 
@@ -141,3 +142,26 @@ def test_rbp_residual_is_what_unjudged_documents_may_add() -> None:
     result = acc.compute()
     assert float(result["rbp(p=0.5)"]) == 0.5
     assert float(result["rbp_resid(p=0.5)"]) == 0.25 + 0.125
+
+
+def test_pair_measures_equal_scikit_learn() -> None:
+    rng = np.random.default_rng(75)
+    names = ("coverage_error", "label_ranking_loss", "query_auc")
+    for _ in range(N_QUERIES):
+        shape = int(rng.integers(1, 6)), int(rng.integers(2, 9))
+        truth, score = rng.integers(0, 2, shape), rng.integers(0, 5, shape) / 4
+        result = se.RankingAccumulator.like(
+            "sklearn", names, per_query=True, empty={"query_auc": "nan"}
+        )
+        columns = result.update(truth, score, query=np.arange(len(truth))).compute().per_query()
+        about = f"{truth}, {score}"
+        for row in range(len(truth)):
+            one = truth[row : row + 1], score[row : row + 1]
+            loss = metrics.label_ranking_loss(*one)
+            assert columns["label_ranking_loss"][row] == pytest.approx(loss, rel=1e-12), about
+            assert columns["coverage_error"][row] == metrics.coverage_error(*one), about
+            if 0 < truth[row].sum() < shape[1]:
+                auc = metrics.roc_auc_score(truth[row], score[row])
+                assert columns["query_auc"][row] == pytest.approx(auc, rel=1e-12), about
+            else:
+                assert np.isnan(columns["query_auc"][row]), about

@@ -51,6 +51,22 @@ class Broken:
 
 
 LEFT_OUT = object()
+ZERO, QUARTER, FOUR, MINUS_1 = (
+    -(2**63) + bits for bits in (0, 0x3FD << 52, 0x401 << 52, 2**64 - (0x3FF << 52))
+)
+"""Keys of numbers, as signed words."""
+
+
+def measured_words(**values: int) -> list[int]:
+    """The payload of `measured` with some words replaced: w3 is the word at place 3.
+
+    n, 3 extremes, level, 3 of lo, hi and weight; numbers are whole, then fractions.
+    """
+    words = parse_words(EVERY["measured"]().to_bytes()).numbers
+    for name, value in values.items():
+        words[int(name[1:])] = value
+    return words
+
 
 SAMPLES = [6, 3, 0, 0, 3, 2, 3, 1, 0, 2, 1, 0, 3, 2]
 """The counts of labels in the small state of samples, before its patterns and examples."""
@@ -202,7 +218,9 @@ BROKEN = {
         {"state.top_hits.fraction": True},
         payload=[*BEST[:19], 0, 0, 0, *BEST[19:]],
     ),
-    "measures unknown": Broken("samples", "`measures` must be among", {"config.measures": ["x"]}),
+    "measures of examples unknown": Broken(
+        "samples", "`measures` must be among", {"config.measures": ["x"]}
+    ),
     "measures of nothing": Broken("binary", "canonical", {"config.measures": []}),
     "labels unsorted": Broken("met", "not sorted", {"state.labels": ["b", "a", "日本"]}),
     "labels twice": Broken("met", "not sorted", {"state.labels": ["a", "a", "b"]}),
@@ -241,6 +259,57 @@ BROKEN = {
     ),
     "error above the absolute error": Broken(
         "regression", "error", {"state.absolute_error.exact_sum": "0"}
+    ),
+    "measures unknown": Broken("measured", "measures", {"config.measures": ["no"]}),
+    "measures written otherwise": Broken(
+        "empty_measured", "canonical", {"config.measures": ["max_error", "MAPE"]}
+    ),
+    "measures that need more": Broken(
+        "empty_measured", "terms", {"config.measures": ["max_error", "mape", "smape"]}
+    ),
+    "terms of other things": Broken("empty_measured", "terms", {"state.terms": [0]}),
+    "term below 0": Broken(
+        "empty_measured", "term mape is out of range", {"state.terms": [{"exact_sum": "-1"}]}
+    ),
+    "squares of the prediction too small": Broken(
+        "measured",
+        "prediction passes its squares",
+        {"state.terms": [{"exact_sum": digits} for digits in ("1", "1", f"{2**1080:x}", "0", "1")]},
+    ),
+    "extremes too few": Broken(
+        "empty_measured", "extremes", {"state.extremes.length": 0}, payload=[0]
+    ),
+    "extreme of nothing": Broken("empty_measured", "sums of nothing", payload=[0, ZERO]),
+    "extreme of no number": Broken(
+        "measured", "extremes of no numbers", payload=measured_words(w2=0)
+    ),
+    "max error below 0": Broken(
+        "measured", "a maximal error below 0", payload=measured_words(w2=MINUS_1)
+    ),
+    "max of the truth below its min": Broken(
+        "measured", "the truth is below its minimum", payload=measured_words(w3=QUARTER)
+    ),
+    "level too few": Broken(
+        "empty_measured", "level", {"state.level.length": 1}, payload=[0, 0, 0]
+    ),
+    "cells without a sketch": Broken(
+        "empty_measured",
+        "cells without a sketch",
+        {"state.lo.length": 1, "state.hi.length": 1, "state.weight.shape": [1]},
+        payload=[0, 0, ZERO, ZERO, 1],
+    ),
+    "cell of no absolute error": Broken(
+        "measured", "an absolute error below 0", payload=measured_words(w6=MINUS_1)
+    ),
+    "cells of errors out of order": Broken(
+        "measured", "out of order", payload=measured_words(w7=FOUR, w10=FOUR)
+    ),
+    "cells of other rows": Broken("measured", "sum of the cells", numbers={12: 1}),
+    "cells with fractions of nothing": Broken(
+        "measured",
+        "in its fraction",
+        {"state.n.fraction": False},
+        payload=[word for place, word in enumerate(measured_words()) if place != 1],
     ),
     "sums of nothing": Broken("empty_regression", "corrupt", {"state.truth.exact_sum": "1"}),
     "label never observed": Broken(

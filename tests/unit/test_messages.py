@@ -34,7 +34,7 @@ MODULES = [
         "accumulators.confusion",
         "states.confusion",
     ),
-    *("accumulators.regression", "states.regression"),
+    *("accumulators.regression", "states.regression", "configs.error_measures", "configs.names"),
     *(
         "accumulators.calibration",
         "states.calibration",
@@ -96,6 +96,11 @@ def update(
 def regress(id: str, says: str, *batch: Any) -> Case:  # noqa: A002 - the word for it in pytest
     """Fail in an update of numbers."""
     return Case(id, lambda: se.RegressionAccumulator().update(*batch), says)
+
+
+def measure(id: str, says: str, *measures: Any) -> Case:  # noqa: A002 - the word for it in pytest
+    """Fail when measures of numbers are asked for."""
+    return Case(id, lambda: se.RegressionAccumulator(measures), says)
 
 
 def calibrate(
@@ -288,6 +293,54 @@ LABELS = [
 ]
 
 NUMBERS = [
+    Case(
+        "number outside the range of a measure",
+        lambda: se.RegressionAccumulator(["gamma_deviance"]).update([1, 0], [1, 1]),
+        "`y_true` must lie in [2**-240, 2**240] for gamma_deviance, got 0.0 at position 1.",
+    ),
+    Case(
+        "budget without quantiles",
+        lambda: se.RegressionAccumulator(budget=4),
+        "`budget` is for quantiles of the errors, none of which is among the measures.",
+    ),
+    Case(
+        "measures as a set",
+        lambda: se.RegressionAccumulator({"mape"}),
+        "`measures` must be a sequence of names, whose order counts, got set.",
+    ),
+    Case(
+        "parameter of a measure out of range",
+        lambda: se.RegressionAccumulator(["huber"]).compute().huber(0),
+        "`delta` must be above 0, at most 2**400, got 0.0.",
+    ),
+    Case(
+        "too many arguments of a measure",
+        lambda: se.RegressionAccumulator(["huber"]).compute().huber(1, 2),
+        "`huber` takes delta alone.",
+    ),
+    measure("measure that is no name", "`measures` must hold names, got 3.", 3),
+    measure("measure unknown", "`measures` has no 'mapee': did you mean 'mape'?", "mapee"),
+    measure("measure twice", "`measures` must be distinct, got 'mape' twice.", "mape", "MAPE"),
+    measure(
+        "measure with brackets",
+        "`measures` accepts nothing in brackets of 'mape', got 'mape(1)'.",
+        "mape(1)",
+    ),
+    measure(
+        "measure without brackets",
+        "`measures` needs power= in brackets of 'tweedie_deviance', got 'tweedie'.",
+        "tweedie",
+    ),
+    measure(
+        "measure with other brackets",
+        "`measures` accepts delta= in brackets of 'huber', got 'huber(a=1)'.",
+        "huber(a=1)",
+    ),
+    measure(
+        "measure with a wrong number",
+        "`measures` needs a power= at most 0, or at least 1, within 100 of 0, got 'tweedie(0.5)'.",
+        "tweedie(0.5)",
+    ),
     regress("number-strings", "`y_true` must hold numbers, got strings.", ["1"], [1]),
     regress("number-nan", "`y_pred` must be finite and at most 2**400 in", [1], [np.nan]),
     regress("number-inf", "`y_true` must be finite and at most 2**400 in", [np.inf], [1]),

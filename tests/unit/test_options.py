@@ -50,7 +50,8 @@ def test_options_cannot_be_changed() -> None:
 
 def test_options_of_a_collection_are_those_of_its_members() -> None:
     curve = se.PRCurveSketch(8).options
-    assert collection().options == {"fit": {}, "in": {"curve": curve}}
+    fit = {"measures": (), "budget": 65_536, "intervals": False}
+    assert collection().options == {"fit": fit, "in": {"curve": curve}}
 
 
 def test_columns_of_a_collection_are_those_that_members_read_in_place_of_others() -> None:

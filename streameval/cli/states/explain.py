@@ -76,9 +76,7 @@ def _explained(title: str, accumulator: Any, width: int) -> list[str]:
     readings = result.readings(_LEVEL)
     lines = _heading(title, accumulator, width)
     lines += _wrapped(_contents(accumulator, result, readings), width, "")
-    options = list(_options(accumulator, width))
-    if options:
-        lines += ["", _OPTIONS, *options]
+    lines += ["", _OPTIONS, *_options(accumulator, width)]
     lines += ["", "What limits the numbers"]
     for finding in limits(result, accumulator.options):
         lines += _wrapped(f"* {finding}", width, "  ")
@@ -114,7 +112,7 @@ def _size(accumulator: Any) -> str:
 def _options(accumulator: Any, width: int) -> Iterator[str]:
     """Yield a line for each option, and its meaning where it is not the usual one."""
     options = accumulator.options
-    longest = max(map(len, options), default=0)
+    longest = max(map(len, options))
     for name, value in options.items():
         usual = is_usual(accumulator, name)
         yield f"{' ' if usual else '*'} {name:<{longest}}  {brief(value)}"

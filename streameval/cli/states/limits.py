@@ -27,6 +27,7 @@ Options = Mapping[str, Any]
 _FEW = 30
 _WORST = 3
 _EXACT = "Every number is exact: counting left nothing open."
+_NO_DRAWS = "Weights had fractions, and a part of an example is no draw: no sampling intervals."
 _NOTHING = "Nothing has been counted yet."
 
 
@@ -62,7 +63,7 @@ def _of_confusion(result: Confusion, options: Options) -> Iterator[str]:
     try:
         result.confidence("accuracy")
     except InvalidInputError:
-        yield "Weights had fractions, and a part of an example is no draw: no sampling intervals."
+        yield _NO_DRAWS
     if options["ignore_label"] is not None:
         yield f"Rows whose truth is {options['ignore_label']!r} were left out."
     yield _EXACT
@@ -158,14 +159,25 @@ def _of_calibration(result: Calibration, options: Options) -> Iterator[str]:
 
 
 @limits.register
-def _of_regression(result: Regression, options: Options) -> Iterator[str]:  # noqa: ARG001
+def _of_regression(result: Regression, options: Options) -> Iterator[str]:
     if not result.n:
         yield _NOTHING
         return
     yield from _few(result.n, "examples")
     if math.isnan(result.r2):
         yield "The truth is constant: R2 is undefined."
-    yield "Sums alone are kept: no metric has a sampling interval."
+    if not result.exact:
+        yield (
+            "Quantiles of the errors have bounds: there are more distinct errors than "
+            f"budget={options['budget']} cells."
+        )
+    if not options["intervals"]:
+        yield "Sums alone are kept: no metric has a sampling interval."
+        return
+    try:
+        result.confidence("rmse")
+    except InvalidInputError:
+        yield _NO_DRAWS
 
 
 @limits.register

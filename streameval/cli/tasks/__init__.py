@@ -50,7 +50,10 @@ TASKS = {
         ),
         plan=paired.plan,
     ),
-    "regression": Task(options=("label", "weight", "pred"), plan=regression.plan),
+    "regression": Task(
+        options=("label", "weight", "pred", "measures", "budget", "intervals"),
+        plan=regression.plan,
+    ),
     "binary": Task(
         options=(
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),

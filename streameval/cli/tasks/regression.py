@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 from streameval.accumulators.regression import RegressionAccumulator
-from streameval.cli.tasks.columns import check_one_column, lay_out, weight_columns
+from streameval.cli.tasks.columns import check_one_column, given, lay_out, weight_columns
 from streameval.io import Column, Numbers
 from streameval.runs.counting import Plan
 
@@ -19,13 +20,19 @@ __all__ = ["plan"]
 
 
 def plan(options: Options, rows: Sequence[Row]) -> Plan:
-    """Choose the columns.
+    """Choose the columns and the measures.
 
     Raises
     ------
     UsageError
         If a column is not in the first rows.
+    InvalidInputError
+        If the accumulator refuses the options.
     """
+    chosen = given(measures=options.measures, budget=options.budget, intervals=options.intervals)
+    is_bounded = options.budget != "none"
+    make = partial(RegressionAccumulator, **chosen | ({} if is_bounded else {"budget": None}))
+    make()  # mistakes in the options are reported before any row is read
     check_one_column(options, "label", "pred")
     layout = lay_out(options, rows, options.pred or ("y_pred",), of_scores=False)
     columns = (
@@ -33,4 +40,4 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         Column("y_pred", layout.prediction, Numbers()),
         *weight_columns(options),
     )
-    return Plan(RegressionAccumulator, columns, options.max_bad, is_bounded=True)
+    return Plan(make, columns, options.max_bad, is_bounded=is_bounded)

@@ -1,0 +1,59 @@
+"""Results of which some metrics take an argument, as in ``recall_at(0.5)``."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+
+from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.metrics.evidence import Statistic
+from streameval.metrics.table import Metric, Reading
+from streameval.results.names import MetricName
+from streameval.results.result import Result, refuse_brackets
+
+__all__ = ["CalledMetrics"]
+
+
+class CalledMetrics(Result):
+    """The base of results with metrics that take a number, by name too."""
+
+    __slots__ = ()
+
+    def readable(self) -> list[str]:
+        """List what `read` takes."""
+        called = (row.typed for row in self.TABLE.values() if row.needs_argument)
+        return [*self._applicable(), *called]
+
+    def _find(self, metric: MetricName) -> Callable[[float], Reading]:
+        """Find a metric, with its argument if it takes one."""
+        call = self._call(metric)
+        return super()._find(metric) if call is None else functools.partial(self._called, *call)
+
+    def _statistic(self, metric: MetricName) -> Statistic:
+        """Return what a test of a metric reads, with its argument if it takes one."""
+        call = self._call(metric)
+        if call is None:
+            return super()._statistic(metric)
+        row, argument = call
+        return row.statistic(self, argument)
+
+    def _call(self, metric: MetricName) -> tuple[Metric, float] | None:
+        """Take a metric with an argument apart; None if it takes none."""
+        row = self.TABLE.get(metric.call[0]) if metric.call else None
+        if row is None or metric.call is None or not row.needs_argument:
+            return None
+        refuse_brackets(metric)
+        text = metric.call[1]
+        try:
+            argument = float(text)
+        except ValueError:
+            raise UnknownMetricError(f"{metric.name!r}: {text!r} is no number.") from None
+        return row, argument
+
+    def _called(self, row: Metric, argument: float, level: float) -> Reading:
+        """Read a metric that takes an argument."""
+        try:
+            value = row.value(self, argument)
+        except InvalidInputError as error:  # in the words of the metric
+            raise UnknownMetricError(f"{row.name}({argument:g}): {error}") from None
+        return self._reading(row, value, level, argument)
