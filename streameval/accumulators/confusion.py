@@ -164,7 +164,7 @@ class ConfusionAccumulator(
         """Count one batch: the truth first, then the prediction, as in scikit-learn.
 
         torchmetrics takes them the other way round. Integer labels in its order cannot be told
-        from these: they exchange precision and recall without a word.
+        from these: they exchange precision and recall silently.
 
         Parameters
         ----------

@@ -295,13 +295,11 @@ class Confusion(Result):
 
     @property
     def scope(self) -> str:
-        """What precision and the like are of by default: the positive class, or a mean."""
+        """What per-class metrics are of by default: the positive class, or a mean."""
         if self._counts.config.is_binary:
-            return (
-                f"precision and the like are of class {shorten(self._counts.config.positive_name)}"
-            )
+            return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
-        return f"precision and the like are means over {classes} (macro)"
+        return f"per-class metrics are means over {classes} (macro)"
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -387,7 +385,7 @@ class Confusion(Result):
             common_heading="Classification",
             rows={name: Row(row.heading, self._shown(row, level)) for name, row in rows.items()},
             caption=self._caption,
-            common_caption="Precision and the like are of the positive class of each state.",
+            common_caption="Per-class metrics are for the positive class of each state.",
             beside=[Matrix(labels, self.matrix) if has_matrix else None],
             form=(self.matrix.ndim, self._is_binary),
             classes=labels,
@@ -512,7 +510,7 @@ class Confusion(Result):
         return self._reading(row, row.value(self._counts), level)
 
     def subject(self) -> dict[str, Any]:
-        """Say how much was counted, and what precision and the like are of."""
+        """Say how much was counted, and what per-class metrics are of."""
         return super().subject() | {"scope": self.scope}
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
@@ -552,11 +550,11 @@ class Confusion(Result):
 
     @property
     def _caption(self) -> str:
-        """Say over what precision and the like are averaged."""
+        """Say over what per-class metrics are averaged."""
         if not self._is_binary:
-            return "Precision and the like are means over the classes (macro)."
+            return "Per-class metrics are means over the classes (macro)."
         of = shorten(self._counts.config.positive_name)
-        return f"Precision and the like are of class {of}, the positive one."
+        return f"Per-class metrics are for class {of}, the positive one."
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         return [self._class_grid(max_classes), self._metric_grid(level)]

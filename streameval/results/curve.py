@@ -796,8 +796,8 @@ def _about_cells(table: CellTable) -> Iterator[str]:
     if _pairs(table):
         auc = envelope.roc_auc(table)
         yield (
-            f"ROC AUC is open by {auc.high - auc.low:.2g}: the share of the pairs of a positive "
-            "and a negative that lie in one cell of several scores."
+            f"The interval of ROC AUC is {auc.high - auc.low:.2g} wide: in that share of the "
+            "pairs, a positive and a negative are in one cell of several scores."
         )
     if table.level:
         finer = table.cells.n_cells_at(table.level - 1)

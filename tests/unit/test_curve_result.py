@@ -579,7 +579,10 @@ WORDS = {
     ),
     "exact": (curve(), "Every number is exact: each of 8 distinct scores has its own cell."),
     "cells": (curve(budget=3), "1 of 3 cells hold several scores; the widest spans 0.625."),
-    "open": (curve([0, 1], [0.5, 0.625], budget=1), "ROC AUC is open by 1: the share of the pairs"),
+    "open": (
+        curve([0, 1], [0.5, 0.625], budget=1),
+        "The interval of ROC AUC is 1 wide: in that share of the",
+    ),
     "budget": (curve([0, 1], [0.5, 0.625], budget=1), "budget=2 would have kept these data one"),
 }
 
