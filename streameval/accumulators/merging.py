@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import Any, cast
 
 from streameval.accumulators.base import Accumulator, merged, merged_of_one_class
 from streameval.accumulators.parts import Parts
@@ -53,7 +53,7 @@ def merge(accumulators: Iterable[Accumulator[Any, Any] | Parts]) -> Any:
         raise InvalidInputError("must hold at least one accumulator", argument="accumulators")
     if isinstance(accumulators, (list, tuple)) and isinstance(first, Accumulator):
         if len(set(map(type, accumulators))) == 1:
-            return merged_of_one_class(accumulators)
+            return merged_of_one_class(cast("Sequence[Accumulator[Any, Any]]", accumulators))
         return merged(chain([first], given))
     total = first.copy()
     for accumulator in given:

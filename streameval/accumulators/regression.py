@@ -157,8 +157,8 @@ class RegressionAccumulator(
         return _CAPACITY
 
     def _sum(self, a: ErrorSums, b: ErrorSums) -> ErrorSums:
-        if isinstance(a, MeasuredSums) and isinstance(b, MeasuredSums):
-            return a.joined(b, self._config.budget)
+        if isinstance(a, MeasuredSums):
+            return a.joined(cast("MeasuredSums", b), self._config.budget)
         total: ErrorSums = a + b
         return total
 

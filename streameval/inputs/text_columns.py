@@ -109,7 +109,7 @@ def _of_array(array: npt.NDArray[Any]) -> CodedTexts | None:
     if not set(map(type, texts)) <= {str}:
         return None
     held = CodedTexts(codes, texts)
-    return held if category == "U" else held.mapped(str.__str__)  # objects may be equal
+    return held if category == "U" else held.mapped(lambda text: text)  # objects may be equal
 
 
 def _first_rows(words: Words) -> tuple[Codes, npt.NDArray[np.intp]] | None:

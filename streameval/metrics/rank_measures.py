@@ -74,7 +74,7 @@ def misordered(levels: Levels, n_queries: int, *, ties_in_full: bool) -> Floats:
     """
     share = np.where(levels.is_tie & ties_in_full, 1.0, 0.5)
     above = levels.above - levels.before + share * (levels.size - levels.relevant)
-    return sums_of(levels.query, levels.relevant * above, n_queries)
+    return sums_of(levels.query, np.multiply(levels.relevant, above, dtype=np.float64), n_queries)
 
 
 def lowest_rank(levels: Levels, n_queries: int) -> Floats:
