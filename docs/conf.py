@@ -7,6 +7,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).parent))
 
 import metric_tables
+import name_table
 
 from streameval.results.result import Result
 
@@ -19,21 +20,25 @@ extensions = [
     "myst_parser",
     "sphinx.ext.autodoc",
     "sphinx.ext.napoleon",
-    "sphinx.ext.mathjax",
+    "mathml",
     "sphinx_copybutton",
 ]
 exclude_patterns = ["_build"]
 nitpicky = False
 
 html_theme = "furo"
+html_math_renderer = "mathml"
 html_title = f"streameval {release}"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
+html_last_updated_fmt = None  # the same pages from the same text
 
 myst_enable_extensions = ["dollarmath", "deflist"]
 myst_heading_anchors = 3
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
 autodoc_mock_imports = [
-    *("apache_beam", "dask", "distributed", "pyspark", "ray"),
+    *("apache_beam", "dask", "distributed", "pyarrow", "pyspark", "ray"),
     *("keras", "lightning", "prometheus_client", "torch"),
 ]
 napoleon_google_docstring = False
@@ -46,10 +51,10 @@ copybutton_here_doc_delimiter = "EOF"
 
 
 def setup(app):
-    """Fill the tables of metrics in."""
+    """Fill in the tables of metrics and of names."""
 
     def fill(_app, _name, source):
-        source[0] = metric_tables.filled(source[0])
+        source[0] = name_table.filled(metric_tables.filled(source[0]))
 
     def skip(_app, _what, name, _thing, is_skipped, _options):
         """Leave out what results have for the command line and for pages."""

@@ -7,7 +7,8 @@ import pytest
 from streameval.accumulators import registry
 
 ADAPTER = (
-    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)|from (?=tensorboard\.))(\w+)"
+    r"^>>> (?:from streameval\.(?:engines|loops)\.|import (?=jax$)|from (?=tensorboard\.)"
+    r"|(?:from|import) (?=(?:keras|river|torcheval|torchmetrics)\b))(\w+)"
 )
 
 DEPRECATED = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarning")  # Ray's own
@@ -15,7 +16,7 @@ DEPRECATED = pytest.mark.filterwarnings("ignore:.* is deprecated:DeprecationWarn
 
 @pytest.hookimpl(tryfirst=True)  # before marks are selected
 def pytest_collection_modifyitems(items):
-    """Mark the examples of pages that import an adapter, JAX or TensorBoard."""
+    """Mark the examples of pages that import an adapter, JAX, TensorBoard, or a peer."""
     for item in items:
         if item.path.suffix == ".md":
             text = item.path.read_text(encoding="utf-8")

@@ -113,7 +113,7 @@ def html_report(
     Raises
     ------
     InvalidInputError
-        When there is no state, one is no accumulator or of a class of one's own, the level
+        When there is no state, one is no accumulator or of a class of your own, the level
         is none, or no state has one of the metrics.
 
     Examples

@@ -1,4 +1,4 @@
-"""An accumulator of one's own, as somebody outside this library would write it, with types."""
+"""An accumulator of your own, as somebody outside this library would write it, with types."""
 
 from __future__ import annotations
 

@@ -34,7 +34,7 @@ def from_bytes(data: bytes | bytearray | memoryview) -> Any:
     CorruptStateError
         When the bytes are damaged.
     UnknownTypeError
-        When they hold an accumulator of a class of one's own that is not defined here: import
+        When they hold an accumulator of a class of your own that is not defined here: import
         its module first. Nothing in the bytes makes this function import any.
     UnsupportedVersionError
         When a newer release wrote them.

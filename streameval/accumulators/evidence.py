@@ -37,7 +37,7 @@ def evidence(
 ) -> Evidence:
     """Tell whether a metric has passed a limit, with a promise on false alarms.
 
-    It may be asked after every pane, for ever: the promise holds however often one looks. The
+    It may be asked after every pane, forever: the promise holds however often one looks. The
     newest pane goes on, and does not count.
 
     Parameters

@@ -94,7 +94,7 @@ class RegressionAccumulator(
         """Count one batch: the truth first, then the prediction, as in scikit-learn.
 
         torchmetrics takes them the other way round, which turns the sign of the bias and changes
-        R2 without a word.
+        R2 silently.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ class Sliced(Grouping[SlicedConfig], type_id=8, config=SlicedConfig, state=Slice
     A value is an integer or a string, as labels are (True is 1, and so is 1.0), or None where it
     is missing (None, NaN, NA). Rows of weight 0 do not make a value observed.
 
-    Why not the most frequent values? Bounded memory turns a value away for ever, and its count
+    Why not the most frequent values? Bounded memory turns a value away forever, and its count
     may grow later. Only a fixed order gives one answer.
 
     With a `RankingAccumulator`, all rows of a query must have one value, and an update must hold

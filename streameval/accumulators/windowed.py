@@ -82,10 +82,10 @@ class Windowed(Grouping[WindowedConfig], type_id=9, config=WindowedConfig, state
     time : str
         The column of the times.
     keep : duration or int, optional
-        How long panes are kept. The default keeps all of them for ever.
+        How long panes are kept. The default keeps all of them forever.
     rollups : sequence of (width, keep), optional
         Wider panes for older rows, each width a multiple of the one before. For example
-        ``[("1h", "7d"), ("1d", "400d")]``. A last `keep` of None keeps those panes for ever.
+        ``[("1h", "7d"), ("1d", "400d")]``. A last `keep` of None keeps those panes forever.
     offset : duration or int, optional
         How far the edges of panes are shifted. ``"-1h"`` makes days those of UTC+1.
     unit : {"s", "ms", "us", "ns"}, optional

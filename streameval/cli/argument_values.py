@@ -86,7 +86,7 @@ def _no_span(text: str) -> str | None:
 
 
 def rollup(text: str) -> tuple[str | int, str | int | None]:
-    """Read the width of wider panes and how long these are kept; nothing is for ever.
+    """Read the width of wider panes and how long these are kept; nothing is forever.
 
     >>> rollup("1h:3d"), rollup("1d:"), rollup("1d")
     (('1h', '3d'), ('1d', None), ('1d', None))

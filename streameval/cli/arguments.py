@@ -297,7 +297,7 @@ def argument_parser() -> argparse.ArgumentParser:
     _add_plot(_parser(make, "plot", help="draw what states hold", epilog=_PLOT_EPILOG))
     _add_report(_parser(make, "report", help="lay states out as a page", epilog=_REPORT_EPILOG))
     _add_completion(
-        _parser(make, "completion", help="let a shell complete", epilog=_COMPLETION_EPILOG)
+        _parser(make, "completion", help="set up completion in a shell", epilog=_COMPLETION_EPILOG)
     )
     siblings = cast("dict[str, _Parser]", commands.choices)
     for one in (cast("_Parser", parser), *siblings.values()):
@@ -529,7 +529,7 @@ def _add_windows(group: argparse._ArgumentGroup) -> None:
         group,
         ("--time", None, "COLUMN", "one result for each pane of this time; needs --pane"),
         ("--pane", values.width, "WIDTH", "of the panes: 30s, 5m, 1h, 7d, or a number of steps"),
-        ("--keep", values.width, "WIDTH", "how long panes are kept, default for ever"),
+        ("--keep", values.width, "WIDTH", "how long panes are kept, default forever"),
         ("--time-unit", ("s", "ms", "us", "ns"), "UNIT", "of times that are numbers"),
     )
     text = "wider panes for what is older than --keep, and how long these are kept; repeatable"
@@ -608,7 +608,8 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="of rankings, as in map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and sets "
         "official and all_trec; of regression beside the usual metrics, as in mape,huber(delta=2); "
-        "with --versus what else to compare, as in roc_auc,log_loss,recall; repeatable",
+        "of classification, samples or top_k; with --versus what else to compare, as in "
+        "roc_auc,log_loss,recall; repeatable",
     )
     _add(group, *_RANKING)
 
@@ -720,7 +721,9 @@ def _add_diff(parser: argparse.ArgumentParser) -> None:
 
 
 def _add_completion(parser: argparse.ArgumentParser) -> None:
-    parser.description = "Print what lets a shell complete; needs shtab, the extra `completion`."
+    parser.description = (
+        "Print a completion script for a shell. Needs shtab, the extra `completion`."
+    )
     parser.add_argument("shell", choices=SHELLS, help="for which shell")
 
 

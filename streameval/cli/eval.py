@@ -338,7 +338,7 @@ def _what_was_read(
         *(Note("note", text) for text in remarks),
         *(Note("warning", f"{name}: holds no rows.") for name in empty),
         *(
-            Note("warning", f"{name}: is a file from before, and counted again.")
+            Note("warning", f"{name}: named more than once, and counted each time.")
             for name in _twice(options)
         ),
         *_bad_rows(tally.bad),

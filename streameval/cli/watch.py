@@ -108,7 +108,7 @@ def _serve(monitor: Monitor, watching: Watching, reporting: Reporting) -> None:
 
 
 def _steps(monitor: Monitor, *, once: bool) -> Iterator[Step]:
-    """Yield steps: until everything there has been read, or for ever."""
+    """Yield steps: until everything there has been read, or forever."""
     n_waits = 0
     for step in monitor.run(poll=_POLL_SECONDS):
         yield step

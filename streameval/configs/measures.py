@@ -123,7 +123,7 @@ _ROWS = (
     MeasureRow(
         name="map",
         cutoff="optional",
-        help="(1/R) sum of i / r_i, the average precision.",
+        help="Average precision: the precision at the rank of each relevant document, over R.",
         formula=r"\frac1R \sum_i \frac{i}{r_i}",
         others=("ap",),
         of_trec="map",
@@ -132,7 +132,7 @@ _ROWS = (
     MeasureRow(
         name="mrr",
         cutoff="optional",
-        help="1 / r_1.",
+        help="1 / the rank of the first relevant document.",
         formula=r"\frac1{r_1}",
         others=("rr", "recip_rank"),
         of_trec="recip_rank",
@@ -160,7 +160,7 @@ _ROWS = (
     MeasureRow(
         name="p",
         cutoff="required",
-        help="#{r_i <= k} / k.",
+        help="The relevant documents in the first k, over k.",
         formula=r"\frac{\#\{r_i \le k\}}k",
         attribute="precision",
         others=("precision",),
@@ -169,7 +169,7 @@ _ROWS = (
     MeasureRow(
         name="r",
         cutoff="required",
-        help="#{r_i <= k} / R.",
+        help="The relevant documents in the first k, over R, all that are relevant.",
         formula=r"\frac{\#\{r_i \le k\}}R",
         attribute="recall",
         others=("recall",),
@@ -178,7 +178,7 @@ _ROWS = (
     MeasureRow(
         name="hit",
         cutoff="required",
-        help="1 if r_1 <= k, else 0.",
+        help="1 if a relevant document is in the first k, else 0.",
         formula=r"[r_1 \le k]",
         others=("success",),
         cut_of_trec="success_{}",
@@ -186,7 +186,7 @@ _ROWS = (
     MeasureRow(
         name="f",
         cutoff="required",
-        help="2 #{r_i <= k} / (k + R), the harmonic mean of p@k and r@k.",
+        help="The harmonic mean of p@k and r@k.",
         formula=r"\frac{2 \#\{r_i \le k\}}{k + R}",
         others=("f1",),
     ),
@@ -223,7 +223,7 @@ _ROWS = (
     MeasureRow(
         name="rprec",
         cutoff="none",
-        help="#{r_i <= R} / R.",
+        help="The relevant documents in the first R, over R, all that are relevant.",
         formula=r"\frac{\#\{r_i \le R\}}R",
         of_trec="Rprec",
     ),

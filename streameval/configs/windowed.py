@@ -151,7 +151,7 @@ class WindowedConfig(OuterConfig):
                 )
             if finer.keep is None:
                 raise InvalidInputError(
-                    f"never come to {width!r}: what is before is kept for ever",
+                    f"never come to {width!r}: what is before is kept forever",
                     argument="rollups",
                 )
             if coarser.keep is not None and coarser.keep < finer.keep:

@@ -80,7 +80,7 @@ class ParquetBlock:
         return ParquetBlock, (self.source, self.group, self.first_row, self.taken, self.unended)
 
     def rows(self, names: Iterable[str] | None = None) -> Iterator[Mapping[str, Any]]:
-        """Yield the rows; columns of bytes, unions and the like are left out as None."""
+        """Yield the rows; columns of bytes, unions and other nested types are left out as None."""
         with _file(self.source, self._opened) as file:
             schema = file.schema_arrow
             shown = [

@@ -49,7 +49,7 @@ are read. Case 1 is final when label and row are there, since another row of the
 would lie within ``wait`` of this one. Case 2 is decided when every row up to s is known. In case 3
 the row has been released, so all rows before it have been too, and none of them took the label. In
 case 4, and for a row without a label, nothing that can still come arrives in the time asked about.
-First labels are first for ever, as labels are released in order. So every decision is final, and is
+First labels are first forever, as labels are released in order. So every decision is final, and is
 made by what has been read. To decide, a row has to be remembered until the watermark has passed its
 arrival + 2 waits; in the second wait by its hash and time alone.
 

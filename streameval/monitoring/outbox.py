@@ -337,7 +337,7 @@ class Outbox:
     """Deliver events in a thread of its own, one at a time, each until it has been taken.
 
     A slow receiver holds up events and nothing else. An event that is refused is tried again
-    after 1 s, then 2 s, and so on up to 5 minutes, for ever; other alerts overtake it, the end of
+    after 1 s, then 2 s, and so on up to 5 minutes, forever; other alerts overtake it, the end of
     its own does not. Events come at least once: after a crash, those that were not yet known to be
     delivered come again, with the same id.
 

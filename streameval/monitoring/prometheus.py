@@ -255,7 +255,7 @@ class MonitorCollector:
 
     def _values(self, result: Any) -> Iterator[tuple[str, str, float]]:
         """Yield metric, bound and number of a result; what is undefined has no series."""
-        if not isinstance(result, Result):  # of a class of one's own
+        if not isinstance(result, Result):  # of a class of your own
             return
         for metric in self._metrics or tuple(map(parse_metric, result.headline())):
             reading = read_defined(result, metric, self._level)

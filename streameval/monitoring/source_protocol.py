@@ -85,7 +85,7 @@ class Source(Protocol):
 
     @property
     def is_at_end(self) -> bool:
-        """Whether nothing more will come, as far as can be seen."""
+        """Whether no more rows are expected, as far as the source can tell."""
         ...
 
     def warnings(self) -> list[str]:

@@ -70,7 +70,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def as_dict(self, *, per_class: bool = False, bounds: bool = False) -> dict[str, int | float]:
         """Flatten to plain numbers for a logger, named ``member/metric``.
 
-        A result that is a number itself, as one of a class of one's own may be, is named as its
+        A result that is a number itself, as one of a class of your own may be, is named as its
         member. `per_class` and `bounds` are as for other results.
         """
         flat: dict[str, int | float] = {}
@@ -198,7 +198,7 @@ class CollectionResult(Result, Mapping[str, Any]):
     def _tabled(self, metric: MetricName) -> tuple[Result, MetricName]:
         """Find the result that has a metric, of which there is a table."""
         inner, own = self._found(metric)
-        if not isinstance(inner, Result):  # of a class of one's own
+        if not isinstance(inner, Result):  # of a class of your own
             name = metric.name.removesuffix(f"{SEPARATOR}{own.name}")
             raise InvalidInputError("has a result without a table of metrics", argument=name)
         return inner, own
@@ -216,7 +216,7 @@ def _rows_of_members(results: dict[str, Result], per: str, bounds: bool) -> list
 
 
 def _sheet(result: Any, level: float) -> Sheet:
-    """Return what a text shows of a result; one of a class of one's own may be anything."""
+    """Return what a text shows of a result; one of a class of your own may be anything."""
     return result.sheet(level) if isinstance(result, Result) else [printable(str(result))]
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
@@ -28,6 +28,8 @@ from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from streameval.metrics.classification import Average
 
 __all__ = ["Confusion"]
 
@@ -187,6 +189,36 @@ class Confusion(Result):
         return MetricValue(self.value("top_k_accuracy"))
 
     @property
+    def top_k_precision(self) -> ClassMetric:
+        """Precision where a true class among the `top_k` best scores is the prediction.
+
+        Else the class of the highest score is. Tied classes come in the order of the columns.
+        It is kept with ``measures=["top_k"]``.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+        >>> result = acc.update([1, 2], [[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]]).compute()
+        >>> result.top_k_precision(average=None).tolist(), result.top_k_recall[2]
+        ([0.0, 1.0, 0.0], 0.0)
+        """
+        return ClassMetric(self, "top_k_precision")
+
+    @property
+    def top_k_recall(self) -> ClassMetric:
+        """The share of a class that is among the `top_k` best scores.
+
+        Tied classes come in the order of the columns.
+        """
+        return ClassMetric(self, "top_k_recall")
+
+    @property
+    def top_k_f_score(self) -> FScore:
+        """F of `top_k_precision` and `top_k_recall`."""
+        return FScore(self, "top_k_f_score")
+
+    @property
     def precision(self) -> ClassMetric:
         """TP / (TP + FP), the share of the predicted positives that are positive."""
         return ClassMetric(self, "precision")
@@ -263,13 +295,11 @@ class Confusion(Result):
 
     @property
     def scope(self) -> str:
-        """What precision and the like are of by default: the positive class, or a mean."""
+        """What per-class metrics are of by default: the positive class, or a mean."""
         if self._counts.config.is_binary:
-            return (
-                f"precision and the like are of class {shorten(self._counts.config.positive_name)}"
-            )
+            return f"per-class metrics are for class {shorten(self._counts.config.positive_name)}"
         classes = "1 class" if self.n_averaged == 1 else f"{self.n_averaged:,} classes"
-        return f"precision and the like are means over {classes} (macro)"
+        return f"per-class metrics are means over {classes} (macro)"
 
     @property
     def metric_names(self) -> tuple[str, ...]:
@@ -355,7 +385,7 @@ class Confusion(Result):
             common_heading="Classification",
             rows={name: Row(row.heading, self._shown(row, level)) for name, row in rows.items()},
             caption=self._caption,
-            common_caption="Precision and the like are of the positive class of each state.",
+            common_caption="Per-class metrics are for the positive class of each state.",
             beside=[Matrix(labels, self.matrix) if has_matrix else None],
             form=(self.matrix.ndim, self._is_binary),
             classes=labels,
@@ -421,11 +451,14 @@ class Confusion(Result):
             return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
         average, colon, names = of.partition(":")
         if average in row.averages and not colon:
+            self._counts.resolve(cast("Average", average))  # refuses what is not kept
             return self._mean(row, average=average)
         if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)
         if average not in row.averages:
-            raise unknown_class(of, map(str, self.class_names), row.averages)
+            others = [] if self._counts.has_examples else ["samples"]
+            held = [name for name in row.averages if name not in others]
+            raise unknown_class(of, map(str, self.class_names), held)
         known = self._counts.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
         return self._mean(row, average=average, labels=named)
@@ -477,7 +510,7 @@ class Confusion(Result):
         return self._reading(row, row.value(self._counts), level)
 
     def subject(self) -> dict[str, Any]:
-        """Say how much was counted, and what precision and the like are of."""
+        """Say how much was counted, and what per-class metrics are of."""
         return super().subject() | {"scope": self.scope}
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
@@ -517,11 +550,11 @@ class Confusion(Result):
 
     @property
     def _caption(self) -> str:
-        """Say over what precision and the like are averaged."""
+        """Say over what per-class metrics are averaged."""
         if not self._is_binary:
-            return "Precision and the like are means over the classes (macro)."
+            return "Per-class metrics are means over the classes (macro)."
         of = shorten(self._counts.config.positive_name)
-        return f"Precision and the like are of class {of}, the positive one."
+        return f"Per-class metrics are for class {of}, the positive one."
 
     def _sheet(self, level: float, max_classes: int) -> Sheet:
         return [self._class_grid(max_classes), self._metric_grid(level)]

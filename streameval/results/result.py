@@ -167,7 +167,7 @@ class Result:
         return named
 
     def table(self, per: str | None = None, *, bounds: bool = False) -> Columns:
-        """Lay the numbers out as columns, for ``pandas.DataFrame`` and the like.
+        """Lay the numbers out as columns, for ``pandas.DataFrame`` or ``polars.DataFrame``.
 
         Parameters
         ----------

@@ -74,7 +74,7 @@ def _count_in_workers(blocks: Iterable[Block], plan: Plan, jobs: int) -> Iterato
         try:
             return worker.counted(group)
         finally:
-            idle.put(worker)  # a dead one too, or the next group would wait for it for ever
+            idle.put(worker)  # a dead one too, or the next group would wait for it forever
 
     left = iter(blocks)
     pending: deque[Future[_Counted]] = deque()
@@ -102,7 +102,7 @@ class _Worker:
     """A process that counts the groups it is sent, one at a time.
 
     It alone holds the other end of its pipe, so that its death, be it in the middle of an answer,
-    ends whatever waits for it. A shared queue, as that of `ProcessPoolExecutor`, waits for ever
+    ends whatever waits for it. A shared queue, as that of `ProcessPoolExecutor`, waits forever
     for the rest.
     """
 

@@ -14,7 +14,7 @@ offset size    meaning
 ====== ======= =============================================
 
 All integers are little-endian. Those of an array are as narrow as the widest of them needs. The
-prefix is the same for ever, and version 1, where all have 8 bytes, is read for ever. The checksum
+prefix is the same forever, and version 1, where all have 8 bytes, is read forever. The checksum
 finds accidents, not forgery; what it lets through is still checked as a state by the reader.
 """
 

@@ -1,4 +1,4 @@
-"""Checks for accumulators of one's own: `check_accumulator` runs every law on them."""
+"""Checks for accumulators of your own: `check_accumulator` runs every law on them."""
 
 from streameval.testing.check import LAWS, check_accumulator
 from streameval.testing.trial import Trial

@@ -100,7 +100,7 @@ def test_table_has_a_line_for_each_value(call, write):
     done = call("eval", name, "--by", "country", "--top", "2")
     head, _, *table, _, scope = done.out.splitlines()
     assert head == "100 rows of 1 file"
-    assert scope == "precision and the like are means over 3 classes (macro)"
+    assert scope == "per-class metrics are means over 3 classes (macro)"
     cells = [line.split() for line in table]
     assert [line[:2] for line in cells] == [
         ["country", "n"],

@@ -129,7 +129,9 @@ def test_file_that_is_given_twice_is_noticed(call, folder):
     (folder / "a.csv").write_text(LABELS)
     done = call("eval", "a.csv", "./a.csv")
     assert done.code == 0
-    assert done.err == "streameval: warning: ./a.csv: is a file from before, and counted again.\n"
+    assert (
+        done.err == "streameval: warning: ./a.csv: named more than once, and counted each time.\n"
+    )
 
 
 def test_eval_says_what_to_install_for_parquet(call, write, monkeypatch):

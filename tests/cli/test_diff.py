@@ -621,8 +621,8 @@ def test_diff_says_that_classes_differ(call, folder):
     se.save(counted([0, 1, 2], [0, 1, 2]), "b.state")
     done = call("diff", "a.state", "b.state", "--metrics", "recall")
     note = (
-        "the metrics are not of the same classes: precision and the like are means over "
-        "2 classes (macro) in a.state, and precision and the like are means over 3 classes "
+        "the metrics are not of the same classes: per-class metrics are means over "
+        "2 classes (macro) in a.state, and per-class metrics are means over 3 classes "
         "(macro) in b.state."
     )
     assert (done.code, done.err) == (0, f"streameval: note: {note}\n")

@@ -450,7 +450,7 @@ def test_limits_of_coarse_groups_name_the_budget():
     acc = KINDS["coarse groups"]()
     gauc = acc.compute().gauc
     assert (
-        f"GAUC is open by {gauc.high - gauc.low:.2g}: budget=60 cells are shared by 40 groups."
+        f"The interval of GAUC is {gauc.high - gauc.low:.2g} wide: 40 groups share budget=60 cells."
         in said(acc)
     )
 
@@ -470,8 +470,8 @@ def test_limits_of_rankings_name_open_missing_and_cut_queries():
             "missing=skip, zero says."
         ),
         (
-            "Measures left open, because queries went on past rows_per_query=2: map. The widest, "
-            f"map, is open by {value.high - value.low:.2g}."
+            "Measures with an interval, because queries have more rows than rows_per_query=2: map. "
+            f"The widest, of map, is {value.high - value.low:.2g} wide."
         ),
     ]
 

@@ -215,10 +215,10 @@ def test_undefined_metric_is_nan_and_in_json_null(call, write):
 
 def test_report_says_what_an_open_average_is(call, labels):
     shown = call("eval", labels, "--metrics", "recall,n").out
-    assert shown.endswith("\n\nprecision and the like are means over 3 classes (macro)\n")
+    assert shown.endswith("\n\nper-class metrics are means over 3 classes (macro)\n")
     assert "macro" not in call("eval", labels, "--metrics", "recall[1],accuracy").out
     assert call("eval", labels, "--metrics", "recall", "--json").json["scope"] == (
-        "precision and the like are means over 3 classes (macro)"
+        "per-class metrics are means over 3 classes (macro)"
     )
 
 

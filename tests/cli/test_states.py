@@ -300,7 +300,7 @@ def test_show_gives_each_of_several_states_a_line(call, days):
         "one.state  20    1.0000  1.0000\n"
         "two.state   4    0.7500  0.6667\n"
         "\n"
-        "precision and the like are of class 1\n"
+        "per-class metrics are for class 1\n"
     )
 
 

@@ -6,6 +6,7 @@ import doctest
 import importlib
 import pkgutil
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,10 @@ import streameval
 
 ROOT = Path(__file__).parents[2]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
+INSTALL = (ROOT / "docs" / "install.md").read_text(encoding="utf-8")
+PYPROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+ERRORS = {name for name in streameval.__all__ if name.endswith("Error")}
+"""They are documented together, by the module that they are in."""
 PAGES = sorted([ROOT / "README.md", *ROOT.glob("docs/**/*.md")])
 TEXTS = {page: page.read_text(encoding="utf-8") for page in PAGES}
 MODULES = sorted(
@@ -85,15 +90,6 @@ def test_comparison_is_what_the_script_measures_of_what_is_installed(
     for text in (page, README):
         table = text.partition("<!-- comparison -->\n")[2]
         assert table.startswith("\n".join([head, line, *rows]))
-
-
-def test_readme_says_of_other_libraries_what_the_page_says() -> None:
-    page = (ROOT / "docs" / "explanation" / "comparison.md").read_text(encoding="utf-8")
-    tables = [
-        re.findall(r"<!-- purposes -->.*?<!-- end", text, re.DOTALL) for text in (README, page)
-    ]
-    assert len(tables[0]) == 1
-    assert tables[0] == tables[1]
 
 
 def test_ranking_reference_gives_names_that_mean_the_same() -> None:
@@ -201,3 +197,50 @@ def test_exact_metrics_kept_their_promise_in_the_table(monkeypatch: pytest.Monke
     allowed = script.SERIES * script.DAYS * script.PANES / script.PROMISE
     assert all(int(count) <= allowed for _, _, *counts in rows for count in counts)
     assert script.dependent_alarms("accuracy", is_dependent=True, days=1) == 0
+
+
+def test_table_of_names_has_every_public_name(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.syspath_prepend(ROOT / "docs")
+    names = importlib.import_module("name_table").documented()
+    missing = {f"streameval.{name}" for name in streameval.__all__} - names.keys()
+    assert missing <= {f"streameval.{name}" for name in ERRORS}
+
+
+def test_install_page_lists_every_extra_with_what_it_installs() -> None:
+    extras = PYPROJECT["project"]["optional-dependencies"]
+    wanted = {
+        name: {re.split(r"[\[><=; ]", one)[0] for one in packages}
+        for name, packages in extras.items()
+    }
+    rows = re.findall(r"^\| `(\w+)` \| .+ \| (.+) \|$", INSTALL, re.MULTILINE)
+    assert {name: set(cell.split(", ")) for name, cell in rows} == wanted
+    assert [name for name, _ in rows] == sorted(wanted)
+
+
+def test_install_page_names_the_lowest_versions() -> None:
+    project = PYPROJECT["project"]
+    found = dict(re.findall(r"^\| (Python|NumPy|attrs) \| ([\d.]+) \|", INSTALL, re.MULTILINE))
+    assert f">={found['Python']}" == project["requires-python"]
+    assert {f"attrs>={found['attrs']}", f"numpy>={found['NumPy']}"} == set(project["dependencies"])
+
+
+@pytest.mark.parametrize("folder", ["tutorial", "reference", "explanation", "migrate"])
+def test_index_has_a_line_for_every_page(folder: str) -> None:
+    text = (ROOT / "docs" / folder / "index.md").read_text(encoding="utf-8")
+    pages = {path.name for path in (ROOT / "docs" / folder).glob("*.md")} - {"index.md"}
+    assert set(re.findall(r"^(?:- |\d\. |\| )\[.+?\]\(([\w-]+\.md)\)", text, re.MULTILINE)) == pages
+
+
+def test_citation_is_of_the_version_of_the_package() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    project = PYPROJECT["project"]
+    fields = dict(re.findall(r"^([\w-]+): (.+)$", citation, re.MULTILINE))
+    assert fields["version"] == project["version"]
+    assert fields["license"] == project["license"]
+    assert fields["cff-version"] == "1.2.0"
+
+
+def test_documents_of_the_project_are_in_the_source_distribution() -> None:
+    included = PYPROJECT["tool"]["hatch"]["build"]["targets"]["sdist"]["include"]
+    documents = {f"/{path.name}" for path in [*ROOT.glob("*.md"), *ROOT.glob("*.cff")]}
+    assert documents <= set(included)

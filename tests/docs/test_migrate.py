@@ -11,7 +11,7 @@ from sklearn import metrics as sk
 
 import streameval as se
 
-PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "migrate.md"
+PAGE = Path(__file__).parents[2] / "docs" / "migrate" / "index.md"
 TARGET, PREDS = [1, 1, 1, 0], [1, 0, 0, 0]
 
 
@@ -35,7 +35,13 @@ def test_update_says_first_that_the_truth_comes_first(kind: type) -> None:
 def test_update_says_what_the_order_of_torchmetrics_does(kind: type) -> None:
     second = inspect.getdoc(kind.update).split("\n\n")[1]
     assert second.startswith("torchmetrics takes them the other way round")
-    assert "without a word" in second
+    assert "silently" in second
+
+
+def test_every_page_for_migrants_speaks_of_the_order_first() -> None:
+    for page in PAGE.parent.glob("*.md"):
+        paragraph = " ".join(page.read_text(encoding="utf-8").split("\n\n")[1].split())
+        assert "**the truth " in paragraph.lower() or "y_true" in paragraph, page.name
 
 
 def test_the_page_for_migrants_says_first_that_the_truth_comes_first() -> None:

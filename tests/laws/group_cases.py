@@ -63,7 +63,7 @@ ROLLUPS: dict[str, dict[str, Any]] = {
     "all kept": {"pane": 10},
     "kept": {"pane": 10, "keep": 30},
     "rolled up": {"pane": 10, "keep": 20, "rollups": [(30, 60), (60, 90)], "offset": 7},
-    "rolled up for ever": {"pane": 5, "keep": 5, "rollups": ((20, None),), "offset": -3},
+    "rolled up forever": {"pane": 5, "keep": 5, "rollups": ((20, None),), "offset": -3},
     "seconds": {"pane": "1m", "keep": "3m", "rollups": [("5m", "10m")], "unit": "s"},
     "moments": {"pane": "1h", "keep": "2h", "rollups": [("1d", "3d")], "offset": "1h"},
 }

@@ -67,7 +67,7 @@ def test_command_that_fails_has_refused(code: str, why: str) -> None:
         "import os, time; os.close(1); os.close(2); time.sleep(3600)",
         "while True: print('y' * 65536)",
     ],
-    ids=["sleeps", "sleeps silently", "writes for ever"],
+    ids=["sleeps", "sleeps silently", "writes forever"],
 )
 def test_command_is_killed_at_the_time_out(code: str) -> None:
     with pytest.raises(Refused, match=r"has not ended within 0\.3 s"):

@@ -151,7 +151,7 @@ def test_repr_shows_the_names() -> None:
 def test_the_positive_class_is_given_by_label_or_name(positive: Any) -> None:
     accumulator = se.ConfusionAccumulator(NAMES, pos_label=positive)
     assert accumulator.options["pos_label"] == 0
-    assert accumulator.compute().scope == "precision and the like are of class neg"
+    assert accumulator.compute().scope == "per-class metrics are for class neg"
 
 
 def test_the_ignored_label_is_given_by_label_or_name() -> None:

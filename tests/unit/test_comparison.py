@@ -17,7 +17,7 @@ from streameval.results.comparison import Difference
 
 
 def evaluated(seed: int, queries: Any, measures: Any = ("map", "ndcg@3"), **options: Any) -> Any:
-    """Rank a fixed set of documents in an order of one's own."""
+    """Rank a fixed set of documents in an order of your own."""
     ids = np.array(queries)
     relevance = np.random.default_rng(9).integers(0, 3, (1000, 6))[np.arange(len(ids))]
     score = np.random.default_rng(seed).random((len(ids), 6)) + 0.1 * seed * relevance

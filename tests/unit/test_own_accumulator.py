@@ -1,4 +1,4 @@
-"""Classes of one's own: what defines them, their bytes, and where they go."""
+"""Classes of your own: what defines them, their bytes, and where they go."""
 
 from __future__ import annotations
 

@@ -444,7 +444,7 @@ BAD: dict[str, tuple[dict[str, Any], str]] = {
     "panes that do not fill": ({"keep": 20, "rollups": [(25, 50)]}, "got 25 after 10"),
     "panes of one width": ({"keep": 20, "rollups": [(10, 50)]}, "got 10 after 10"),
     "kept shorter": ({"keep": 30, "rollups": [(20, 20)]}, "got 20 kept 20 after 30"),
-    "after for ever": ({"keep": 20, "rollups": [(20, None), (40, 80)]}, "never come to 40"),
+    "after forever": ({"keep": 20, "rollups": [(20, None), (40, 80)]}, "never come to 40"),
     "no pairs": ({"keep": 20, "rollups": [20]}, "pairs of a width .* got 20"),
     "one pair": ({"keep": 20, "rollups": "1h:7d"}, "pairs of a width .* got '1h:7d'"),
     "many": ({"keep": 2, "pane": 1, "rollups": [(2, 4)] * 16}, "fewer than 16, got 16"),

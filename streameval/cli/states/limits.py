@@ -125,8 +125,8 @@ def _of_groups(result: GroupedCurves, options: Options) -> Iterator[str]:
     else:
         value = result.gauc
         yield (
-            f"GAUC is open by {value.high - value.low:.2g}: budget={options['budget']} cells are "
-            f"shared by {result.n_groups:,} groups."
+            f"The interval of GAUC is {value.high - value.low:.2g} wide: "
+            f"{result.n_groups:,} groups share budget={options['budget']} cells."
         )
     yield "GAUC has no sampling interval."
 
@@ -217,9 +217,9 @@ def _of_ranking(result: Ranking, options: Options) -> Iterator[str]:
     if opened:
         widest = max(opened, key=lambda name: opened[name])
         yield (
-            f"Measures left open, because queries went on past rows_per_query="
-            f"{options['rows_per_query']}: {listed(opened)}. The widest, {widest}, is open by "
-            f"{opened[widest]:.2g}."
+            "Measures with an interval, because queries have more rows than rows_per_query="
+            f"{options['rows_per_query']}: {listed(opened)}. The widest, of {widest}, is "
+            f"{opened[widest]:.2g} wide."
         )
     else:
         yield _EXACT

@@ -1,0 +1,64 @@
+"""Prose keeps to the list of phrases in CONTRIBUTING: pages, docstrings, help texts, messages."""
+
+from __future__ import annotations
+
+import ast
+import re
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
+TABLE = CONTRIBUTING.partition("| say | phrase |\n|---|---|\n")[2].partition("\n\n")[0]
+PHRASES = [
+    phrase.strip() for line in TABLE.splitlines() for phrase in line.split("|")[2].split(";")
+]
+PAGES = sorted(
+    path
+    for path in [*ROOT.glob("*.md"), *ROOT.glob("docs/**/*.md")]
+    if path.name != "CONTRIBUTING.md"
+)
+# of the repository; CI's folder without the package has none
+MODULES = sorted(ROOT.glob("streameval/**/*.py"))
+
+
+def prose(page: Path) -> str:
+    """Read a page without its blocks of code and its code in lines."""
+    text = page.read_text(encoding="utf-8")
+    return re.sub(r"^```.*?^```|`[^`]*`", "", text, flags=re.DOTALL | re.MULTILINE)
+
+
+def strings(module: Path) -> str:
+    """Join the strings of a module: docstrings, help texts, parts of messages."""
+    nodes = ast.walk(ast.parse(module.read_text(encoding="utf-8")))
+    texts = (node.value for node in nodes if isinstance(node, ast.Constant))
+    return "\n\f\n".join(text for text in texts if isinstance(text, str))
+
+
+def pattern(phrase: str) -> re.Pattern[str]:
+    words = r"[ \n]+".join(map(re.escape, phrase.split()))
+    return re.compile(rf"\b{words}\b", re.IGNORECASE)
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, str]:
+    return {str(path): prose(path) for path in PAGES} | {
+        str(path): strings(path) for path in MODULES
+    }
+
+
+def test_list_of_phrases_is_read() -> None:
+    assert len(PHRASES) > 12
+    assert "for ever" in PHRASES
+
+
+@pytest.mark.parametrize("phrase", PHRASES)
+def test_prose_avoids_a_phrase_of_the_list(phrase: str, texts: dict[str, str]) -> None:
+    search = pattern(phrase).search
+    assert [name for name, text in texts.items() if search(text)] == []
+
+
+def test_phrase_is_found_over_the_end_of_a_line() -> None:
+    assert pattern("for ever").search("kept for\n  ever.")
+    assert not pattern("for ever").search("for everyone")
