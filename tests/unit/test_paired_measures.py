@@ -400,7 +400,7 @@ def test_groups_hold_what_each_of_them_would_alone() -> None:
     again = se.from_bytes(sliced.to_bytes())
     for value in range(3):
         rows = tuple(part[group == value] for part in (truth, a, b))
-        assert again[value] == of(rows, *PAIRED_MEASURES, budget=20)  # type: ignore[arg-type]
+        assert again[value] == of(rows, *PAIRED_MEASURES, budget=20)
 
 
 SMALL = of(EIGHT, *PAIRED_MEASURES, budget=100)
