@@ -15,6 +15,7 @@ import streameval as se
 from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
 from streameval.exact.exact_sum import ExactSum
 from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import keys_of, prefixes
 from streameval.states.column import Column
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
@@ -85,9 +86,23 @@ def test_bounds_contain_what_every_pair_would_have_given(budget: int, seed: int)
     for name in ("roc_auc_a", "roc_auc_b", "roc_auc_difference", "roc_auc_pvalue"):
         bounded = merged.value(name)
         assert bounded.low <= exact.value(name) <= bounded.high, name
+    deviation = merged._compared["roc_auc"].deviation
+    assert deviation.low <= delong(*rows)[1] <= deviation.high
     low, high = merged.confidence("roc_auc_difference")
     inner_low, inner_high = exact.confidence("roc_auc_difference")
     assert low <= inner_low < inner_high <= high
+
+
+@pytest.mark.parametrize("budget", [1, 5, 40, 150])
+def test_pairs_are_merged_no_further_than_the_budget_demands(budget: int) -> None:
+    rows = rows_of(200)
+    pairs = of(rows, "roc_auc", budget=budget)._state.pairs
+    keys = [keys_of(scores, "probability") for scores in rows[1:]]
+    sizes = [
+        len(set(zip(*(prefixes(part, level).tolist() for part in keys), strict=True)))
+        for level in (pairs.level - 1, pairs.level)
+    ]
+    assert sizes[0] > budget >= sizes[1] == len(pairs)
 
 
 def test_merged_pairs_cost_little_of_the_interval() -> None:
@@ -361,6 +376,15 @@ def test_bytes_do_not_depend_on_the_cut_when_pairs_are_merged() -> None:
     assert se.from_bytes(whole.to_bytes()) == whole
 
 
+@pytest.mark.parametrize("budget", [3, 20, 60])
+def test_bytes_do_not_depend_on_the_cut_when_the_level_rises_step_by_step(budget: int) -> None:
+    rows = rows_of(300, seed=3)
+    total = se.Paired(measures=["roc_auc"], budget=budget)
+    for start in range(300):
+        total += of(tuple(part[start : start + 1] for part in rows), "roc_auc", budget=budget)  # type: ignore[arg-type]
+    assert total.to_bytes() == of(rows, "roc_auc", budget=budget).to_bytes()
+
+
 def test_states_add_up_without_a_budget() -> None:
     rows = rows_of(20)
     twice: Any = tuple(np.tile(part, 2) for part in rows)
@@ -376,7 +400,7 @@ def test_groups_hold_what_each_of_them_would_alone() -> None:
     again = se.from_bytes(sliced.to_bytes())
     for value in range(3):
         rows = tuple(part[group == value] for part in (truth, a, b))
-        assert again[value] == of(rows, *PAIRED_MEASURES, budget=20)  # type: ignore[arg-type]
+        assert again[value] == of(rows, *PAIRED_MEASURES, budget=20)
 
 
 SMALL = of(EIGHT, *PAIRED_MEASURES, budget=100)
