@@ -1,6 +1,6 @@
-"""Measure what grows: streams of 1e8 rows, and files of 1 GB on the command line.
+"""Measure what grows: streams of 1e8 rows, files of 1 GB, trees of 100,000 states, Dask.
 
-Run ``python benchmarks/scaling.py``; it takes half an hour. ``--quick`` takes a hundredth of it and
+Run ``python benchmarks/scaling.py``; it takes 40 minutes. ``--quick`` takes a hundredth of it and
 prints only. Logs are written into a temporary folder, and are gone afterwards.
 """
 
@@ -12,14 +12,14 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from statistics import median
 from typing import Any
 
 import make_logs
 import numpy as np
-from speed import data, results, tables
+from speed import dask_rows, data, far, merge_tree, results, tables
 from speed.processes import Done, run
 
 import streameval as se
@@ -28,6 +28,8 @@ SCALING = results.RESULTS.with_name("scaling.json")
 PICTURES = Path(__file__).parents[1] / "docs" / "figures" / "speed.py"
 
 BATCH = 2**16
+PARTS = ["stream", "files", "tree", "dask"]
+FAR = PARTS[2:]
 USERS = 1000
 FIRST = 10_000
 
@@ -197,7 +199,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawTextHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="a hundredth of it, one round")
-    parser.add_argument("--only", choices=["stream", "files"], help="the rest stays as it is")
+    parser.add_argument("--only", choices=PARTS, help="the rest stays as it is")
     parser.add_argument("--rows", type=float, default=1e8, help="of the stream")
     parser.add_argument("--bytes", type=float, default=1e9, help="of a file")
     parser.add_argument("--rounds", type=int, default=3, help="in which the commands take turns")
@@ -205,21 +207,39 @@ def main() -> None:
     if given.quick:
         given.rows, given.bytes, given.rounds = given.rows / 100, given.bytes / 100, 1
     found = json.loads(SCALING.read_text(encoding="utf-8")) if SCALING.exists() else {}
-    found["about"] = results.about({"numpy", "polars", "pyarrow"})
-    if given.only != "files":
-        found["stream"] = stream(int(given.rows))
-    if given.only != "stream":
-        found["files"] = files(int(given.bytes), given.rounds)
+    shrink = 100 if given.quick else 1
+    measures: dict[str, Callable[[], Any]] = {
+        "stream": lambda: stream(int(given.rows)),
+        "files": lambda: files(int(given.bytes), given.rounds),
+        "tree": lambda: [merge_tree.measure(worker, shrink) for worker in merge_tree.WORKERS],
+        "dask": lambda: dask_rows.measure(1000 // min(shrink, 20)),
+    }
+    for part in PARTS if given.only is None else [given.only]:
+        found[part] = measures[part]()
+        if part in FAR:
+            found["far"] = results.about({"numpy"} | ({"dask"} if "dask" in found else set()))
+        else:
+            found["about"] = results.about({"numpy", "polars", "pyarrow"})
     print(block(found))
+    if "far" in found:
+        print(far_block(found))
     if not given.quick:
         write(found)
+        if given.only in (None, "stream"):
+            subprocess.run([sys.executable, str(PICTURES), "scaling"], check=True)
+
+
+def far_block(found: dict[str, Any]) -> str:
+    """Lay out the tables of the page on a day of 1e12 predictions."""
+    return far.block(found | {"about": found["far"]})
 
 
 def write(found: dict[str, Any]) -> None:
-    """Keep the results, and put the tables and their picture into the docs."""
+    """Keep the results, and put the tables into the docs."""
     SCALING.write_text(json.dumps(found, indent=1) + "\n", encoding="utf-8")
     tables.put("scaling", block(found))
-    subprocess.run([sys.executable, str(PICTURES), "scaling"], check=True)
+    if "far" in found:
+        tables.put("far", far_block(found), far.PAGE)
 
 
 if __name__ == "__main__":

@@ -377,6 +377,13 @@ def paired() -> se.Paired:
     return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
 
 
+def paired_scores() -> se.Paired:
+    """Two scores of each row, whose pairs have been merged."""
+    accumulator = se.Paired(measures=["recall", "roc_auc", "brier"], budget=2)
+    a, b = [0.1, 0.6, 0.3, 0.7], [0.2, 0.25, 0.8, 0.75]
+    return accumulator.update([0, 1, 0, 1], a, b, sample_weight=[0.5, 2, 1, 1])
+
+
 def sliced() -> se.Sliced:
     """Two slices and the rows of two values more; each is counted by two members."""
     members = {"cm": se.ConfusionAccumulator(), "curve": se.PRCurveSketch(2)}
@@ -434,6 +441,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "coarse_groups": coarse_groups,
     "empty_grouped": se.GroupedAUC,
     "paired": paired,
+    "paired_scores": paired_scores,
     "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
@@ -495,6 +503,10 @@ FIELDS = {
     "coarse_groups": GROUPED_FIELDS,
     "empty_grouped": GROUPED_FIELDS,
     "paired": ("n", "outcomes"),
+    "paired_scores": (
+        *("n", "outcomes", "joint", "levels", "sizes"),
+        *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
+    ),
     "empty_paired": ("n", "outcomes"),
     "ranking": RANKING_FIELDS,
     "open_queries": RANKING_FIELDS,

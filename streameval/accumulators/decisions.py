@@ -45,6 +45,7 @@ __all__ = [
     "code_capacity",
     "code_dtypes",
     "flattened",
+    "is_ignored",
     "read_decided",
     "read_observed",
 ]

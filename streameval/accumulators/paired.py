@@ -1,9 +1,12 @@
-"""Two models on the same rows, and which of them is right."""
+"""Two models on the same rows: which of them is right, and which has the better scores."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Literal, Self, final
+import itertools
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
@@ -11,15 +14,26 @@ from streameval.accumulators.buffered import BufferedAccumulator
 from streameval.accumulators.decisions import (
     FastReader,
     flattened,
+    is_ignored,
     read_decided,
     read_observed,
 )
 from streameval.accumulators.pending import Rows
 from streameval.configs.paired import PairedConfig
 from streameval.errors import InvalidInputError
-from streameval.inputs.arrays import are_empty, as_labels_or_scores, read_weights
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import keys_of
+from streameval.inputs.arrays import (
+    are_empty,
+    as_labels,
+    as_labels_or_scores,
+    as_scores,
+    read_weights,
+)
 from streameval.inputs.labels import Classes, Label
 from streameval.states.paired import PairedCounts
+from streameval.states.paired_sums import LossSums, PairedSums, losses_of
+from streameval.states.score_pairs import ScorePairs
 
 if TYPE_CHECKING:
     from streameval.results.paired import PairedResult
@@ -28,21 +42,28 @@ __all__ = ["Paired"]
 
 Array = npt.NDArray[Any]
 Mask = npt.NDArray[np.bool_]
+State = PairedCounts | PairedSums
+ReadT = TypeVar("ReadT")
 
+_NO_SCORES = np.zeros(0)
 _CAPACITY = 2**14  # rows of a byte
+_MEASURED_CAPACITY = (
+    2**15
+)  # rows of 25 bytes or more: pairs of scores are sorted with the kept ones
 
 
 @final
 class Paired(
-    BufferedAccumulator[PairedConfig, PairedCounts],
+    BufferedAccumulator[PairedConfig, State],
     type_id=10,
     config=PairedConfig,
-    state=PairedCounts,
 ):
     """Count which of two models is right on the same rows, batch by batch.
 
     The state is four counts: rows that both get right, model A alone, model B alone, or neither.
-    These give both accuracies, McNemar's test, and a test that is valid at any time.
+    These give both accuracies, McNemar's test, and a test that is valid at any time. Other
+    measures are asked for by name: each is then reported of A and of B, with the difference, its
+    interval, and a test.
 
     Parameters
     ----------
@@ -63,11 +84,21 @@ class Paired(
         Whether predictions are scores. By default a floating dtype is and others are not.
     ignore_label : label, optional
         Rows (for multilabel, entries) whose truth is this do not count.
+    measures : sequence of str
+        What else to compare. Of decisions between at most 64 listed classes: ``"precision"``,
+        ``"recall"``, ``"specificity"``, ``"f_score"``, ``"balanced_accuracy"``,
+        ``"matthews_corrcoef"`` and ``"cohen_kappa"``; of the scores of two classes:
+        ``"roc_auc"``, and of probabilities ``"log_loss"`` and ``"brier"``.
+    budget : int, optional
+        The number of pairs of scores kept for ``"roc_auc"``, and of the cells of each model
+        beyond it; None keeps every pair.
 
     Notes
     -----
     Labels and scores are read as `ConfusionAccumulator` reads them. An update of n rows costs
-    O(n).
+    O(n), and O(n log n) for ``"roc_auc"``. The areas and DeLong's test of them are exact while
+    the distinct pairs of scores fit the budget, and then have certified bounds. Losses are
+    rounded once, row by row; their sums, squares and products are exact.
 
     Examples
     --------
@@ -78,6 +109,21 @@ class Paired(
     >>> result = acc.compute()
     >>> result.n_only_a, result.n_only_b, result.difference
     (1, 1, 0.0)
+
+    Is B better than A? By the areas under their ROC curves and by log loss:
+
+    >>> y_true = [0, 0, 0, 0, 1, 1, 1, 1]
+    >>> a = [0.1, 0.6, 0.3, 0.7, 0.4, 0.8, 0.5, 0.9]
+    >>> b = [0.1, 0.2, 0.3, 0.6, 0.5, 0.8, 0.7, 0.9]
+    >>> acc = se.Paired(measures=["roc_auc", "log_loss"]).update(y_true, a, b)
+    >>> result = acc.compute()
+    >>> result.roc_auc_a, result.roc_auc_b, result.roc_auc_difference
+    (0.75, 0.9375, -0.1875)
+    >>> f"{result.roc_auc_pvalue:.3f}"
+    '0.268'
+    >>> low, high = result.confidence("log_loss_difference")
+    >>> f"{result.log_loss_difference:.3f} [{low:.3f}, {high:.3f}]"
+    '0.193 [0.021, 0.364]'
     """
 
     __slots__ = ()
@@ -94,6 +140,8 @@ class Paired(
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         ignore_label: Label | None = None,
+        measures: Iterable[str] = (),
+        budget: int | None = 65_536,
     ) -> None:
         super().__init__(
             PairedConfig.of(
@@ -104,6 +152,8 @@ class Paired(
                 pos_label=pos_label,
                 from_scores=from_scores,
                 ignore_label=ignore_label,
+                measures=measures,
+                budget=budget,
             )
         )
 
@@ -140,8 +190,10 @@ class Paired(
         if are_empty(truth, a, b):
             read_weights(weights, rows=0)
             return self
-        right_a, kept_weights = self._read("y_pred_a", truth, a, weights)
-        right_b, _ = self._read("y_pred_b", truth, b, weights)
+        if self._config.measures:
+            return self._append(self._measured(truth, a, b, weights))
+        right_a, kept_weights = self._read("y_pred_a", self._is_right, truth, a, weights)
+        right_b, _ = self._read("y_pred_b", self._is_right, truth, b, weights)
         codes = 2 * right_a.view(np.uint8) + right_b.view(np.uint8)
         return self._append(Rows((codes,), kept_weights))
 
@@ -155,16 +207,52 @@ class Paired(
         """
         from streameval.results.paired import PairedResult  # noqa: PLC0415 (rendering too)
 
-        return PairedResult(self._state)
+        return PairedResult(self._config, self._state)
+
+    @classmethod
+    def _state_type(cls, config: PairedConfig) -> type[Any]:
+        return PairedSums if config.measures else PairedCounts
 
     def _read(
-        self, name: str, truth: Array, prediction: Array, sample_weight: Any
-    ) -> tuple[Mask, Array | None]:
-        """Tell which rows a model gets right; an error names its array."""
+        self,
+        name: str,
+        read: Callable[[Array, Array, Any], ReadT],
+        truth: Array,
+        prediction: Array,
+        sample_weight: Any,
+    ) -> ReadT:
+        """Read the predictions of a model; an error names its array."""
         try:
-            return self._is_right(truth, prediction, sample_weight)
+            return read(truth, prediction, sample_weight)
         except InvalidInputError as error:
             raise error.renamed("y_pred", name) from None
+
+    def _measured(self, truth: Array, a: Array, b: Array, sample_weight: Any) -> Rows:
+        """Read the outcome of each row, its class and decisions, scores, and losses."""
+        rows, score_a = self._read("y_pred_a", self._decide, truth, a, sample_weight)
+        rows_b, score_b = self._read("y_pred_b", self._decide, truth, b, sample_weight)
+        true_class, class_a = rows.columns
+        _, class_b = rows_b.columns
+        outcome = 2 * (true_class == class_a).view(np.uint8) + (true_class == class_b)
+        codes = (true_class, class_a, class_b) if self._config.decisions else ()
+        if not self._config.needs_scores:
+            return Rows((outcome, *codes), rows.weights)
+        scores = score_a, score_b
+        positive = true_class == self._config.labels.positive_position
+        losses = [losses_of(name, positive, own) for name in self._config.losses for own in scores]
+        kept = (positive, *scores) if self._config.has_curve else ()
+        return Rows((outcome, *codes, *kept, *losses), rows.weights)
+
+    def _decide(self, truth: Array, prediction: Array, sample_weight: Any) -> tuple[Rows, Array]:
+        """Read classes, decisions and scores; rows that do not count are left out."""
+        config = self._config.labels
+        truth, prediction = flattened(truth, prediction) or (truth, prediction)
+        rows = read_decided(truth, prediction, sample_weight, config).rows
+        if not self._config.needs_scores:
+            return rows, _NO_SCORES
+        ignored = is_ignored(as_labels(truth, name="y_true"), config.ignore_label)
+        scores = as_scores(prediction, name="y_pred")
+        return rows, scores if ignored is None else scores[~ignored]
 
     def _is_right(
         self, truth: Array, prediction: Array, sample_weight: Any
@@ -188,11 +276,43 @@ class Paired(
         right = ((rows.columns[0] == rows.columns[1]) | ~known).all(axis=1)
         return right[kept], None if rows.weights is None else rows.weights[kept]
 
-    def _count(self, rows: Rows) -> PairedCounts:
-        return PairedCounts.of(rows.columns[0], rows.fixed_weights)
+    def _count(self, rows: Rows) -> State:
+        weights, config = rows.fixed_weights, self._config
+        counts = PairedCounts.of(rows.columns[0], weights)
+        if not config.measures:
+            return counts
+        columns = iter(rows.columns[1:])
+        joint = FixedPoint.zeros(0)
+        if config.decisions:
+            k = config.labels.n_classes
+            joint = _joint(next(columns), next(columns), next(columns), k, weights)
+        pairs = None
+        if config.has_curve:
+            positive, a, b = next(columns), next(columns), next(columns)
+            a, b = keys_of(a, config.scale), keys_of(b, config.scale)
+            pairs = ScorePairs.of_rows(a, b, positive, weights, config.budget)
+        sums = [
+            attrs.astuple(LossSums.of(*pair, weights), recurse=False)
+            for pair in zip(columns, columns, strict=True)
+        ]
+        return PairedSums.made(counts, joint, tuple(itertools.chain(*sums)), pairs)
 
-    def _capacity(self, state: PairedCounts, rows: Rows) -> int:  # noqa: ARG002
-        return _CAPACITY
+    def _capacity(self, state: State, rows: Rows) -> int:  # noqa: ARG002
+        return _MEASURED_CAPACITY if self._config.measures else _CAPACITY
+
+    def _sum(self, a: Any, b: Any) -> State:
+        joined: State = a.joined(b, self._config.budget) if self._config.measures else a + b
+        return joined
+
+
+def _joint(truth: Array, a: Array, b: Array, k: int, weights: FixedPoint | None) -> FixedPoint:
+    """Count rows by truth, decision of A, and decision of B."""
+    index = (truth.astype(np.intp) * k + a) * k + b
+    if weights is None:
+        counts = FixedPoint(np.bincount(index, minlength=k**3).astype(np.int64))
+    else:
+        counts = weights.scatter(index, k**3)
+    return counts.reshape(k, k, k)
 
 
 def _are_equal(truth: Array, prediction: Array) -> Mask:

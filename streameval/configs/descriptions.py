@@ -150,6 +150,12 @@ DESCRIPTIONS = {
             "listed.",
             "from_scores": "Whether predictions are scores.",
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
+            "measures": "What else to compare. Of decisions between at most 64 listed classes: "
+            '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
+            '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
+            'of probabilities "log_loss" and "brier".',
+            "budget": 'The number of pairs of scores kept for "roc_auc", and of the cells of each '
+            "model beyond it; None keeps every pair.",
         },
     ),
     "Collection": Description("Count one batch with many accumulators, all of them or none."),

@@ -2,23 +2,44 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
 import attrs
 
 from streameval.configs.confusion import ConfusionConfig
+from streameval.configs.options import optional_positive_integer
+from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
 from streameval.inputs.labels import Classes, Label
 
-__all__ = ["PairedConfig"]
+__all__ = ["DECISIONS", "LOSSES", "MAX_JOINT_CLASSES", "PAIRED_MEASURES", "PairedConfig"]
+
+LOSSES = ("log_loss", "brier")
+"""The measures that are means of a loss of each row."""
+
+DECISIONS = (
+    *("precision", "recall", "specificity", "f_score"),
+    *("balanced_accuracy", "matthews_corrcoef", "cohen_kappa"),
+)
+"""The measures that are metrics of a confusion matrix."""
+
+PAIRED_MEASURES = (*DECISIONS, "roc_auc", *LOSSES)
+"""The measures that two models may be compared by, besides accuracy, in the order of reports."""
+
+MAX_JOINT_CLASSES = 64
+"""The max number of classes of joint counts, which are 2 MB then."""
+
+_BUDGET = 65_536
+_OMITTED = {"omit_default": True}
 
 
 @attrs.frozen(kw_only=True, slots=False)
 class PairedConfig:
-    """Every option that decides which rows are right; equal ones can merge. Made by `of`.
+    """Every option that decides what is compared; equal ones can merge. Made by `of`.
 
-    They are those of `ConfusionConfig` that decide what a prediction is.
+    Most are those of `ConfusionConfig` that decide what a prediction is.
     """
 
     classes: Classes
@@ -28,15 +49,110 @@ class PairedConfig:
     pos_label: Label | None
     from_scores: bool | None
     ignore_label: Label | None
+    measures: tuple[str, ...] = attrs.field(default=(), metadata=_OMITTED)
+    budget: int | None = attrs.field(default=_BUDGET, metadata=_OMITTED)
 
     @classmethod
-    def of(cls, **options: Any) -> Self:
-        """Check the options as those of a confusion matrix."""
+    def of(cls, *, measures: Any = (), budget: Any = _BUDGET, **options: Any) -> Self:
+        """Check the options as those of a confusion matrix, and then the measures."""
         read = ConfusionConfig.of(**options, top_k=1, include_unseen=False)
-        return cls(**{field.name: getattr(read, field.name) for field in attrs.fields(cls)})
+        config = cls(
+            **{name: getattr(read, name) for name in options},
+            measures=_measures(measures),
+            budget=optional_positive_integer(budget, name="budget"),
+        )
+        config._check_together()
+        return config
 
     @cached_property
     def labels(self) -> ConfusionConfig:
         """The options by which each model's predictions are read."""
         options = {field.name: getattr(self, field.name) for field in attrs.fields(type(self))}
+        del options["measures"], options["budget"]
+        if self.needs_scores:
+            options["from_scores"] = True
         return ConfusionConfig(**options, top_k=1, include_unseen=False)
+
+    @property
+    def needs_scores(self) -> bool:
+        """Whether a measure reads scores, so that labels are not enough."""
+        return any(name not in DECISIONS for name in self.measures)
+
+    @property
+    def decisions(self) -> tuple[str, ...]:
+        """The measures that are metrics of a confusion matrix."""
+        return tuple(name for name in self.measures if name in DECISIONS)
+
+    @property
+    def losses(self) -> tuple[str, ...]:
+        """The measures that are means of a loss."""
+        return tuple(name for name in self.measures if name in LOSSES)
+
+    @property
+    def has_curve(self) -> bool:
+        """Whether pairs of scores are kept."""
+        return "roc_auc" in self.measures
+
+    @property
+    def scale(self) -> Scale:
+        """What the scores are."""
+        return "probability" if self.labels.takes_probabilities else "real"
+
+    def _check_together(self) -> None:
+        if self.budget != _BUDGET and not self.has_curve:
+            raise InvalidInputError(
+                'is for measures with "roc_auc", got ',
+                Named("measures", repr(self.measures)),
+                argument="budget",
+            )
+        if self.decisions:
+            self._check_classes(self.decisions[0])
+        if self.needs_scores:
+            self._check_scores(next(name for name in self.measures if name not in DECISIONS))
+
+    def _check_classes(self, name: str) -> None:
+        """Refuse measures of decisions where the joint counts of classes are not kept."""
+        if self.multilabel or self.labels.is_open:
+            why = Named("multilabel", "True") if self.multilabel else Named("classes", '"auto"')
+            raise InvalidInputError(
+                f'"{name}" needs one of a fixed number of classes a row, got ',
+                why,
+                argument="measures",
+            )
+        if self.labels.n_classes > MAX_JOINT_CLASSES:
+            raise InvalidInputError(
+                f'"{name}" takes at most {MAX_JOINT_CLASSES} classes, got {self.labels.n_classes}',
+                argument="measures",
+            )
+
+    def _check_scores(self, name: str) -> None:
+        """Refuse measures of scores where there are none of two classes."""
+        if not self.labels.is_binary:
+            raise InvalidInputError(
+                f'"{name}" compares the scores of two classes, got ',
+                Named("classes", repr(self.classes)),
+                argument="measures",
+            )
+        if self.from_scores is False:
+            raise InvalidInputError(
+                f'"{name}" needs scores, got ', Named("from_scores", "False"), argument="measures"
+            )
+        if self.losses and self.scale == "real":
+            raise InvalidInputError(
+                f'"{self.losses[0]}" needs probabilities, got scores of any size',
+                argument="measures",
+                remedy=("Apply a sigmoid first, or leave it out.",),
+            )
+
+
+def _measures(value: Any) -> tuple[str, ...]:
+    """Accept names of measures, and list each once, in the order of reports."""
+    if isinstance(value, str) or not isinstance(value, Iterable):
+        raise InvalidInputError(f"must be a sequence of names, got {value!r}", argument="measures")
+    names = list(value)
+    for name in names:
+        if name not in PAIRED_MEASURES:
+            raise InvalidInputError(
+                f"must be among {', '.join(PAIRED_MEASURES)}, got {name!r}", argument="measures"
+            )
+    return tuple(name for name in PAIRED_MEASURES if name in names)

@@ -123,10 +123,6 @@ class FixedPoint:
             return chosen
         return FixedPoint(chosen.whole)
 
-    def repeat(self, times: int) -> FixedPoint:
-        """Repeat each item of a vector."""
-        return self._mapped(lambda part: part.repeat(times))
-
     def where(self, kept: npt.NDArray[np.bool_]) -> FixedPoint:
         """Replace the other items by 0."""
         return self._mapped(lambda part: part * kept)

@@ -20,11 +20,13 @@ from streameval.exact.log import log1p
 from streameval.metrics import curves
 from streameval.metrics.bounded import Bounded, outward
 from streameval.metrics.curves import best_from
+from streameval.metrics.intervals import UNDEFINED, hull, on_logit_scale
 from streameval.metrics.points import CellTable
 
 __all__ = [
     "average_precision",
     "average_precision_11pt",
+    "average_precision_confidence",
     "average_precision_interpolated",
     "pr_auc",
 ]
@@ -86,6 +88,26 @@ def average_precision(table: CellTable) -> Bounded:
         steps.total(narrow, _path(steps, steps.pos)),
         steps.total(narrow, steps.pos * tied / (tied + steps.above_neg)),
     )
+
+
+def average_precision_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    """Compute the interval of `z` deviations on the logit scale.
+
+    Boyd, Eng and Page, Area under the precision-recall curve: point estimates and confidence
+    intervals (2013): the deviation of the logit is 1 / sqrt(n_pos v (1 - v)). nan for 0 and 1,
+    and with fewer than two positives; where cells hold several scores it covers the intervals
+    of both bounds.
+    """
+    value, n_pos = average_precision(table), table.estimate.n_pos
+    if n_pos < 2:
+        return UNDEFINED
+    return hull([_logit_interval(end, n_pos, z) for end in (value.low, value.high)])
+
+
+def _logit_interval(value: float, draws: float, z: float) -> tuple[float, float]:
+    if not 0.0 < value < 1.0:
+        return UNDEFINED
+    return on_logit_scale(value, 1.0 / math.sqrt(draws * value * (1.0 - value)), z)
 
 
 def pr_auc(table: CellTable) -> Bounded:

@@ -12,9 +12,11 @@ import math
 
 import numpy as np
 
-from streameval.metrics.points import Points
+from streameval.metrics import curves
+from streameval.metrics.intervals import hull, on_logit_scale
+from streameval.metrics.points import CellTable, Points
 
-__all__ = ["auc_interval", "auc_variance"]
+__all__ = ["auc_confidence", "auc_variance"]
 
 
 def auc_variance(points: Points) -> float:
@@ -31,12 +33,17 @@ def auc_variance(points: Points) -> float:
     return of_positives / n_pos + of_negatives / n_neg
 
 
-def auc_interval(points: Points, auc: float, z: float) -> tuple[float, float]:
-    """Compute the interval of `z` deviations; nan for an AUC of 0 or 1 or without a variance."""
+def auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
+    """Compute the interval of `z` deviations; nan for an AUC of 0 or 1 or without a variance.
+
+    Where cells hold several scores it covers those of both extreme data sets.
+    """
+    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
+    return hull([_interval(points, curves.roc_auc(points.outcomes()), z) for points in extremes])
+
+
+def _interval(points: Points, auc: float, z: float) -> tuple[float, float]:
     variance = auc_variance(points)
     if math.isnan(variance) or not 0.0 < auc < 1.0:
         return math.nan, math.nan
-    middle = math.log(auc / (1.0 - auc))
-    reach = z * math.sqrt(variance) / (auc * (1.0 - auc))
-    low, high = (1.0 / (1.0 + math.exp(-end)) for end in (middle - reach, middle + reach))
-    return min(low, auc), max(high, auc)
+    return on_logit_scale(auc, math.sqrt(variance) / (auc * (1.0 - auc)), z)

@@ -12,6 +12,7 @@ correlation gets Fisher's interval (1921) on the atanh scale.
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from statistics import NormalDist
 
 import numpy as np
@@ -22,14 +23,18 @@ from streameval.errors import InvalidInputError
 from streameval.metrics.classification import ClassMetric
 
 __all__ = [
+    "UNDEFINED",
     "combined",
     "effective_draws",
     "fisher",
+    "hull",
     "kappa_gradient",
     "log_ratio",
+    "matrix_gradient",
     "matrix_variance",
     "matthews_gradient",
     "normal_quantile",
+    "on_logit_scale",
     "perfect_agreement",
     "ratio_gradient",
     "table_deviation",
@@ -68,6 +73,19 @@ def fisher(value: float, variance: float, z: float) -> Interval:
     reach = z * math.sqrt(variance) / (1.0 - value * value)
     middle = math.atanh(value)
     return min(math.tanh(middle - reach), value), max(math.tanh(middle + reach), value)
+
+
+def hull(intervals: Sequence[Interval]) -> Interval:
+    """Cover all intervals; nan if one of them is."""
+    lows, highs = zip(*intervals, strict=True)
+    return UNDEFINED if any(map(math.isnan, lows)) else (min(lows), max(highs))
+
+
+def on_logit_scale(value: float, deviation: float, z: float) -> Interval:
+    """Compute an interval of `z` deviations of the logit of a number above 0 and below 1."""
+    middle, reach = math.log(value / (1.0 - value)), z * deviation
+    low, high = (0.5 + 0.5 * math.tanh(end / 2.0) for end in (middle - reach, middle + reach))
+    return min(low, value), max(high, value)
 
 
 def combined(distances: Floats, *, independent: bool) -> float:
@@ -124,7 +142,13 @@ def ratio_gradient(ratio: ClassMetric, outcomes: Floats, weights: Floats) -> Flo
 
 
 def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
-    """Sum count * g**2 over a (K, K) matrix, given the derivatives by tp, fp, fn and tn.
+    """Sum count * g**2 over a (K, K) matrix, given the derivatives by tp, fp, fn and tn."""
+    gradient = matrix_gradient(by_outcome)
+    return math.fsum((matrix * gradient * gradient).ravel())
+
+
+def matrix_gradient(by_outcome: Floats) -> Floats:
+    """Derive a metric by each cell of a (K, K) matrix, given its derivatives by outcome.
 
     An example of truth i predicted as j is a miss of i, a false alarm of j and a true negative
     of the others.
@@ -133,7 +157,7 @@ def matrix_variance(matrix: Floats, by_outcome: Floats) -> float:
     others = math.fsum(tn)
     gradient = (fn - tn)[:, None] + (fp - tn)[None, :] + others
     np.fill_diagonal(gradient, tp - tn + others)
-    return math.fsum((matrix * gradient * gradient).ravel())
+    return np.asarray(gradient)
 
 
 def table_deviation(outcomes: Floats, by_outcome: Floats) -> float:

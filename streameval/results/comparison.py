@@ -14,6 +14,7 @@ import numpy.typing as npt
 from streameval.configs.measures import measure
 from streameval.configs.options import natural_number, positive_integer
 from streameval.errors import InvalidInputError, Named
+from streameval.metrics.intervals import normal_quantile
 from streameval.render import notebook
 from streameval.render.sheets import Column, Grid, sheet_text
 from streameval.render.text import numbers
@@ -76,17 +77,49 @@ class Difference:
         return int(np.count_nonzero(self._a < self._b))
 
     @property
+    def stderr(self) -> float:
+        """The standard error of the mean difference; nan of fewer than two queries."""
+        if self.n < 2:
+            return math.nan
+        mean = self.difference
+        spread = math.fsum((self._a - self._b - mean) ** 2) / (self.n - 1)
+        return math.sqrt(spread / self.n)
+
+    def confidence(self, *, level: float = 0.95) -> tuple[float, float]:
+        """Compute the sampling interval of the mean difference.
+
+        Queries are taken as independent draws, and the mean as normal, which it is of many.
+
+        Parameters
+        ----------
+        level : float
+            The probability of covering, in [0, 1).
+
+        Returns
+        -------
+        (low, high)
+            nan of fewer than two queries, and where the differences do not vary.
+
+        Raises
+        ------
+        InvalidInputError
+            For a level outside [0, 1).
+        """
+        reach = normal_quantile(level) * self.stderr
+        if not self.stderr > 0.0:
+            return math.nan, math.nan
+        return self.difference - reach, self.difference + reach
+
+    @property
     def t(self) -> float:
         """The paired t statistic: the mean difference over its standard error.
 
         nan of fewer than two queries, and where all differences are 0.
         """
-        differences = self._a - self._b
-        if self.n < 2 or not differences.any():
+        mean, stderr = self.difference, self.stderr
+        if math.isnan(stderr) or mean == stderr == 0.0:
             return math.nan
-        mean = self.difference
-        spread = math.fsum((differences - mean) ** 2) / (self.n - 1)
-        return mean / math.sqrt(spread / self.n) if spread > 0.0 else math.copysign(math.inf, mean)
+        return mean / stderr if stderr > 0.0 else math.copysign(math.inf, mean)
 
     @property
     def t_pvalue(self) -> float:
@@ -181,6 +214,7 @@ class Comparison(Mapping[str, Difference]):
             Column(["a", *numbers([item.a for item in items])]),
             Column(["b", *numbers([item.b for item in items])]),
             Column(["a - b", *(f"{item.difference:+.6f}" for item in items)]),
+            Column(["95% interval", *map(_interval_text, items)]),
             *(
                 Column([name, *(f"{getattr(item, name):,}" for item in items)])
                 for name in ("wins", "ties", "losses")
@@ -273,6 +307,11 @@ def _pairs(
     if not len(mine):
         raise InvalidInputError("must have a query that `a` has too", argument="b")
     return mine, theirs
+
+
+def _interval_text(difference: Difference) -> str:
+    low, high = difference.confidence()
+    return "" if math.isnan(low) else f"[{low:+.6f}, {high:+.6f}]"
 
 
 def _signed(flips: npt.NDArray[np.bool_], differences: Floats) -> Floats:

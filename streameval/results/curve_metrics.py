@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
 from streameval.metrics import curves
-from streameval.metrics.delong import auc_interval, auc_variance
+from streameval.metrics.average_precision import average_precision_confidence
+from streameval.metrics.delong import auc_confidence, auc_variance
 from streameval.metrics.evidence import Area, Share, refuse_fractions
-from streameval.metrics.intervals import wilson
+from streameval.metrics.intervals import hull, wilson
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Table, count_row
 from streameval.metrics.thresholds import outcome_at
@@ -23,17 +24,12 @@ if TYPE_CHECKING:
 __all__ = ["CURVE_METRICS", "threshold_value"]
 
 _NO_INTERVAL = "an AUC of 0 or 1, a class of fewer than two and fractional weights have none"
-
-
-def _auc_confidence(table: CellTable, z: float) -> tuple[float, float]:
-    extremes = [table.estimate] if table.is_exact else [table.low, table.high]
-    areas = [curves.roc_auc(points.outcomes()) for points in extremes]
-    return _hull([auc_interval(*pair, z) for pair in zip(extremes, areas, strict=True)])
+_NO_AREA_INTERVAL = "an area of 0 or 1, fewer than two positives and fractional weights have none"
 
 
 def _precision_confidence(table: CellTable, z: float, threshold: Any) -> tuple[float, float]:
     outcome = outcome_at(table, threshold_value(threshold))
-    return _hull(
+    return hull(
         [
             wilson(float(tp / (tp + fp)), float(tp + fp), z) if tp + fp else (math.nan, math.nan)
             for tp, fp in (outcome.low, outcome.high)
@@ -45,7 +41,7 @@ def _recall_confidence(table: CellTable, z: float, threshold: Any) -> tuple[floa
     outcome, n_pos = outcome_at(table, threshold_value(threshold)), table.estimate.n_pos
     if not n_pos:
         return math.nan, math.nan
-    return _hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
+    return hull([wilson(float(tp) / n_pos, n_pos, z) for tp, _ in (outcome.low, outcome.high)])
 
 
 def _area(curve: Curve) -> Area:
@@ -86,14 +82,6 @@ def _draws(
 def _whole_table(curve: Curve) -> CellTable:
     refuse_fractions(curve._table.is_whole)
     return curve._table
-
-
-def _hull(intervals: list[tuple[float, float]]) -> tuple[float, float]:
-    """Cover all intervals; nan if there is none on one of the data sets."""
-    lows, highs = zip(*intervals, strict=True)
-    if any(map(math.isnan, lows)):
-        return math.nan, math.nan
-    return min(lows), max(highs)
 
 
 def threshold_value(value: Any) -> float:
@@ -139,7 +127,7 @@ CURVE_METRICS = Table(
         help="The area under the ROC curve, in [0, 1]; nan unless both classes occur.",
         notes="The probability that a positive scores above a negative, ties counting half.",
         formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
-        sampling=_auc_confidence,
+        sampling=auc_confidence,
         evidence=_area,
         why_none=_NO_INTERVAL,
         oracle="scikit-learn, roc_auc_score",
@@ -151,6 +139,8 @@ CURVE_METRICS = Table(
         heading="Average precision",
         help="Precision summed over the steps of recall, in [0, 1]; nan without a positive.",
         formula=r"\sum_i (R_i - R_{i-1}) P_i",
+        sampling=average_precision_confidence,
+        why_none=_NO_AREA_INTERVAL,
         oracle="scikit-learn, average_precision_score",
         headline=2,
     ),

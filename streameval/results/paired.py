@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterator, Mapping
+from functools import cached_property
+from typing import Any, Literal
 
 import attrs
 
-from streameval.errors import InvalidInputError
+from streameval.configs.paired import DECISIONS, PairedConfig
+from streameval.errors import InvalidInputError, UnknownMetricError
+from streameval.metrics.confusion import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
     mcnemar_pvalue,
@@ -15,16 +19,19 @@ from streameval.metrics.evidence import (
     refuse_fractions,
 )
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.paired import Areas, Means
+from streameval.metrics.paired_decisions import Decisions
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
 from streameval.render import notebook
 from streameval.render.blocks import Description, Row
 from streameval.results.result import Number, Result
 from streameval.states.paired import PairedCounts
+from streameval.states.paired_sums import LARGEST_LOSS, PairedSums
 
 __all__ = ["PairedResult"]
 
 
-@attrs.frozen(repr=False)
+@attrs.frozen(repr=False, slots=False)
 class PairedResult(Result):
     """Two models on the same rows: both accuracies, and whether they differ.
 
@@ -37,7 +44,8 @@ class PairedResult(Result):
     IS_TASK = False
     MADE_BY = "Paired"
 
-    _state: PairedCounts
+    _config: PairedConfig
+    _state: PairedCounts | PairedSums
 
     @property
     def n(self) -> Number:
@@ -105,21 +113,38 @@ class PairedResult(Result):
         """The p-value that holds however often one looks: 1 over the evidence, at most 1."""
         return math.exp(-max(self.log_evidence, 0.0))
 
-    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
-        """Compute the sampling interval of an accuracy or of the difference.
+    @property
+    def exact(self) -> bool:
+        """Whether no metric has certified bounds: every pair of scores is known."""
+        pairs = self._state.pairs if isinstance(self._state, PairedSums) else None
+        return pairs is None or not pairs.level
 
-        Wilson's interval; for the difference, with the number of draws that matches its variance.
+    def value(self, name: str, *args: Any, **options: Any) -> Any:
+        """Compute a metric by name; one that was not asked for is refused."""
+        if name in self.TABLE and not self.TABLE[name].listed(self):
+            measure = name.rpartition("_")[0]
+            raise UnknownMetricError(
+                f"{name} is counted only where it is asked for: Paired(measures=[{measure!r}])."
+            )
+        return super().value(name, *args, **options)
+
+    def confidence(self, name: str, *, level: float = 0.95) -> Interval:
+        """Compute the sampling interval of a metric of a model, or of a difference.
+
+        Wilson's interval of accuracies; for their difference, with the number of draws that
+        matches its variance. DeLong's of areas, and that of a normal mean for losses.
 
         Parameters
         ----------
-        name : {"accuracy_a", "accuracy_b", "difference"}
+        name : str
+            Such as "accuracy_a", "difference" or "roc_auc_difference".
         level : float
             The probability of covering, in [0, 1).
 
         Returns
         -------
         (low, high)
-            nan without examples.
+            nan without examples, and where nothing varies.
 
         Raises
         ------
@@ -127,9 +152,9 @@ class PairedResult(Result):
             For another name, a level outside [0, 1), or weights with fractions.
         """
         z = normal_quantile(level)
-        row = self.TABLE.get(name)
-        if row is None or row.sampling is None:
-            known = ", ".join(row.name for row in self.TABLE.values() if row.sampling)
+        row, listed = self.TABLE.get(name), self.TABLE.listed(self)
+        if row not in listed or row.sampling is None:
+            known = ", ".join(row.name for row in listed if row.sampling)
             raise InvalidInputError(f"must be one of {known}, got {name!r}", argument="name")
         refuse_fractions(self._state.outcomes.is_whole)
         return row.sampling(self, z)
@@ -155,6 +180,27 @@ class PairedResult(Result):
 
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
+
+    @cached_property
+    def _compared(self) -> Mapping[str, Areas | Decisions | Means]:
+        """What the measures that were asked for give, by name."""
+        config, state = self._config, self._state
+        assert isinstance(state, PairedSums)  # noqa: S101 - tells the type checker
+        found: dict[str, Areas | Decisions | Means] = {
+            name: Decisions.of(name, state.n, state.joint, config.labels)
+            for name in config.decisions
+        }
+        if state.pairs is not None:
+            found["roc_auc"] = Areas.of(state.pairs, config.scale)
+        for name, sums in zip(config.losses, state.loss_sums(), strict=True):
+            found[name] = Means(sums, state.n, LARGEST_LOSS[name])
+        return found
+
+    def _attribute(self, name: str) -> Any:
+        try:
+            return super()._attribute(name)
+        except UnknownMetricError as error:
+            raise AttributeError(str(error)) from None
 
     def _n_rows(self, a: int, b: int) -> Number:
         number: Number = self._state.outcomes.to_numbers()[a, b].item()
@@ -182,6 +228,25 @@ def _of_difference(result: PairedResult, z: float) -> Interval:
     return 2.0 * low - 1.0, 2.0 * high - 1.0
 
 
+def _rows_of_decisions() -> Iterator[Metric]:
+    """Make the rows of the metrics of a confusion matrix, from those of its own table."""
+    for name in DECISIONS:
+        row = CONFUSION[name]
+        yield from _rows_of(
+            name,
+            row.heading,
+            f"The {name} of {{}}, with the average of a confusion matrix: of the positive class of "
+            "two, else the macro mean."
+            if row.averages
+            else f"The {name} of {{}}, as of a confusion matrix.",
+            test="By the delta method, from the joint counts of truth and both decisions.",
+            formula=row.formula,
+            better=row.better,
+            oracle=row.oracle,
+            of_test="the delta method, with derivatives by finite differences",
+        )
+
+
 def _draws(result: PairedResult, hits: Number) -> Share:
     refuse_fractions(result._state.outcomes.is_whole)
     return Share.of(hits, result.n - hits)
@@ -189,6 +254,84 @@ def _draws(result: PairedResult, hits: Number) -> Share:
 
 _WHY_NONE = "fractional weights have none"
 _IS_TEST = "it is a test itself"
+_NO_TEST = "its test is for one look; accuracy has one that may be looked at any time"
+
+
+def _rows_of(
+    measure: str,
+    heading: str,
+    what: str,
+    *,
+    test: str,
+    formula: str,
+    better: Literal["higher", "lower", ""],
+    oracle: str,
+    of_test: str,
+) -> list[Metric]:
+    """Make the rows of a measure: of each model, the difference, and its test."""
+
+    def number(attribute: str) -> Callable[[PairedResult], float]:
+        def value(result: PairedResult) -> float:
+            found: float = getattr(result._compared[measure], attribute)
+            return found
+
+        return value
+
+    def interval(method: str) -> Callable[[PairedResult, float], Interval]:
+        def sampling(result: PairedResult, z: float) -> Interval:
+            found: Interval = getattr(result._compared[measure], method)(z)
+            return found
+
+        return sampling
+
+    def pvalue(result: PairedResult) -> float:
+        return number("pvalue")(result) if result._state.outcomes.is_whole else math.nan
+
+    shared: dict[str, Any] = {
+        "why_no_evidence": _NO_TEST,
+        "listed": lambda result: measure in result._config.measures,
+    }
+    of_models = [
+        Metric(
+            name=f"{measure}_{model}",
+            heading=f"{heading} of {model.upper()}",
+            help=what.format(model.upper()),
+            value=number(model),
+            formula=formula,
+            better=better,
+            sampling=interval(f"interval_{model}"),
+            why_none=_WHY_NONE,
+            oracle=oracle,
+            **shared,
+        )
+        for model in ("a", "b")
+    ]
+    return [
+        *of_models,
+        Metric(
+            name=f"{measure}_difference",
+            heading=f"{heading}, A minus B",
+            help=f"{measure}_a minus {measure}_b.",
+            notes=test,
+            value=number("difference"),
+            formula=rf"{formula}\Big|_A - \Big|_B",
+            sampling=interval("interval"),
+            why_none=_WHY_NONE,
+            oracle=of_test,
+            **shared,
+        ),
+        Metric(
+            name=f"{measure}_pvalue",
+            heading=f"{heading}, p-value",
+            help=f"The two-sided p-value of {measure}_difference, for one look at a fixed n.",
+            notes=test,
+            value=pvalue,
+            formula=r"2 \Phi(-|d| / s)",
+            oracle=of_test,
+            **shared,
+        ),
+    ]
+
 
 PairedResult.TABLE = Table(
     EXAMPLES,
@@ -259,5 +402,36 @@ PairedResult.TABLE = Table(
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",
+    ),
+    *_rows_of_decisions(),
+    *_rows_of(
+        "roc_auc",
+        "ROC AUC",
+        "The area under the ROC curve of {}, in [0, 1]; nan unless both classes occur.",
+        test="By DeLong's method for areas of the same rows, from the differences of placements.",
+        formula=r"P(s_+ > s_-) + \tfrac12 P(s_+ = s_-)",
+        better="higher",
+        oracle="scikit-learn, roc_auc_score",
+        of_test="DeLong's formula, pair by pair",
+    ),
+    *_rows_of(
+        "log_loss",
+        "Log loss",
+        "The mean of -log(probability of the true class) of {}, natural, in [2.2e-16, 36.05].",
+        test="A normal mean, with the variance of the difference row by row.",
+        formula=r"-\frac1n \sum_i \log p_i(y_i)",
+        better="lower",
+        oracle="scikit-learn, log_loss",
+        of_test="the definition, with the deviation of NumPy",
+    ),
+    *_rows_of(
+        "brier",
+        "Brier score",
+        "The mean squared error of the probabilities of {}, in [0, 1].",
+        test="A normal mean, with the variance of the difference row by row.",
+        formula=r"\frac1n \sum_i (p_i - y_i)^2",
+        better="lower",
+        oracle="scikit-learn, brier_score_loss",
+        of_test="the definition, with the deviation of NumPy",
     ),
 )

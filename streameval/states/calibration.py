@@ -20,7 +20,7 @@ from streameval.exact.power_sums import square_sum
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
-__all__ = ["CalibrationSums", "bin_indices"]
+__all__ = ["CalibrationSums", "bin_indices", "clip_probabilities"]
 
 Codes = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -94,7 +94,7 @@ class CalibrationSums(SummableState):
     ) -> Self:
         """Sum a batch of truths 0 and 1 and of probabilities of 1, both of shape (n,)."""
         is_positive = truth == 1
-        kept = np.clip(probability, _EPSILON, 1.0 - _EPSILON)
+        kept = clip_probabilities(probability)
         index = bin_indices(probability, config.bins)
         weight, hits = _tallies(index, is_positive, config.bins, weights)
         return cls(
@@ -126,7 +126,7 @@ class CalibrationSums(SummableState):
         error = probability.copy()
         error[rows, truth] -= 1.0
         own, highest = probability[rows, truth], probability[rows, top]
-        kept = np.clip(own, _EPSILON, 1.0 - _EPSILON)
+        kept = clip_probabilities(own)
         index = bin_indices(highest, config.bins)
         weight, hits = _tallies(index, top == truth, config.bins, weights)
         of_entries = None if weights is None else weights.select(np.repeat(rows, classes))
@@ -204,6 +204,11 @@ class CalibrationSums(SummableState):
         require(9 * scale <= 10 * sum(totals) <= 11 * scale, "class_prediction is not near n")
         require(max(totals) <= highest <= sum(totals), "prediction is not the highest")
         require(0 <= 10 * self.brier.units <= 21 * scale, "brier passes its range")
+
+
+def clip_probabilities(probability: Floats) -> Floats:
+    """Clip to [eps, 1 - eps], so that the log loss of each is finite."""
+    return np.clip(probability, _EPSILON, 1.0 - _EPSILON)
 
 
 def bin_indices(probability: Floats, bins: int) -> npt.NDArray[np.intp]:

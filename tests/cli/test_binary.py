@@ -93,10 +93,11 @@ def test_binary_json_has_bounds_that_hold_the_exact_value(evaluate):
         assert low < high
 
 
-def test_binary_json_has_the_sampling_interval_of_the_auc(evaluate):
+def test_binary_json_has_the_sampling_intervals_of_areas(evaluate):
     found = evaluate("--json", "--level", 0.8).json
-    low, high = se.PRCurveSketch().update(TRUTH, SCORE).compute().confidence("roc_auc", level=0.8)
-    assert found["intervals"] == {"roc_auc": [low, high]}
+    curve = se.PRCurveSketch().update(TRUTH, SCORE).compute()
+    names = ("roc_auc", "average_precision")
+    assert found["intervals"] == {name: [*curve.confidence(name, level=0.8)] for name in names}
 
 
 @pytest.mark.parametrize(
@@ -296,10 +297,13 @@ def test_binary_json_has_an_entry_for_each_class(call, three):
         ("roc_auc>=0.996", ["--level", 0], "failed"),
         ("roc_auc>=0.995", ["--level", 0, "--budget", 50], "undecided"),
         ("roc_auc>=0.98", ["--level", 0, "--budget", 50], "passed"),
-        ("average_precision>=0.994", [], "passed"),
-        ("average_precision>=0.995", [], "failed"),
-        ("average_precision>=0.994", ["--budget", 50], "undecided"),
-        ("average_precision>=0.98", ["--budget", 50], "passed"),
+        ("average_precision>=0.96", [], "passed"),
+        ("average_precision>=0.994", [], "undecided"),
+        ("average_precision>=0.9995", [], "failed"),
+        ("pr_auc>=0.994", [], "passed"),
+        ("pr_auc>=0.995", [], "failed"),
+        ("pr_auc>=0.994", ["--budget", 50], "undecided"),
+        ("pr_auc>=0.98", ["--budget", 50], "passed"),
         ("log_loss<0.08", [], "passed"),
         ("n_pos>=212", [], "passed"),
         ("n_pos>212", [], "failed"),

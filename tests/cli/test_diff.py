@@ -113,9 +113,9 @@ def test_diff_puts_intervals_below_where_they_do_not_fit(call, save):
     a, b = save("a.state", curve(500, 0, 32)), save("b.state", curve(500, 1, 32))
     above, below = call("diff", a, b).out.split("\n\n")[1:]
     assert above.splitlines()[0].split() == ["metric", "A", "B", "B", "-", "A"]
-    head, first, *rest = below.splitlines()
+    head, first, second, *rest = below.splitlines()
     assert " ".join(head.split()) == "metric certified interval 95% interval"
-    assert (first.count("["), {line.count("[") for line in rest}) == (2, {1})
+    assert (first.count("["), second.count("["), {line.count("[") for line in rest}) == (2, 2, {1})
     assert "\nn " in above
     assert "\nn " not in below
 

@@ -57,8 +57,16 @@ def counted(*names, weight=None, **options):
             ("--task", "paired", "--pred", "old", "--versus", "new"),
             counted("old", "new", classes="auto"),
         ),
+        (
+            ("--score", "p", "--versus", "q", "--measures", "roc_auc,brier", "--budget", "99"),
+            counted("p", "q", measures=["roc_auc", "brier"], budget=99),
+        ),
+        (
+            ("--score", "p", "--versus", "q", "--measures", "roc_auc", "--budget", "none"),
+            counted("p", "q", measures=["roc_auc"], budget=None),
+        ),
     ],
-    ids=["labels", "scores", "threshold", "weights", "task"],
+    ids=["labels", "scores", "threshold", "weights", "task", "measures", "no budget"],
 )
 def test_versus_counts_what_a_program_does(options, expected, call, log, tmp_path):
     assert call("eval", log, *options, "-o", tmp_path / "a.state").code == 0
@@ -79,6 +87,34 @@ def test_versus_is_a_gate(call, log):
     assert call("eval", log, "--pred", "old", "--versus", "new", *gate).code == 0
     assert call("eval", log, "--pred", "old", "--versus", "w", *gate).code == 0
     assert call("eval", log, "--score", "p", "--versus", "p", "--pos-label", "1", *gate).code == 2
+
+
+def test_versus_says_whether_b_is_better_from_a_state_alone(call, log, tmp_path):
+    options = ("--score", "p", "--versus", "q", "--measures", "roc_auc,log_loss")
+    assert call("eval", log, *options, "-o", tmp_path / "a.state").code == 0
+    log.unlink()
+    result = counted("p", "q", measures=["roc_auc", "log_loss"]).compute()
+    found = call("show", tmp_path / "a.state", "--json").json
+    assert found["metrics"]["roc_auc_difference"] == result.roc_auc_difference < 0
+    assert found["metrics"]["log_loss_pvalue"] == result.log_loss_pvalue < 0.05
+    assert found["intervals"]["log_loss_a"] == list(result.confidence("log_loss_a"))
+    assert "roc_auc_difference" in call("explain", tmp_path / "a.state").out
+    page = tmp_path / "a.html"
+    assert call("report", tmp_path / "a.state", "-o", page).code == 0
+    assert "ROC AUC, A minus B" in page.read_text()
+
+
+def test_measures_of_two_models_are_gates(call, log):
+    options = ("eval", log, "--score", "p", "--versus", "q", "--measures", "roc_auc", "--quiet")
+    assert call(*options, "--require", "roc_auc_difference<=0").code == 0
+    assert call(*options, "--fail-under", "roc_auc_difference>=0").code == 1
+    assert call(*options, "--require", "roc_auc_pvalue<=0.05").code == 0
+
+
+def test_explain_says_that_merged_pairs_have_bounds(call, log, tmp_path):
+    options = ("--score", "p", "--versus", "q", "--measures", "roc_auc", "--budget", "20")
+    assert call("eval", log, *options, "-o", tmp_path / "a.state").code == 0
+    assert "More pairs of scores than the budget" in call("explain", tmp_path / "a.state").out
 
 
 def test_versus_goes_with_slices_and_shows_again(call, log, tmp_path):

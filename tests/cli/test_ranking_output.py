@@ -132,10 +132,10 @@ def test_json_holds_the_tag_of_the_run(call, folder, run, monkeypatch):
 
 def test_max_docs_cuts_each_query_as_trec_eval_does(call, folder):
     (folder / "b.run").write_text("q 0 a 1 2 t\nq 0 b 1 1 t\nq 0 c 1 1 t\nr 0 a 1 1 t\n")
-    (folder / "b.qrels").write_text("q 0 a 0\nq 0 b 1\nq 0 c 1\nr 0 a 1\n")
+    (folder / "b.qrels").write_text("q 0 a 0\nq 0 b 0\nq 0 c 1\nr 0 a 1\n")
     asked = ("--measures", "num_ret,num_rel,num_rel_ret,recip_rank")
     found = printed(call, "b.run", "--qrels", "b.qrels", "--max-docs", "2", *asked)
-    assert found == {"num_ret": "3", "num_rel": "3", "num_rel_ret": "2", "recip_rank": "0.7500"}
+    assert found == {"num_ret": "3", "num_rel": "2", "num_rel_ret": "2", "recip_rank": "0.7500"}
 
 
 def test_max_docs_needs_judgements(call, lists):

@@ -218,7 +218,7 @@ TAKEN = {
     },
     "paired": {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
-        *("--threshold", "--scores", "--pos-label", "--ignore-label"),
+        *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
     },
     "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
     "binary": {

@@ -18,7 +18,7 @@ import polars as pl
 import pytest
 import report
 import scaling
-from speed import results, tables
+from speed import far, merge_tree, results, tables
 from speed.contest import Contest, Peer, Ready, Side
 from speed.results import Row
 from speed.timing import Effort, Spread, race
@@ -217,3 +217,30 @@ def test_pending_rows_are_printed(
     monkeypatch.setattr(sys, "argv", ["pending_rows.py", "--pending=2000"])
     pending_rows.main()
     assert capsys.readouterr().out.startswith("2,000 pending: put ")
+
+
+def test_page_shows_the_saved_cost_of_many_states() -> None:
+    found = json.loads(scaling.SCALING.read_text(encoding="utf-8"))
+    page = far.PAGE.read_text(encoding="utf-8")
+    shown = page.partition("<!-- far -->\n")[2].partition("\n<!-- end of far -->")[0]
+    assert shown == scaling.far_block(found)
+
+
+def test_tree_merges_to_the_bytes_of_one_merge() -> None:
+    worker = merge_tree.WORKERS[0]
+    states = [worker.state(seed) for seed in range(10)]
+    for fan_in in (2, 3, 32):
+        assert merge_tree.merged_in_a_tree(states, fan_in) == merge_tree.merged(states)
+
+
+def test_tree_is_measured_with_all_rows() -> None:
+    worker = attrs.evolve(merge_tree.WORKERS[0], rows=10)
+    found = merge_tree.measure(worker, 1000)
+    assert (found["states"], len(found["megabytes"])) == (100, 3)
+
+
+def test_tree_of_ranks_costs_a_gather_at_each_level() -> None:
+    state = {"bytes": 10**6, "microseconds": 0}
+    assert far.gathered(state, 1000) == pytest.approx(10.001)
+    assert far.merged_in_a_tree(state, 1000) == pytest.approx(2 * 0.321)
+    assert far.merged_in_a_tree(state, 1) == 0

@@ -12,6 +12,7 @@ from laws import collection_cases, curve_cases, group_cases, ranking_cases
 
 import streameval as se
 from streameval.accumulators.base import Accumulator
+from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
 
 
 @attrs.frozen(eq=False)
@@ -214,6 +215,51 @@ def _paired(draw: st.DrawFn) -> Case:
     a = rows.pop("y_pred")
     rows |= {"y_pred_a": a, "y_pred_b": a[random.permutation(size)]}
     return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
+@st.composite
+def _decided_pair(draw: st.DrawFn) -> Case:
+    """Draw three classes, and measures of decisions."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    measures = draw(st.sets(st.sampled_from(DECISIONS), min_size=1))
+    options: dict[str, Any] = {"classes": ["ham", "spam", ""], "measures": sorted(measures)}
+    names = ("y_true", "y_pred_a", "y_pred_b")
+    rows = dict(zip(names, STRINGS[random.integers(0, 3, (3, size))], strict=True))
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
+@st.composite
+def _measured_pair(draw: st.DrawFn) -> Case:
+    """Draw two scores of each row, of which some budgets have to merge pairs."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    measures = draw(st.sets(st.sampled_from(PAIRED_MEASURES), min_size=1))
+    options: dict[str, Any] = {"measures": sorted(measures)}
+    if "roc_auc" in measures:
+        options["budget"] = draw(st.sampled_from([1, 3, 10, 65_536, None]))
+    scores = random.random((2, size)) if draw(st.booleans()) else _eighths(random, 2, size)
+    if draw(st.booleans()) and measures == {"roc_auc"}:
+        options |= {"scores": "real", "threshold": draw(st.sampled_from([0.0, 0.5]))}
+        scores = scores * 4 - 2
+    labels = np.array([0, 1, 7])[random.integers(0, 3, size)]
+    if draw(st.booleans()):
+        options["ignore_label"] = 7
+    else:
+        labels = labels % 2
+    if draw(st.booleans()):
+        options["pos_label"] = 0
+    rows = {"y_true": labels, "y_pred_a": scores[0], "y_pred_b": scores[1]}
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
+def _large_measured_pair() -> Case:
+    random = np.random.default_rng(12)
+    size = 40_000
+    rows = {"y_true": random.integers(0, 2, size), "sample_weight": random.random(size)} | {
+        name: random.random(size).astype(np.float32) for name in ("y_pred_a", "y_pred_b")
+    }
+    return Case(se.Paired, {"measures": PAIRED_MEASURES, "budget": 1000}, rows)
 
 
 def _large_paired() -> Case:
@@ -472,7 +518,7 @@ LAWS: dict[str, Laws] = {
         large=_large_regression,
     ),
     "Paired": Laws(
-        cases=_paired(),
+        cases=_paired() | _measured_pair() | _decided_pair(),
         changed_options={
             "classes": ({"classes": 3}, {"classes": 4}),
             "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),
@@ -481,6 +527,11 @@ LAWS: dict[str, Laws] = {
             "pos_label": ({"pos_label": 0}, {"pos_label": 1}),
             "from_scores": ({"from_scores": None}, {"from_scores": True}),
             "ignore_label": ({"ignore_label": None}, {"ignore_label": -1}),
+            "measures": ({"measures": ["brier"]}, {"measures": ["brier", "log_loss"]}),
+            "budget": (
+                {"measures": ["roc_auc"], "budget": 8},
+                {"measures": ["roc_auc"], "budget": None},
+            ),
         },
         bad_batches={
             "a label out of range": (
@@ -575,7 +626,8 @@ LAWS: dict[str, Laws] = {
 }
 
 LARGE = {name: laws.large for name, laws in LAWS.items()} | {
-    "RankingAccumulator, open queries": _large_open_queries
+    "RankingAccumulator, open queries": _large_open_queries,
+    "Paired, measures": _large_measured_pair,
 }
 """Every large case, by name."""
 

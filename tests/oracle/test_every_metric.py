@@ -39,7 +39,13 @@ COMPARED = {
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
-    "PairedResult": set(test_paired_parity.ORACLES),
+    "PairedResult": test_paired_parity.ORACLES.keys()
+    | test_paired_parity.SCORED
+    | {
+        f"{name}_{which}"
+        for name in test_paired_parity.DECIDED
+        for which in ("a", "b", "difference", "pvalue")
+    },
     "Ranking": {measure(name).family for name in (*MEASURES, *GEOMETRIC, *ARRANGED, *ORDERED)},
 }
 

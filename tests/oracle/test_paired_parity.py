@@ -5,16 +5,28 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 import numpy as np
 import pytest
 from profiles import quick_cases
-from scipy.stats import binomtest
-from sklearn.metrics import accuracy_score
+from scipy.stats import binomtest, norm
+from sklearn.metrics import (
+    accuracy_score,
+    balanced_accuracy_score,
+    brier_score_loss,
+    cohen_kappa_score,
+    log_loss,
+    matthews_corrcoef,
+    precision_recall_fscore_support,
+    roc_auc_score,
+)
 
 import streameval as se
 
 CASES = range(quick_cases(200))
+MEASURES = ("roc_auc", "log_loss", "brier")
+K = 3
 
 Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
 
@@ -61,3 +73,187 @@ def test_paired_metric_equals_its_oracle(name: str) -> None:
         rows = case(seed)
         ours = getattr(se.Paired(4).update(*rows).compute(), name)
         assert ours == pytest.approx(ORACLES[name](*rows), rel=1e-12, abs=1e-13), f"seed {seed}"
+
+
+def scored(seed: int) -> Rows:
+    """Draw two classes and the probabilities of two models that err alike, often with ties."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(8, 120))
+    truth = random.permutation(np.arange(size) % 4 == 0).astype(int)
+    looks = 2 * truth - 1 + 1.5 * random.normal(size=size)
+    digits = int(random.choice([1, 2, 12]))
+    noise = random.uniform(0, 1.5, 2)
+    scores = (1 / (1 + np.exp(-looks - by * random.normal(size=size))) for by in noise)
+    a, b = (np.clip(one.round(digits), 0.01, 0.99) for one in scores)
+    return truth, a, b
+
+
+def two_sided(difference: float, deviation: float) -> float:
+    return 2 * float(norm.sf(abs(difference) / deviation)) if deviation else 1.0
+
+
+def placements(truth: np.ndarray, score: np.ndarray) -> tuple[list[float], list[float]]:
+    """How each positive ranks among the negatives and each negative below the positives."""
+    positives, negatives = score[truth == 1].tolist(), score[truth == 0].tolist()
+
+    def wins(p: float, q: float) -> float:
+        return 1.0 if p > q else 0.5 if p == q else 0.0
+
+    of_positives = [sum(wins(p, q) for q in negatives) / len(negatives) for p in positives]
+    of_negatives = [sum(wins(p, q) for p in positives) / len(positives) for q in negatives]
+    return of_positives, of_negatives
+
+
+def delong(truth: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """The difference of two areas and its deviation, with DeLong's matrices written out."""
+    both = [placements(truth, score) for score in (a, b)]
+    areas = [np.mean(of_positives) for of_positives, _ in both]
+    matrix = np.zeros((2, 2))
+    for which in (0, 1):
+        values = np.array([one[which] for one in both])
+        matrix += np.cov(values, ddof=1) / values.shape[1]
+    contrast = np.array([1.0, -1.0])
+    variance = float(contrast @ matrix @ contrast)
+    return float(areas[0] - areas[1]), math.sqrt(variance) if variance > 1e-15 else 0.0
+
+
+def differences(loss: Callable[[np.ndarray, np.ndarray], np.ndarray], *rows: np.ndarray) -> float:
+    truth, a, b = rows
+    each = loss(truth, a) - loss(truth, b)
+    return two_sided(each.mean(), each.std(ddof=1) / math.sqrt(len(each)))
+
+
+def squares(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+    return np.asarray((score - truth) ** 2)
+
+
+def logs(truth: np.ndarray, score: np.ndarray) -> np.ndarray:
+    return -np.log(np.where(truth == 1, score, 1 - score))
+
+
+SCORED: dict[str, Callable[..., float]] = {
+    f"{name}_{which}": function
+    for name, metric, test in (
+        ("roc_auc", roc_auc_score, lambda *rows: two_sided(*delong(*rows))),
+        ("log_loss", log_loss, lambda *rows: differences(logs, *rows)),
+        ("brier", brier_score_loss, lambda *rows: differences(squares, *rows)),
+    )
+    for which, function in (
+        ("a", lambda truth, a, _, metric=metric: metric(truth, a)),
+        ("b", lambda truth, _, b, metric=metric: metric(truth, b)),
+        ("difference", lambda t, a, b, metric=metric: metric(t, a) - metric(t, b)),
+        ("pvalue", test),
+    )
+}
+
+
+@pytest.mark.parametrize("name", SCORED)
+def test_measure_of_two_models_equals_its_oracle(name: str) -> None:
+    for seed in CASES:
+        rows = scored(seed)
+        ours = se.Paired(measures=MEASURES).update(*rows).compute().value(name)
+        expected = SCORED[name](*rows)
+        # the relative error of a p-value is that of its deviation, times z squared
+        near = 1e-9 if name.endswith("pvalue") else 1e-12
+        assert ours == pytest.approx(expected, rel=near, abs=1e-13), f"seed {seed}"
+
+
+@pytest.mark.parametrize("measure", MEASURES)
+def test_interval_of_a_difference_equals_its_oracle(measure: str) -> None:
+    for seed in CASES:
+        truth, a, b = rows = scored(seed)
+        result = se.Paired(measures=MEASURES).update(*rows).compute()
+        middle, deviation = delong(*rows)
+        if measure != "roc_auc":
+            loss = squares if measure == "brier" else logs
+            each = loss(truth, a) - loss(truth, b)
+            middle, deviation = each.mean(), each.std(ddof=1) / math.sqrt(len(each))
+        found = result.confidence(f"{measure}_difference", level=0.8)
+        expected = np.full(2, math.nan)
+        if deviation > 0:
+            expected = norm.interval(0.8, middle, deviation)
+        assert found == pytest.approx(expected, rel=1e-9, abs=1e-12, nan_ok=True), f"seed {seed}"
+
+
+def of_support(position: int) -> Callable[[np.ndarray, np.ndarray, np.ndarray], float]:
+    def metric(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
+        options: Any = {"sample_weight": weights, "average": "macro", "zero_division": 0}
+        found: Any = precision_recall_fscore_support(truth, prediction, **options)
+        return float(found[position])
+
+    return metric
+
+
+def specificity(truth: np.ndarray, prediction: np.ndarray, weights: np.ndarray) -> float:
+    """The mean over observed classes of the share of the others that are not taken for it."""
+    shares = []
+    for label in np.union1d(truth, prediction):
+        others = truth != label
+        right = weights[others & (prediction != label)].sum()
+        shares.append(right / weights[others].sum() if others.any() else 0.0)
+    return float(np.mean(shares))
+
+
+DECIDED: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], float]] = {
+    "precision": of_support(0),
+    "recall": of_support(1),
+    "specificity": specificity,
+    "f_score": of_support(2),
+    "balanced_accuracy": lambda t, p, w: balanced_accuracy_score(t, p, sample_weight=w),
+    "matthews_corrcoef": lambda t, p, w: matthews_corrcoef(t, p, sample_weight=w),
+    "cohen_kappa": lambda t, p, w: cohen_kappa_score(t, p, sample_weight=w),
+}
+
+
+def decided(seed: int) -> Rows:
+    """Draw rows of which each class has many, so that derivatives are smooth."""
+    random = np.random.default_rng(seed)
+    size = int(random.integers(40, 200))
+    truth = random.permutation(np.arange(size) % K)
+    a, b = (
+        np.where(random.random(size) < random.uniform(0.4, 0.9), truth, random.integers(0, K, size))
+        for _ in "ab"
+    )
+    return truth, a, b
+
+
+def linear_deviation(metric: Callable[..., float], *rows: np.ndarray) -> float:
+    """The delta method's deviation of a difference: the effect of a little more of each row."""
+    step, variance = 1e-5, 0.0
+    cells, counts = np.unique(np.stack(rows, axis=1), axis=0, return_counts=True)
+    truth, a, b = cells.T
+    for own, count in zip(np.eye(len(cells)), counts, strict=True):
+        ends = []
+        for by in (step, -step):
+            weights = counts + by * own
+            ends.append(metric(truth, a, weights) - metric(truth, b, weights))
+        variance += count * ((ends[0] - ends[1]) / (2 * step)) ** 2
+    return math.sqrt(variance)
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
+    metric = DECIDED[name]
+    for seed in range(quick_cases(200)):
+        truth, a, b = rows = decided(seed)
+        result = se.Paired(K, measures=[name]).update(*rows).compute()
+        ones = np.ones(len(truth))
+        of_a, of_b = metric(truth, a, ones), metric(truth, b, ones)
+        found = [result.value(f"{name}_{which}") for which in ("a", "b", "difference")]
+        expected = [of_a, of_b, of_a - of_b]
+        assert found == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
+
+
+@pytest.mark.parametrize("name", DECIDED)
+def test_test_of_decisions_equals_the_delta_method_of_finite_differences(name: str) -> None:
+    for seed in range(quick_cases(4, least=2)):
+        rows = decided(seed)
+        result = se.Paired(K, measures=[name]).update(*rows).compute()
+        deviation = linear_deviation(DECIDED[name], *rows)
+        difference = result.value(f"{name}_difference")
+        expected = two_sided(difference, deviation)
+        assert result.value(f"{name}_pvalue") == pytest.approx(expected, rel=1e-5), f"seed {seed}"
+        low, high = result.confidence(f"{name}_difference")
+        assert low < difference < high
+        # of many rows Wilson's interval is about as wide as that of a normal mean
+        assert (high - low) / (2 * 1.96 * deviation) == pytest.approx(1.0, abs=0.15)

@@ -270,8 +270,8 @@ def test_curve_says_what_limits_its_numbers() -> None:
 
 def test_numbers_of_states_side_by_side_are_in_the_order_of_the_states() -> None:
     one, other = many(seed=1), many(seed=2, budget=None)
-    found = cells(report(one, other), "Metrics")["Average precision"]
-    mine, theirs = one.compute().average_precision, other.compute().average_precision
+    found = cells(report(one, other), "Metrics")["PR AUC, trapezoids"]
+    mine, theirs = (accumulator.compute().value("pr_auc") for accumulator in (one, other))
     assert found[0].startswith(f"{mine:.5f} certified ")
     assert found[1] == f"{theirs:.4f}"
 

@@ -97,6 +97,26 @@ def test_a_constant_difference_has_an_infinite_t() -> None:
     assert difference([0.25, 0.5], [0.5, 0.75]).t == -math.inf
 
 
+def test_interval_of_a_mean_difference_is_that_of_a_normal_mean() -> None:
+    a, b = np.random.default_rng(4).random((2, 30))
+    found = difference(a, b)
+    deviation = (a - b).std(ddof=1) / math.sqrt(30)
+    assert found.stderr == pytest.approx(deviation, rel=1e-12)
+    expected = stats.norm.interval(0.9, (a - b).mean(), deviation)
+    assert found.confidence(level=0.9) == pytest.approx(expected, rel=1e-12)
+    assert f"[{found.confidence()[0]:+.6f}, " in se.Comparison({"map": found}, 0, 0).report()
+
+
+@pytest.mark.parametrize("values", [([], []), ([0.5], [0.25]), ([0.5, 1.0], [0.25, 0.75])])
+def test_mean_difference_that_does_not_vary_has_no_interval(values: Any) -> None:
+    assert all(map(math.isnan, difference(*values).confidence()))
+
+
+def test_level_of_an_interval_is_checked() -> None:
+    with pytest.raises(se.InvalidInputError, match="`level` must lie in"):
+        difference([0.5, 1.0], [0.25, 0.5]).confidence(level=1.0)
+
+
 def test_wins_and_losses_change_sides() -> None:
     a, b = evaluated(1, range(20)), evaluated(2, range(20))
     one, other = se.compare(a, b)["map"], se.compare(b, a)["map"]

@@ -315,13 +315,22 @@ def test_rows_of_weight_0_leave_no_trace() -> None:
     assert other.to_bytes() == se.RegressionAccumulator(measures).to_bytes()
 
 
-@pytest.mark.parametrize("budget", [None, 3, 65_536])
-def test_groups_count_what_each_would_count_alone(budget: int | None) -> None:
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"measures": EVERY, "budget": None},
+        {"measures": EVERY, "budget": 3},
+        {"measures": ["mape", "max_error"]},
+        {"intervals": True},
+    ],
+    ids=["all", "over budget", "without a sketch", "intervals"],
+)
+def test_groups_count_what_each_would_count_alone(options: dict[str, Any]) -> None:
     random = np.random.default_rng(3)
     truth, prediction = random.gamma(2.0, 1.0, (2, 200))
     weights, city = random.integers(0, 3, 200) / 2, random.integers(0, 5, 200)
     rows = {"y_true": truth, "y_pred": prediction, "sample_weight": weights}
-    inner = se.RegressionAccumulator(EVERY, budget=budget)
+    inner = se.RegressionAccumulator(**options)
     parts = [se.Sliced(inner, "city") for _ in range(3)]
     for part, index in zip(parts, np.array_split(np.arange(200), 3), strict=True):
         part.update({name: column[index] for name, column in (rows | {"city": city}).items()})
@@ -333,20 +342,6 @@ def test_groups_count_what_each_would_count_alone(budget: int | None) -> None:
     windowed = se.Windowed(inner, pane=10, time="t").update(rows | {"t": np.arange(200)})
     whole = inner.copy().update(rows)
     assert windowed.compute().as_dict() == whole.compute().as_dict()
-
-
-def test_groups_count_measures_without_a_sketch() -> None:
-    inner = se.RegressionAccumulator(["mape", "max_error"])
-    city = ["a", "b", "a", "b"]
-    parts = [
-        se.Sliced(inner, "city").update(
-            {"y_true": TRUTH[i:], "y_pred": PREDICTION[i:], "city": city[i:]}
-        )
-        for i in (0, 2)
-    ]
-    total = parts[0].merge(parts[1]).compute()
-    assert [total[name].max_error for name in "ab"] == [1.0, 0.5]
-    assert total["a"].mape == 0.25 / 3
 
 
 def test_states_are_added_without_a_budget() -> None:

@@ -404,6 +404,81 @@ def texts() -> Contest:
     )
 
 
+def large_weighted() -> Contest:
+    """Count a large batch with weights."""
+
+    def ready(metrics: Any, batch: Data) -> Side:
+        *labels, weights = batch
+        total = np.zeros((10, 10))
+
+        def run() -> None:
+            total[...] += metrics.confusion_matrix(
+                *labels, labels=np.arange(10), sample_weight=weights
+            )
+
+        return Side(run, lambda: {"matrix": total})
+
+    def data_of(size: int) -> Data:
+        weights = np.random.default_rng(data.SEED).random(size) + 0.5
+        return (*data.labels(10, size), weights)
+
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work="class ids with weights, 10 classes",
+        size=65_536,
+        data=data_of,
+        ours=our_weighted_updates(partial(se.ConfusionAccumulator, 10), matrix),
+        peers=[
+            Peer(
+                library="scikit-learn",
+                module="sklearn.metrics",
+                name="confusion_matrix",
+                ready=ready,
+                goal=5,
+            )
+        ],
+    )
+
+
+def large_texts(form: str, make: Any, goal: float) -> Contest:
+    """Count a large batch of class names in one form, beside scikit-learn on arrays of them."""
+    names = np.array([f"class {number}" for number in range(10)], dtype=object)
+
+    def ready(metrics: Any, batch: Data) -> Side:
+        total = np.zeros((10, 10), dtype=np.int64)
+
+        def run() -> None:
+            sides = map(np.asarray, batch)
+            total[...] += metrics.confusion_matrix(*sides, labels=names)
+
+        return Side(run, lambda: {"matrix": total})
+
+    peer = Peer(
+        library="scikit-learn",
+        module="sklearn.metrics",
+        name="confusion_matrix",
+        ready=ready,
+        goal=goal,
+    )
+    return Contest(
+        verb="update",
+        accumulator="ConfusionAccumulator",
+        work=f"class names as {form}, 10 classes",
+        size=65_536,
+        data=lambda size: tuple(make(names[part]) for part in data.labels(10, size)),
+        ours=our_updates(partial(se.ConfusionAccumulator, names.tolist()), matrix),
+        peers=[peer],
+    )
+
+
+def arrow(names: np.ndarray) -> Any:
+    """Make a column of Arrow."""
+    import pyarrow as pa  # noqa: PLC0415 - nothing else here needs it
+
+    return pa.array(names)
+
+
 CONTESTS = [
     *(binary(size) for size in (1, *SIZES)),
     four_at_once(),
@@ -417,6 +492,11 @@ CONTESTS = [
     *(regression(size) for size in (1, *SIZES)),
     *(collection(size) for size in SIZES),
     texts(),
+    large_texts("objects", np.copy, 5),
+    large_texts("code points", lambda names: names.astype(str), 5),
+    large_texts("an Arrow column", arrow, 5),
+    large_texts("Arrow dictionaries", lambda names: arrow(names).dictionary_encode(), 20),
+    large_weighted(),
     with_weights("ConfusionAccumulator", "binary scores", data.binary, matrix),
     with_weights("PRCurveSketch", "scores", data.binary, attributes("roc_auc")),
     with_weights("CalibrationAccumulator", "probabilities", data.binary, attributes("log_loss")),

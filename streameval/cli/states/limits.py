@@ -188,7 +188,13 @@ def _of_paired(result: PairedResult, options: Options) -> Iterator[str]:  # noqa
     yield from _few(result.n_only_a + result.n_only_b, "examples that one model alone gets right")
     if math.isnan(result.mcnemar_pvalue):
         yield "Weights had fractions, and a part of an example is no draw: no tests."
-    yield _EXACT
+    if result.exact:
+        yield _EXACT
+        return
+    yield (
+        "More pairs of scores than the budget: the areas and their difference have certified "
+        "bounds, and its interval and p-value are wide enough for what the bounds leave open."
+    )
 
 
 @limits.register

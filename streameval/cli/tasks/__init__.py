@@ -46,7 +46,7 @@ TASKS = {
     "paired": Task(
         options=(
             *("label", "weight", "pred", "score", "versus", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "ignore_label"),
+            *("threshold", "scores", "pos_label", "ignore_label", "measures", "budget"),
         ),
         plan=paired.plan,
     ),

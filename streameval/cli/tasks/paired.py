@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING
 
 import attrs
@@ -10,6 +11,7 @@ from streameval.accumulators.paired import Paired
 from streameval.cli.errors import UsageError
 from streameval.cli.tasks.classification import choose, prediction_column, predictions
 from streameval.cli.tasks.columns import (
+    given,
     label_type,
     lay_out,
     note_of_classes,
@@ -44,7 +46,9 @@ def plan(options: Options, rows: Sequence[Row]) -> Plan:
         raise UsageError(f"--versus is the column of --{'score' if of_scores else 'pred'} itself.")
     a = lay_out(options, rows, names, of_scores=of_scores, also=options.versus)
     b = attrs.evolve(a, prediction=options.versus)
-    make, classes, positive = choose(Paired, options, a, b)
+    chosen = given(measures=options.measures, budget=options.budget)
+    asked = partial(Paired, **chosen | ({"budget": None} if options.budget == "none" else {}))
+    make, classes, positive = choose(asked, options, a, b)
     columns = (
         Column("y_true", a.label, label_type(a, a.label, classes)),
         prediction_column(a, classes, positive, "y_pred_a"),

@@ -1,0 +1,286 @@
+"""Two models on the same rows: differences of their metrics, and how sure they are.
+
+DeLong, DeLong and Clarke-Pearson, Comparing the areas under two or more correlated receiver
+operating characteristic curves (1988), and Sun and Xu, Fast implementation of DeLong's algorithm
+(2014). The placement ``V`` of a positive is the share of the negatives that score below it, ties
+counting half; that of a negative is the share of the positives above it. An area is the mean
+placement of either class, so the variance of a difference of areas is that of the difference of
+placements, ``D = V_a - V_b``, row by row::
+
+    var(D of the positives) / n_pos + var(D of the negatives) / n_neg
+
+with variances that divide by one less than their number. This is the estimate of DeLong, whose
+covariances are written out in it.
+
+Pairs that were merged have known bounds. Let ``A`` be the mean of the estimated placements over
+the rows whose keys by model A share a prefix, and ``R_a`` the root mean square distance of the
+placements of single rows from it, at most; likewise ``B`` and ``R_b``. Then by the triangle
+inequality the deviation of ``D`` lies within ``R_a + R_b`` of that of ``A - B``, which the pairs
+of prefixes give exactly.
+"""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+from typing import Self
+
+import attrs
+import numpy as np
+import numpy.typing as npt
+
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
+from streameval.exact.score_keys import Keys, Scale, prefixes
+from streameval.metrics import envelope
+from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.delong import auc_confidence
+from streameval.metrics.points import CellTable
+from streameval.metrics.regression import mean
+from streameval.states.cells import Cells
+from streameval.states.paired_sums import LossSums
+from streameval.states.score_pairs import Margin, ScorePairs
+
+__all__ = ["Areas", "Means", "two_sided_pvalue"]
+
+Floats = npt.NDArray[np.float64]
+Indices = npt.NDArray[np.intp]
+Interval = tuple[float, float]
+
+
+def two_sided_pvalue(difference: float, deviation: float) -> float:
+    """Compute the two-sided p-value of a difference of a known deviation.
+
+    Without any deviation a difference of 0 has a p-value of 1, and any other has none.
+    """
+    if deviation > 0.0:
+        return math.erfc(abs(difference) / deviation / math.sqrt(2.0))
+    return 1.0 if difference == deviation == 0.0 else math.nan
+
+
+def _interval(
+    difference: float, deviation: float, z: float, *, low: float, high: float
+) -> Interval:
+    """Compute the interval of `z` deviations within a range; nan without a deviation."""
+    if not deviation > 0.0:
+        return math.nan, math.nan
+    return max(difference - z * deviation, low), min(difference + z * deviation, high)
+
+
+@attrs.frozen
+class Means:
+    """The mean losses of two models, with intervals of normal approximation.
+
+    A mean of n independent rows has the variance of a row over n, and so has the difference of
+    two means of the same rows, with the variance of the difference row by row.
+
+    Parameters
+    ----------
+    sums : LossSums
+    n : FixedPoint, shape ()
+        The sum of the weights.
+    largest : float
+        The end of the range of the loss.
+    """
+
+    sums: LossSums
+    n: FixedPoint
+    largest: float
+
+    @property
+    def a(self) -> float:
+        """The mean loss of A."""
+        return mean(self.sums.a, self.n)
+
+    @property
+    def b(self) -> float:
+        """The mean loss of B."""
+        return mean(self.sums.b, self.n)
+
+    @property
+    def difference(self) -> float:
+        """The mean of the loss of A minus that of B."""
+        return mean(self.sums.difference, self.n)
+
+    @property
+    def pvalue(self) -> float:
+        """The two-sided p-value of the difference."""
+        return two_sided_pvalue(self.difference, self._deviation)
+
+    def interval_a(self, z: float) -> Interval:
+        """Compute the interval of the mean loss of A."""
+        deviation = mean_deviation(self.sums.a, self.sums.aa, self.n)
+        return _interval(self.a, deviation, z, low=0.0, high=self.largest)
+
+    def interval_b(self, z: float) -> Interval:
+        """Compute the interval of the mean loss of B."""
+        deviation = mean_deviation(self.sums.b, self.sums.bb, self.n)
+        return _interval(self.b, deviation, z, low=0.0, high=self.largest)
+
+    def interval(self, z: float) -> Interval:
+        """Compute the interval of the difference."""
+        return _interval(self.difference, self._deviation, z, low=-self.largest, high=self.largest)
+
+    @property
+    def _deviation(self) -> float:
+        return mean_deviation(self.sums.difference, self.sums.squared_difference, self.n)
+
+
+def mean_deviation(total: ExactSum, squares: ExactSum, n: FixedPoint) -> float:
+    """Estimate the deviation of a mean from exact sums; nan of fewer than two rows."""
+    size = n.to_fraction()
+    if size < 2:
+        return math.nan
+    spread = squares.to_fraction() - total.to_fraction() ** 2 / size
+    # squares below 2**-968 are rounded, which may leave less than nothing
+    return math.sqrt(max(spread, Fraction(0)) / (size * (size - 1)))
+
+
+@attrs.frozen
+class Areas:
+    """The areas under the ROC curves of two models, and the deviation of their difference.
+
+    Parameters
+    ----------
+    tables : pair of CellTable
+        The cells of both models.
+    a, b : Bounded
+        The areas.
+    deviation : Bounded
+        DeLong's estimate; nan with fewer than two of a class.
+    """
+
+    tables: tuple[CellTable, CellTable]
+    a: Bounded
+    b: Bounded
+    deviation: Bounded
+
+    @classmethod
+    def of(cls, pairs: ScorePairs, scale: Scale) -> Self:
+        """Compute them of pairs of scores."""
+        margins = pairs.margin(0), pairs.margin(1)
+        first, second = (CellTable(cells, scale, level) for level, cells in margins)
+        a, b = map(envelope.roc_auc, (first, second))
+        return cls((first, second), a, b, _deviation(pairs, margins))
+
+    @property
+    def difference(self) -> Bounded:
+        """The area of A minus that of B."""
+        if self.a.exact and self.b.exact:
+            return Bounded(self.a - self.b)
+        low, high = self.a.low - self.b.high, self.a.high - self.b.low
+        return outward(low, self.a - self.b, high, min_value=-1.0)
+
+    @property
+    def pvalue(self) -> Bounded:
+        """The two-sided p-value of DeLong's test."""
+        found, deviation = self.difference, self.deviation
+        value = two_sided_pvalue(found, deviation)
+        if (found.exact and deviation.exact) or math.isnan(value):
+            return Bounded(value)
+        nearest = 0.0 if found.low <= 0.0 <= found.high else min(abs(found.low), abs(found.high))
+        low = two_sided_pvalue(max(abs(found.low), abs(found.high)), deviation.low)
+        high = two_sided_pvalue(nearest, deviation.high)
+        return Bounded(value, 0.0 if math.isnan(low) else min(low, value), max(high, value))
+
+    def interval_a(self, z: float) -> Interval:
+        """Compute the interval of the area of A."""
+        return auc_confidence(self.tables[0], z)
+
+    def interval_b(self, z: float) -> Interval:
+        """Compute the interval of the area of B."""
+        return auc_confidence(self.tables[1], z)
+
+    def interval(self, z: float) -> Interval:
+        """Compute the interval of `z` deviations, wide enough for all that is left open."""
+        found, reach = self.difference, self.deviation.high
+        low, _ = _interval(found.low, reach, z, low=-1.0, high=1.0)
+        _, high = _interval(found.high, reach, z, low=-1.0, high=1.0)
+        return low, high
+
+
+@attrs.frozen(eq=False)
+class _Placements:
+    """What is known of the placements of one class by one model.
+
+    Parameters
+    ----------
+    mean : array, shape (g,)
+        The mean estimate of each group of cells that share a prefix.
+    spread : float
+        The root mean square distance of the estimates of rows from these.
+    reach : float
+        The same at most, whatever the order of the scores within a cell.
+    """
+
+    mean: Floats
+    spread: float
+    reach: float
+
+    @classmethod
+    def of(
+        cls, own: Floats, other: Floats, below: Floats, is_wide: Floats, group: Indices | None
+    ) -> Self:
+        """Compute them from the weights of the class, and of the other one, in each cell.
+
+        `below` is the weight of the other class in all cells that a row outranks for sure;
+        without groups each cell is one score.
+        """
+        estimate = (below + other / 2.0) / math.fsum(other)
+        if group is None:
+            return cls(estimate, 0.0, 0.0)
+        off = is_wide * other / 2.0 / math.fsum(other)
+        weight = np.bincount(group, weights=own)
+        total = np.bincount(group, weights=own * estimate)
+        mean = np.divide(total, weight, out=np.zeros_like(total), where=weight > 0.0)
+        away, n = np.abs(estimate - mean[group]), math.fsum(own)
+        return cls(
+            mean,
+            math.sqrt(math.fsum(own * away**2) / n),
+            math.sqrt(math.fsum(own * (away + off) ** 2) / n),
+        )
+
+
+def _deviation(pairs: ScorePairs, margins: tuple[Margin, Margin]) -> Bounded:
+    """Estimate the deviation of the difference, and bound the estimate."""
+    pos, neg = pairs.pos.near_floats(), pairs.neg.near_floats()
+    if math.fsum(pos) < 2.0 or math.fsum(neg) < 2.0:
+        return Bounded(math.nan)
+    parts = [
+        _parts(keys, cells, pairs.level)
+        for keys, (_, cells) in zip((pairs.a, pairs.b), margins, strict=True)
+    ]
+    sums = [0.0, 0.0, 0.0]
+    for which, own in enumerate((pos, neg)):
+        (a, at_a), (b, at_b) = ((placements[which], index) for placements, index in parts)
+        variances = _variances(a, a.mean[at_a] - b.mean[at_b], b, own)
+        sums = [one + more for one, more in zip(sums, variances, strict=True)]
+    low, value, high = map(math.sqrt, sums)
+    if not pairs.level:
+        return Bounded(value)
+    return outward(low, value, high, max_value=math.inf)
+
+
+def _parts(keys: Keys, cells: Cells, level: int) -> tuple[tuple[_Placements, _Placements], Indices]:
+    """Compute the placements of both classes, and find the group of cells of each pair."""
+    prefix = prefixes(cells.lo, level)
+    found, group = np.unique(prefix, return_inverse=True) if level else (prefix, None)
+    is_wide = (cells.lo < cells.hi).astype(np.float64)
+    pos, neg = cells.pos.near_floats(), cells.neg.near_floats()
+    lower = np.cumsum(neg) - neg
+    upper = math.fsum(pos) - np.cumsum(pos)
+    placements = (
+        _Placements.of(pos, neg, lower, is_wide, group),
+        _Placements.of(neg, pos, upper, is_wide, group),
+    )
+    return placements, np.searchsorted(found, keys)
+
+
+def _variances(a: _Placements, difference: Floats, b: _Placements, own: Floats) -> Floats:
+    """Bound and estimate the variance of a mean difference of placements: low, value, high."""
+    n = math.fsum(own)
+    middle = math.fsum(own * difference) / n
+    deviation = math.sqrt(math.fsum(own * (difference - middle) ** 2) / n)
+    reach = a.reach + b.reach
+    ends = max(deviation - reach, 0.0), math.hypot(deviation, a.spread, b.spread), deviation + reach
+    return np.array([end**2 / (n - 1.0) for end in ends])

@@ -1,0 +1,500 @@
+"""`Paired` with measures: areas by DeLong, mean losses, and the states that hold them."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+import streameval as se
+from streameval.configs.paired import DECISIONS, PAIRED_MEASURES
+from streameval.exact.exact_sum import ExactSum
+from streameval.exact.fixed_point import FixedPoint
+from streameval.states.column import Column
+
+Rows = tuple[np.ndarray, np.ndarray, np.ndarray]
+
+EIGHT: Rows = (
+    np.array([0, 0, 0, 0, 1, 1, 1, 1]),
+    np.array([0.1, 0.6, 0.3, 0.7, 0.4, 0.8, 0.5, 0.9]),
+    np.array([0.1, 0.2, 0.3, 0.6, 0.5, 0.8, 0.7, 0.9]),
+)
+
+
+def rows_of(size: int, seed: int = 0, digits: int = 17) -> Rows:
+    """Draw a truth and the probabilities of two models, which err alike."""
+    random = np.random.default_rng(seed)
+    truth = random.integers(0, 2, size)
+    looks = 2 * truth - 1 + 1.4 * random.normal(size=size)
+    a, b = (1 / (1 + np.exp(-looks - noise * random.normal(size=size))) for noise in (0.3, 0.7))
+    return truth, a.round(digits), b.round(digits)
+
+
+def of(rows: Rows, *measures: str, **options: Any) -> Any:
+    return se.Paired(measures=measures, **options).update(*rows)
+
+
+def delong(truth: np.ndarray, a: np.ndarray, b: np.ndarray) -> tuple[float, float]:
+    """The difference of the areas and its deviation, pair by pair."""
+    kernels = [
+        (s[truth == 1][:, None] > s[truth == 0]) + 0.5 * (s[truth == 1][:, None] == s[truth == 0])
+        for s in (a, b)
+    ]
+    areas = [kernel.mean() for kernel in kernels]
+    of_positives = np.cov([kernel.mean(axis=1) for kernel in kernels]) / (truth == 1).sum()
+    of_negatives = np.cov([kernel.mean(axis=0) for kernel in kernels]) / (truth == 0).sum()
+    covariance = of_positives + of_negatives
+    variance = covariance[0, 0] + covariance[1, 1] - 2 * covariance[0, 1]
+    return areas[0] - areas[1], math.sqrt(max(variance, 0.0))
+
+
+def test_areas_and_their_test_are_those_of_delong_when_every_pair_is_kept() -> None:
+    rows = rows_of(300, digits=1)  # many ties
+    result = of(rows, "roc_auc").compute()
+    difference, deviation = delong(*rows)
+    assert result.roc_auc_difference == pytest.approx(difference, rel=1e-12)
+    expected = math.erfc(abs(difference) / deviation / math.sqrt(2))
+    assert result.roc_auc_pvalue == pytest.approx(expected, rel=1e-11)
+    low, high = result.confidence("roc_auc_difference")
+    assert (high - low) / 2 == pytest.approx(1.959963984540054 * deviation, rel=1e-12)
+    assert result.exact
+
+
+def test_areas_are_those_of_a_curve_of_each_model() -> None:
+    rows = rows_of(500)
+    result = of(rows, "roc_auc", budget=64).compute()
+    for model, scores in (("a", rows[1]), ("b", rows[2])):
+        curve: Any = se.PRCurveSketch(budget=64).update(rows[0], scores).compute()
+        area = result.value(f"roc_auc_{model}")
+        assert repr(area) == repr(curve.roc_auc)
+        assert result.confidence(f"roc_auc_{model}") == curve.confidence("roc_auc")
+
+
+@pytest.mark.parametrize("budget", [1, 2, 7, 30, 100, 250])
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_contain_what_every_pair_would_have_given(budget: int, seed: int) -> None:
+    rows = rows_of(300, seed)
+    exact = of(rows, "roc_auc", budget=None).compute()
+    merged = of(rows, "roc_auc", budget=budget).compute()
+    assert not merged.exact
+    for name in ("roc_auc_a", "roc_auc_b", "roc_auc_difference", "roc_auc_pvalue"):
+        bounded = merged.value(name)
+        assert bounded.low <= exact.value(name) <= bounded.high, name
+    low, high = merged.confidence("roc_auc_difference")
+    inner_low, inner_high = exact.confidence("roc_auc_difference")
+    assert low <= inner_low < inner_high <= high
+
+
+def test_merged_pairs_cost_little_of_the_interval() -> None:
+    rows = rows_of(20_000)
+    exact = of(rows, "roc_auc", budget=None).compute().confidence("roc_auc_difference")
+    merged = of(rows, "roc_auc", budget=10_000).compute().confidence("roc_auc_difference")
+    assert merged[1] - merged[0] < 1.15 * (exact[1] - exact[0])
+
+
+def test_pairs_may_be_merged_where_the_scores_of_each_model_fit() -> None:
+    rows = rows_of(2_000, digits=2)
+    result = of(rows, "roc_auc", budget=128).compute()
+    assert (result.exact, result.roc_auc_difference.exact) == (False, True)
+    bounded = result.roc_auc_pvalue
+    assert bounded.low < of(rows, "roc_auc").compute().roc_auc_pvalue < bounded.high
+
+
+@pytest.mark.parametrize("budget", [1, 10, 65_536])
+def test_models_with_equal_scores_do_not_differ(budget: int) -> None:
+    truth, a, _ = rows_of(100)
+    result = of((truth, a, a), *PAIRED_MEASURES, budget=budget).compute()
+    assert (result.roc_auc_difference, result.roc_auc_pvalue) == (0.0, 1.0)
+    assert (result.brier_difference, result.log_loss_pvalue) == (0.0, 1.0)
+    assert all(map(math.isnan, result.confidence("brier_difference")))
+
+
+def test_areas_without_a_deviation_have_no_interval_and_no_test() -> None:
+    truth = np.array([0, 0, 1, 1])
+    result = of((truth, truth * 1.0, 1.0 - truth), "roc_auc").compute()
+    assert (result.roc_auc_a, result.roc_auc_b, result.roc_auc_difference) == (1.0, 0.0, 1.0)
+    assert math.isnan(result.roc_auc_pvalue)
+    assert all(map(math.isnan, result.confidence("roc_auc_difference")))
+    assert result.readings()["roc_auc_difference"].sampling is None
+
+
+@pytest.mark.parametrize("truth", [[], [1], [1, 1, 1], [0, 1, 1]], ids=len)
+def test_areas_need_two_of_each_class_for_a_test(truth: list[int]) -> None:
+    scores = np.linspace(0.1, 0.9, len(truth))
+    result = of((np.array(truth), scores, scores[::-1]), "roc_auc", "brier").compute()
+    assert math.isnan(result.roc_auc_pvalue)
+    assert math.isnan(result.roc_auc_a) == (0 not in truth)
+    assert math.isnan(result.brier_a) == (not truth)
+    assert math.isnan(result.brier_pvalue) == (len(truth) < 2)
+
+
+def test_whole_weights_are_repeats() -> None:
+    weights = np.array([1, 2, 3, 1, 0, 2, 1, 4])
+    weighted = se.Paired(measures=PAIRED_MEASURES).update(*EIGHT, sample_weight=weights)
+    repeated = of(tuple(np.repeat(part, weights) for part in EIGHT), *PAIRED_MEASURES)  # type: ignore[arg-type]
+    assert weighted.to_bytes() == repeated.to_bytes()
+
+
+def test_fractions_of_weights_leave_values_without_tests() -> None:
+    accumulator = se.Paired(measures=PAIRED_MEASURES)
+    result: Any = accumulator.update(*EIGHT, sample_weight=[0.5] * 8).compute()
+    assert (result.roc_auc_a, result.roc_auc_difference) == (0.75, -0.1875)
+    assert math.isnan(result.roc_auc_pvalue)
+    assert math.isnan(result.log_loss_pvalue)
+    with pytest.raises(se.InvalidInputError, match="`sample_weight` had fractions"):
+        result.confidence("brier_difference")
+    assert result.readings()["brier_a"].sampling is None
+
+
+def test_losses_are_those_of_calibration() -> None:
+    rows = rows_of(400)
+    result = of(rows, "log_loss", "brier").compute()
+    for model, scores in (("a", rows[1]), ("b", rows[2])):
+        alone = se.CalibrationAccumulator().update(rows[0], scores).compute()
+        assert result.value(f"log_loss_{model}") == alone.log_loss
+        assert result.value(f"brier_{model}") == pytest.approx(alone.brier, rel=1e-15)
+
+
+def test_interval_of_a_loss_difference_is_that_of_the_mean_of_differences() -> None:
+    truth, a, b = rows_of(400)
+    result = of((truth, a, b), "brier").compute()
+    each = (a - truth) ** 2 - (b - truth) ** 2
+    deviation = each.std(ddof=1) / math.sqrt(len(each))
+    low, high = result.confidence("brier_difference", level=0.9)
+    assert (low + high) / 2 == pytest.approx(each.mean(), rel=1e-9)
+    assert (high - low) / 2 == pytest.approx(1.6448536269514722 * deviation, rel=1e-12)
+    low, high = result.confidence("brier_a")
+    of_a = ((a - truth) ** 2).std(ddof=1) / 20
+    assert (high - low) / 2 == pytest.approx(1.959963984540054 * of_a, rel=1e-12)
+    assert low < result.brier_a < high
+    assert result.confidence("brier_b")[0] < result.brier_b
+
+
+NAMED: Rows = (
+    np.array([0, 1, 2, 0, 1, 2, 0, 1, 2, 2]),
+    np.array([0, 1, 2, 0, 1, 1, 0, 2, 2, 2]),
+    np.array([0, 1, 2, 1, 1, 1, 0, 2, 0, 2]),
+)
+
+
+@pytest.mark.parametrize("rows", [NAMED, tuple((part > 0) + 0 for part in NAMED)], ids=["3", "2"])
+def test_decisions_are_those_of_a_confusion_matrix_of_each_model(rows: Rows) -> None:
+    classes = int(rows[0].max()) + 1
+    result = of(rows, *DECISIONS, classes=classes).compute()
+    for model, prediction in (("a", rows[1]), ("b", rows[2])):
+        alone = se.ConfusionAccumulator(classes).update(rows[0], prediction).compute()
+        for name in DECISIONS:
+            expected = alone.read(name, level=0.9)
+            assert result.value(f"{name}_{model}") == expected.value
+            assert result.confidence(f"{name}_{model}", level=0.9) == expected.sampling
+    assert result.recall_difference == result.recall_a - result.recall_b > 0
+
+
+def test_interval_of_a_recall_difference_is_that_of_the_positives_alone() -> None:
+    truth = np.repeat([1, 0], [60, 40])
+    a = np.repeat([1, 0, 1, 0], [50, 10, 5, 35])
+    b = np.repeat([1, 0, 1, 0, 1, 0], [40, 15, 5, 20, 10, 10])
+    result = of((truth, a, b), "recall").compute()
+    positives = se.Paired().update(truth[:60], a[:60], b[:60]).compute()
+    assert result.recall_difference == pytest.approx(positives.difference, rel=1e-14)
+    assert result.confidence("recall_difference") == pytest.approx(
+        positives.confidence("difference"), rel=1e-12
+    )
+
+
+def test_equal_decisions_do_not_differ() -> None:
+    result = of((NAMED[0], NAMED[1], NAMED[1]), *DECISIONS, classes=3).compute()
+    assert all(result.value(f"{name}_pvalue") == 1.0 for name in DECISIONS)
+    assert all(math.isnan(result.confidence(f"{name}_difference")[0]) for name in DECISIONS)
+
+
+@pytest.mark.parametrize("truth", [[], [1, 1, 1]], ids=["nothing", "one class"])
+def test_decisions_without_a_second_class_have_no_test_of_agreement(truth: list[int]) -> None:
+    prediction = np.ones(len(truth), dtype=int)
+    result = of((np.array(truth, dtype=int), prediction, prediction), *DECISIONS).compute()
+    assert math.isnan(result.matthews_corrcoef_pvalue)
+    assert all(map(math.isnan, result.confidence("cohen_kappa_difference")))
+    assert math.isnan(result.recall_pvalue) == (not truth)
+
+
+def test_positive_label_is_the_one_whose_scores_are_given() -> None:
+    truth, a, b = EIGHT
+    options: dict[str, Any] = {"classes": ["no", "yes"], "pos_label": "no"}
+    names = np.array(["yes", "no"], dtype=object)[truth]
+    found = se.Paired(measures=PAIRED_MEASURES, **options).update(names, a, b).compute()
+    expected = of(EIGHT, *PAIRED_MEASURES).compute()
+    assert found.as_dict() == expected.as_dict()
+
+
+def test_ignored_rows_do_not_count() -> None:
+    truth, a, b = EIGHT
+    kept = truth.copy()
+    kept[[1, 5]] = -1
+    found = of((kept, a, b), *PAIRED_MEASURES, ignore_label=-1).compute()
+    rest = kept >= 0
+    expected = of((truth[rest], a[rest], b[rest]), *PAIRED_MEASURES).compute()
+    assert found.as_dict() == expected.as_dict()
+
+
+def test_integers_are_scores_where_a_measure_reads_scores() -> None:
+    result = of((EIGHT[0], EIGHT[0], EIGHT[2]), "roc_auc").compute()
+    assert result.roc_auc_a == 1.0
+
+
+def test_measures_are_listed_once_in_the_order_of_reports() -> None:
+    acc = se.Paired(measures=["brier", "roc_auc", "brier"])
+    assert acc.options["measures"] == ("roc_auc", "brier")
+    assert acc == se.Paired(measures=("roc_auc", "brier"))
+    assert se.Paired(measures=[]) == se.Paired()
+    assert se.Paired(measures=[]).to_bytes() == se.Paired().to_bytes()
+
+
+def test_result_lists_what_was_asked_for() -> None:
+    result = of(EIGHT, "brier").compute()
+    names = list(result.readings())
+    assert names[-4:] == ["brier_a", "brier_b", "brier_difference", "brier_pvalue"]
+    assert not any(name.startswith(("roc_auc", "log_loss")) for name in names)
+    assert "Brier score, A minus B" in se.reports.html_report({"a": of(EIGHT, "brier")})
+
+
+def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
+    result = of(EIGHT, "brier").compute()
+    says = re.escape(
+        "roc_auc_a is counted only where it is asked for: Paired(measures=['roc_auc'])"
+    )
+    with pytest.raises(se.InvalidInputError, match=says):
+        result.value("roc_auc_a")
+    with pytest.raises(AttributeError, match=says):
+        _ = result.roc_auc_a
+    with pytest.raises(se.InvalidInputError, match="roc_auc_difference"):
+        result.read("roc_auc_difference")
+    with pytest.raises(
+        se.InvalidInputError, match=r"must be one of accuracy_a, .* brier_difference"
+    ):
+        result.confidence("roc_auc_difference")
+
+
+@pytest.mark.parametrize(
+    ("options", "says"),
+    [
+        ({"measures": "roc_auc"}, "`measures` must be a sequence of names, got 'roc_auc'."),
+        ({"measures": 3}, "`measures` must be a sequence of names, got 3."),
+        (
+            {"measures": ["auc"]},
+            f"`measures` must be among {', '.join(PAIRED_MEASURES)}, got 'auc'.",
+        ),
+        (
+            {"classes": 3, "measures": ["roc_auc"]},
+            '`measures` "roc_auc" compares the scores of two classes, got classes=3.',
+        ),
+        (
+            {"from_scores": False, "measures": ["brier"]},
+            '`measures` "brier" needs scores, got from_scores=False.',
+        ),
+        (
+            {"scores": "real", "measures": ["roc_auc", "brier"]},
+            (
+                '`measures` "brier" needs probabilities, got scores of any size. Apply a sigmoid '
+                "first, or leave it out."
+            ),
+        ),
+        (
+            {"classes": "auto", "measures": ["recall"]},
+            '`measures` "recall" needs one of a fixed number of classes a row, got classes="auto".',
+        ),
+        (
+            {"classes": 3, "multilabel": True, "measures": ["recall"]},
+            (
+                '`measures` "recall" needs one of a fixed number of classes a row, got '
+                "multilabel=True."
+            ),
+        ),
+        (
+            {"classes": 65, "measures": ["recall"]},
+            '`measures` "recall" takes at most 64 classes, got 65.',
+        ),
+        ({"budget": 9}, '`budget` is for measures with "roc_auc", got measures=().'),
+        (
+            {"budget": 0, "measures": ["roc_auc"]},
+            "`budget` must be an integer of at least 1, got 0.",
+        ),
+    ],
+    ids=[
+        *("text", "a number", "unknown", "classes", "labels", "logits"),
+        *("observed classes", "multilabel", "many classes", "unused", "no budget"),
+    ],
+)
+def test_options_that_do_not_go_together_are_refused(options: dict[str, Any], says: str) -> None:
+    with pytest.raises(se.InvalidInputError, match=f"^{re.escape(says)}$"):
+        se.Paired(**options)
+
+
+@pytest.mark.parametrize(
+    ("batch", "says"),
+    [
+        (([0, 1], [0.5, 0.5], [0.5, 1.5]), "`y_pred_b` must lie in [0, 1], got 1.5 at position 1."),
+        (([0, 1], [0.5, math.nan], [0, 1]), "`y_pred_a` must not hold NaN"),
+        (([0, 1], [0.5], [0, 1]), "`y_pred_a` must have 2 rows"),
+    ],
+    ids=["no probability", "NaN", "fewer rows"],
+)
+def test_refused_batch_of_scores_leaves_no_trace(batch: Any, says: str) -> None:
+    accumulator = of(EIGHT, *PAIRED_MEASURES)
+    with pytest.raises(se.InvalidInputError, match=f"^{re.escape(says)}"):
+        accumulator.update(*batch)
+    assert accumulator == of(EIGHT, *PAIRED_MEASURES)
+
+
+def test_bytes_do_not_depend_on_the_cut_when_pairs_are_merged() -> None:
+    rows = rows_of(5_000)
+    whole = of(rows, *PAIRED_MEASURES, budget=300)
+    random = np.random.default_rng(1)
+    order = random.permutation(5_000)
+    cuts = np.split(order, np.sort(random.integers(0, 5_000, 6)))
+    shards = [of(tuple(part[cut] for part in rows), *PAIRED_MEASURES, budget=300) for cut in cuts]  # type: ignore[arg-type]
+    assert se.merge(shards).to_bytes() == whole.to_bytes()
+    assert se.from_bytes(whole.to_bytes()) == whole
+
+
+def test_states_add_up_without_a_budget() -> None:
+    rows = rows_of(20)
+    twice: Any = tuple(np.tile(part, 2) for part in rows)
+    state = of(rows, "roc_auc", budget=4)._state
+    assert state + state == of(twice, "roc_auc", budget=4)._state
+
+
+def test_groups_hold_what_each_of_them_would_alone() -> None:
+    truth, a, b = rows_of(200)
+    group = np.arange(200) % 3
+    sliced = se.Sliced(se.Paired(measures=PAIRED_MEASURES, budget=20), "g")
+    sliced.update({"y_true": truth, "y_pred_a": a, "y_pred_b": b, "g": group})
+    again = se.from_bytes(sliced.to_bytes())
+    for value in range(3):
+        rows = tuple(part[group == value] for part in (truth, a, b))
+        assert again[value] == of(rows, *PAIRED_MEASURES, budget=20)  # type: ignore[arg-type]
+
+
+SMALL = of(EIGHT, *PAIRED_MEASURES, budget=100)
+COARSE = of(EIGHT, *PAIRED_MEASURES, budget=3)
+LOSSES = of(EIGHT, "brier")
+
+
+def changed(field: str, position: int, by: int) -> Any:
+    """Change one integer of a field."""
+
+    def change(state: Any) -> Any:
+        held = getattr(state, field)
+        whole = (held.values if isinstance(held, Column) else held.whole).copy()
+        whole.reshape(-1)[position] += np.array(by).astype(whole.dtype)
+        made = Column(whole) if isinstance(held, Column) else FixedPoint(whole)
+        return attrs.evolve(state, **{field: made})
+
+    return change
+
+
+def put(**fields: Any) -> Any:
+    return lambda state: attrs.evolve(state, **fields)
+
+
+def loss(position: int, by: float) -> Any:
+    def change(state: Any) -> Any:
+        losses = list(state.losses)
+        losses[position] += ExactSum.of(np.array([by]))
+        return attrs.evolve(state, losses=tuple(losses))
+
+    return change
+
+
+NO_KEYS = Column(np.zeros(0, dtype=np.uint64))
+LEVELS = Column(np.zeros(3, dtype=np.int64))
+BROKEN: Mapping[str, tuple[Any, Any, str]] = {
+    "outcomes": (SMALL, changed("outcomes", 0, 1), "outcomes do not add up to n"),
+    "joint counts of another shape": (SMALL, put(joint=FixedPoint.zeros(8)), "joint has shape"),
+    "joint counts of other outcomes": (SMALL, changed("joint", 0, 1), "joint differs"),
+    "joint counts that are not kept": (LOSSES, put(joint=FixedPoint.zeros(1)), "joint has shape"),
+    "fractions of joint counts that are not kept": (
+        LOSSES,
+        put(joint=FixedPoint(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))),
+        "joint has fractions of nothing",
+    ),
+    "fewer sums": (SMALL, put(losses=()), "losses has other sums"),
+    "labels for sums": (SMALL, put(losses=("a",) * 10), "losses holds no sums"),
+    "a negative loss": (SMALL, loss(0, -100.0), "log_loss of a"),
+    "a loss beyond its squares": (SMALL, loss(0, 100.0), "log_loss of a passes its squares"),
+    "squares beyond the range": (LOSSES, loss(2, 100.0), "squared brier of a is too large"),
+    "a loss beyond its range": (
+        LOSSES,
+        lambda state: loss(3, 1e9)(loss(1, 100.0)(state)),
+        "brier of b is outside its range",
+    ),
+    "products beyond the squares": (LOSSES, loss(4, 100.0), "difference passes its squares"),
+    "negative products": (LOSSES, loss(4, -100.0), "the product of brier is negative"),
+    "levels of another type": (SMALL, put(levels=Column(LEVELS.values.astype("u8"))), "levels"),
+    "no sizes": (SMALL, put(sizes=Column(LEVELS.values[:0])), "sizes"),
+    "keys that are not kept": (LOSSES, put(pair_a=SMALL._state.pair_a), "scores that are not kept"),
+    "weights that are not kept": (LOSSES, put(pos=SMALL._state.pos), "weights that are not kept"),
+    "signed keys": (SMALL, put(pair_a=Column(np.arange(8))), "pair_a"),
+    "negative sizes": (SMALL, changed("sizes", 0, -1), "sizes outside the cells"),
+    "more cells": (SMALL, changed("sizes", 0, 1), "sizes of other cells"),
+    "fewer pairs": (SMALL, changed("sizes", 2, -1), "sizes of other pairs"),
+    "fewer weights": (
+        SMALL,
+        lambda state: attrs.evolve(state, neg=state.neg[1:]),
+        "neg has shape",
+    ),
+    "a level out of range": (COARSE, changed("levels", 2, 65), "a level out of range"),
+    "an empty pair": (SMALL, changed("neg", 0, -1), "an empty pair"),
+    "more weight": (SMALL, changed("pos", 0, 1), "pairs do not add up to n"),
+    "pairs out of order": (SMALL, changed("pair_a", 0, 2**62 - 1), "pairs are out of order"),
+    "keys of no score": (SMALL, changed("pair_b", 7, 2**62), "pairs hold no keys"),
+    "prefixes of no key": (COARSE, changed("pair_b", -1, 2**63), "pairs hold no prefixes"),
+    "a level without a reason": (
+        SMALL,
+        changed("levels", 0, 1),
+        "cells of pairs that are exact",
+    ),
+    "coarser cells than pairs": (COARSE, changed("levels", 2, -1), "cells are coarser than pairs"),
+    "other cells than pairs": (COARSE, changed("lo", 0, -(2**55)), "."),
+    "a positive elsewhere": (
+        COARSE,
+        lambda state: changed("pos", 0, 1)(changed("neg", 0, -1)(state)),
+        "cells and pairs hold other rows",
+    ),
+}
+
+
+@pytest.mark.parametrize("claim", BROKEN)
+def test_state_that_no_rows_give_is_refused(claim: str) -> None:
+    accumulator, change, says = BROKEN[claim]
+    state = change(accumulator._state)
+    data = se.Paired._make(accumulator._config, state).to_bytes()
+    with pytest.raises(se.CorruptStateError, match=says):
+        se.Paired.from_bytes(data)
+
+
+def test_state_over_its_budget_is_refused() -> None:
+    state = SMALL._state
+    data = se.Paired._make(COARSE._config, state).to_bytes()
+    with pytest.raises(se.CorruptStateError, match="pairs over budget"):
+        se.Paired.from_bytes(data)
+
+
+def test_merged_pairs_without_a_budget_are_refused() -> None:
+    config = se.Paired(measures=PAIRED_MEASURES, budget=None)._config
+    with pytest.raises(se.CorruptStateError, match="level above the lowest that fits"):
+        se.Paired.from_bytes(se.Paired._make(config, COARSE._state).to_bytes())
+
+
+def test_fractions_of_nothing_are_refused() -> None:
+    truth, a, b = EIGHT
+    only = se.Paired(measures=["roc_auc"]).update(truth[:4], a[:4], b[:4], sample_weight=[0.5] * 4)
+    state: Any = only._state
+    pos = FixedPoint(state.pos.whole, np.zeros_like(state.pos.whole))
+    data = se.Paired._make(only._config, attrs.evolve(state, pos=pos)).to_bytes()
+    with pytest.raises(se.CorruptStateError, match="pos has fractions of nothing"):
+        se.Paired.from_bytes(data)
