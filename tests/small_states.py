@@ -219,12 +219,28 @@ def ignoring() -> se.ConfusionAccumulator:
     return accumulator.update([[0, -1], [1, 1]], [[0, 1], [0, 1]], sample_weight=[0.5, 3])
 
 
+def samples() -> se.ConfusionAccumulator:
+    """Three patterns: tp, fp, fn, tn of 1, 0, 0, 2; 1, 1, 0, 1; and 1, 1, 1, 0."""
+    accumulator = se.ConfusionAccumulator(3, multilabel=True, measures=["samples"])
+    truth, prediction = [[1, 0, 0], [1, 1, 0], [0, 0, 1]], [[1, 0, 0], [1, 0, 1], [0, 1, 1]]
+    return accumulator.update(truth, prediction, sample_weight=[2, 1, 3])
+
+
+def best_scores() -> se.ConfusionAccumulator:
+    """Precision among the best two scores, one of them tied."""
+    scores = [[0.5, 0.25, 0.25], [0.25, 0.5, 0.0], [0.5, 0.5, 0.0], [0.25, 0.5, 0.25]]
+    accumulator = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+    return accumulator.update([1, 2, 0, 2], scores, sample_weight=[1, 2, 3, 4])
+
+
 SMALL: dict[str, Callable[[], se.ConfusionAccumulator]] = {
     "binary": binary,
     "met": met,
     "top_k": top_k,
     "multilabel": multilabel,
     "ignoring": ignoring,
+    "samples": samples,
+    "best_scores": best_scores,
     "empty": se.ConfusionAccumulator,
     "empty_met": lambda: se.ConfusionAccumulator("auto"),
 }
@@ -282,6 +298,12 @@ def class_curves() -> se.PRCurveSketch:
 def label_curves() -> se.PRCurveSketch:
     accumulator = se.PRCurveSketch(4, classes=2, multilabel=True)
     return accumulator.update([[0, 1], [1, 1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
+
+
+def curves_with_gaps() -> se.PRCurveSketch:
+    """Two labels, of which one is unknown in a row."""
+    accumulator = se.PRCurveSketch(4, classes=2, multilabel=True, ignore_label=-1)
+    return accumulator.update([[0, 1], [1, -1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
 
 
 def named_curve() -> se.PRCurveSketch:
@@ -433,6 +455,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "weighted_curve": weighted_curve,
     "class_curves": class_curves,
     "label_curves": label_curves,
+    "curves_with_gaps": curves_with_gaps,
     "named_curve": named_curve,
     "real_curve": real_curve,
     "empty_curve": se.PRCurveSketch,
@@ -483,6 +506,8 @@ FIELDS = {
     "top_k": ("n", "matrix", "credit"),
     "multilabel": ("n", "outcomes", "exact_match"),
     "ignoring": ("n", "outcomes", "exact_match"),
+    "samples": ("n", "outcomes", "exact_match", "patterns", "examples"),
+    "best_scores": ("n", "matrix", "credit", "top_hits", "top_misses"),
     "empty": ("n", "matrix", "credit"),
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
@@ -495,6 +520,7 @@ FIELDS = {
     "weighted_curve": CURVE_FIELDS,
     "class_curves": CURVE_FIELDS,
     "label_curves": CURVE_FIELDS,
+    "curves_with_gaps": CURVE_FIELDS,
     "named_curve": CURVE_FIELDS,
     "real_curve": CURVE_FIELDS,
     "empty_curve": CURVE_FIELDS,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import functools
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, cast, final
 
 import numpy as np
@@ -35,9 +35,11 @@ from streameval.inputs.labels import Classes, Label, distinct, observe
 from streameval.inputs.text_columns import coded_texts
 from streameval.metrics.label_counts import ConfusionCounts, LabelCounts
 from streameval.states.confusion import (
+    ExampleCounts,
     MatrixCounts,
     MultilabelCounts,
     ObservedCounts,
+    TopKCounts,
 )
 from streameval.states.stack import Stack
 
@@ -93,11 +95,16 @@ class ConfusionAccumulator(
         Rows (for multilabel, entries) whose truth is this do not count.
     include_unseen : bool
         Whether macro means keep classes that occur in neither truth nor prediction, as zeros.
+    measures : sequence of str
+        What is kept beside the counts: ``"samples"``, for means over examples with
+        ``average="samples"`` (multilabel); ``"top_k"``, for precision, recall and F of the best
+        `top_k` scores.
 
     Notes
     -----
     Counts are exact up to 2**63 - 1, and weights to 2**-63. An update of n rows costs O(n);
-    the state holds K * K cells and top_k * K more.
+    the state holds K * K cells and top_k * K more. ``measures=["samples"]`` adds 16 bytes for each
+    combination of hits, false positives, misses and correct rejections of an example.
 
     Examples
     --------
@@ -111,6 +118,13 @@ class ConfusionAccumulator(
     >>> (acc + other).compute().matrix
     array([[1, 1],
            [1, 1]])
+
+    Means over examples are asked for, since they need more than the counts of labels:
+
+    >>> acc = se.ConfusionAccumulator(3, multilabel=True, measures=["samples"])
+    >>> result = acc.update([[1, 1, 0], [0, 1, 0]], [[1, 0, 0], [0, 1, 1]]).compute()
+    >>> result.precision(average="samples"), result.recall(average="samples")
+    (0.75, 0.75)
     """
 
     __slots__ = ()
@@ -129,6 +143,7 @@ class ConfusionAccumulator(
         top_k: int = 1,
         ignore_label: Label | None = None,
         include_unseen: bool = False,
+        measures: Sequence[str] = (),
     ) -> None:
         super().__init__(
             ConfusionConfig.of(
@@ -141,6 +156,7 @@ class ConfusionAccumulator(
                 top_k=top_k,
                 ignore_label=ignore_label,
                 include_unseen=include_unseen,
+                measures=measures,
             )
         )
 
@@ -299,8 +315,10 @@ class ConfusionAccumulator(
             return self._append(rows)
         weights, (truth, prediction) = rows.unequal_weights, rows.columns
         if credit is not None:
-            return self._absorb(MatrixCounts.of(truth, prediction, credit, weights, self._config))
-        return self._absorb(MultilabelCounts.of(truth, prediction, known, weights, self._config))
+            of_classes = cast("type[MatrixCounts]", self._state_type(self._config))
+            return self._absorb(of_classes.of(truth, prediction, credit, weights, self._config))
+        counts = cast("type[MultilabelCounts]", self._state_type(self._config))
+        return self._absorb(counts.of(truth, prediction, known, weights, self._config))
 
     def _update_observed(self, y_true: Array, y_pred: Array, sample_weight: Any) -> Self:
         """Count a batch of labels, whatever they are."""
@@ -330,12 +348,15 @@ class ConfusionAccumulator(
         config, weights, (truth, prediction) = self._config, rows.unequal_weights, rows.columns
         if rows.dictionary is not None:
             return _count_observed(truth, prediction, weights, rows.dictionary)
+        if config.multilabel:
+            truth, prediction = truth.view(np.bool_), prediction.view(np.bool_)
+        if config.measures:  # of "samples": rows of scores for "top_k" are counted at once
+            return ExampleCounts.of(truth, prediction, None, weights, config)
         if weights is None:
-            counts = self._fixed_state_type()
+            counts = MultilabelCounts if config.multilabel else MatrixCounts
             return counts.of_tally(counts.tally(truth, prediction, config), rows.size, config)
         if config.multilabel:
-            marks = truth.view(np.bool_), prediction.view(np.bool_)
-            return MultilabelCounts.of(*marks, None, weights, config)
+            return MultilabelCounts.of(truth, prediction, None, weights, config)
         return MatrixCounts.of_weighted(truth, prediction, weights, config)
 
     def _with_rows(self, state: ConfusionCounts, rows: Rows) -> ConfusionCounts:
@@ -384,13 +405,12 @@ class ConfusionAccumulator(
         truth, prediction = rows.columns
         return MatrixCounts.of_groups(truth, prediction, weights, groups, n_groups, config)
 
-    def _fixed_state_type(self) -> type[MatrixCounts] | type[MultilabelCounts]:
-        return MultilabelCounts if self._config.multilabel else MatrixCounts
-
     @classmethod
     def _state_type(cls, config: ConfusionConfig) -> type[ConfusionCounts]:
         if config.multilabel:
-            return MultilabelCounts
+            return ExampleCounts if config.measures else MultilabelCounts
+        if config.measures:
+            return TopKCounts
         return ObservedCounts if config.is_open else MatrixCounts
 
 

@@ -64,6 +64,8 @@ class PRCurveSketch(
         The positive one of any two labels; by default they are 0 and 1.
     nan : {"raise", "skip"}
         Whether a row with a score of NaN is refused, or left out and counted as skipped.
+    ignore_label : label, optional
+        Rows (for multilabel, entries) whose truth is this do not count.
 
     Notes
     -----
@@ -106,6 +108,7 @@ class PRCurveSketch(
         multilabel: bool = False,
         pos_label: Label | None = None,
         nan: Literal["raise", "skip"] = "raise",
+        ignore_label: Label | None = None,
     ) -> None:
         super().__init__(
             CurveConfig.of(
@@ -115,6 +118,7 @@ class PRCurveSketch(
                 multilabel=multilabel,
                 pos_label=pos_label,
                 nan=nan,
+                ignore_label=ignore_label,
             )
         )
 
@@ -181,18 +185,14 @@ class PRCurveSketch(
         scale, budget = self._config.scores, self._config.budget
         fits = budget is None or buffered.used <= budget
         if buffered.used and fits and _has_only_unweighted_rows(buffered) and buffered.read is None:
-            scores, positive = buffered.rows.columns
-            for curve in range(self._config.n_curves):
-                ordered = SortedRows.of(scores[:, curve], scale, positive[:, curve])
-                yield CellTable(ordered, scale)
+            for scores, positive, _ in _scored(self._config, buffered.rows).curves():
+                yield CellTable(SortedRows.of(scores, scale, positive), scale)
         else:
             for level, cells in self._counted_state(buffered).tables():
                 yield CellTable(cells, scale, level)
 
     def _with_rows(self, state: ScoreTables, rows: Rows) -> ScoreTables:
-        scores, positive = (column.T for column in rows.columns)
-        scored = ScoredRows(scores, self._config.scores, positive, rows.fixed_weights)
-        return state.with_rows(scored).fitted(self._config.budget)
+        return state.with_rows(_scored(self._config, rows)).fitted(self._config.budget)
 
     def _counted_state(self, buffered: Buffered) -> ScoreTables:
         """Count the pending rows; with a budget, the state is cached."""
@@ -262,11 +262,9 @@ class PRCurveSketch(
     def _count_groups(
         cls, config: CurveConfig, rows: Rows, groups: Any, n_groups: int
     ) -> Mapping[str, Stack] | None:
-        weights = rows.fixed_weights
-        if weights is not None and not weights.is_whole:
+        scored = _scored(config, rows)
+        if scored.weights is not None and not scored.weights.is_whole:
             return None
-        scores, positive = (column.T for column in rows.columns)
-        scored = ScoredRows(scores, config.scores, positive, weights)
         return ScoreTables.of_groups(config, scored, groups, n_groups)
 
     def _fold(self, alike: Sequence[Self]) -> None:
@@ -304,7 +302,13 @@ def _has_only_unweighted_rows(buffered: Buffered) -> bool:
     return buffered.block.weights is None and not len(buffered.state.lo)
 
 
+def _scored(config: CurveConfig, rows: Rows) -> ScoredRows:
+    """Read pending rows as the scores and classes of each curve."""
+    scores, positive = (column.T for column in rows.columns)
+    return ScoredRows(scores, config.scores, positive, rows.fixed_weights, has_gaps=config.has_gaps)
+
+
 def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:
     """Count the distinct scores of all curves."""
     ordered = np.sort(scores.T, axis=1)
-    return len(ordered) + int(np.count_nonzero(ordered[:, 1:] != ordered[:, :-1]))
+    return len(ordered) + int(np.count_nonzero(ordered[:, 1:] > ordered[:, :-1]))

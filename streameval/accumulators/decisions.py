@@ -34,7 +34,7 @@ from streameval.inputs.arrays import (
     read_weights,
 )
 from streameval.inputs.coded import CodedTexts
-from streameval.inputs.labels import Label, code_of, encode, equal, present
+from streameval.inputs.labels import Label, code_of, encode, is_ignored, present
 from streameval.inputs.text_columns import MIN_ROWS, coded_texts
 from streameval.states.confusion import MatrixCounts, MultilabelCounts, TopKCredit
 
@@ -182,14 +182,6 @@ def check_labels(y_true: Array) -> None:
     elif y_true.ndim > 2:
         remedy = ("Pass `y_pred` of the same shape, such as y_pred.argmax(axis=1) for scores.",)
     check_vector(y_true, rows=None, name="y_true", remedy=remedy)
-
-
-def is_ignored(labels: Array, ignore_label: Label | None) -> Mask | None:
-    """Mark the rows or entries whose truth does not count; None if all do."""
-    if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
-        return None
-    ignored = equal(labels, ignore_label)
-    return ignored if ignored.any() else None
 
 
 def code_dtypes(n_codes: int) -> tuple[DType, DType]:
@@ -362,6 +354,8 @@ class FastReader:
     def under(config: ConfusionConfig) -> FastReader | None:
         """Read a configuration; None if every batch takes the general path under it."""
         if config.is_open or config.ignore_label is not None or config.top_k > 1:
+            return None
+        if config.measures:
             return None
         is_numbered = config.multilabel or isinstance(config.fixed_classes, int)
         are_texts = not is_numbered and isinstance(config.labels[0], str)

@@ -56,8 +56,11 @@ def top_k_credit(scores: Scores, truth: Codes, k: int) -> TopKCredit:
     """Count the ranks within the first k that the true class shares with its ties."""
     own = np.take_along_axis(scores, truth[:, None], axis=1)
     above = np.count_nonzero(scores > own, axis=1)
-    tied = np.count_nonzero(scores == own, axis=1)
-    return TopKCredit(within=np.clip(k - above, 0, tied), tied=tied)
+    is_tied = scores == own
+    tied = np.count_nonzero(is_tied, axis=1)
+    within = np.clip(k - above, 0, tied)
+    before = is_tied & (np.arange(scores.shape[1]) < truth[:, None])
+    return TopKCredit(within, tied, within > np.count_nonzero(before, axis=1))
 
 
 def _by_rows(scores: Scores) -> tuple[Codes, bool]:

@@ -35,6 +35,7 @@ from streameval.inputs.labels import (
     canonical_label,
     encode,
     equal,
+    is_ignored,
     present,
     without_names,
 )
@@ -73,8 +74,8 @@ class ScoredBatch:
     Parameters
     ----------
     rows : Rows
-        Two columns of shape (n, K): the scores, without NaN, and whether the row is a positive of
-        each curve. Weights are above zero.
+        Two columns of shape (n, K): the scores, and whether the row is a positive of each curve.
+        Weights are above zero. A score is NaN where the row does not count for the curve.
     skipped : FixedPoint, shape (), optional
         The weight of the rows left out for a score that is NaN; None if there were none.
     negative_label : tuple of labels
@@ -155,7 +156,7 @@ def _are_plain(labels: Array, scores: Array, config: CurveConfig) -> bool:
     calls, not on rows. This takes one pass over each array and never raises: what it leaves
     gets the general one.
     """
-    if config.classes is not None or config.pos_label is not None:
+    if not config.is_usual:
         return False
     if labels.ndim != 1 or labels.shape != scores.shape or not len(labels):
         return False
@@ -198,14 +199,22 @@ def _read_general(
     else:
         check_matrix(given, rows=None, columns=config.n_curves, name="y_score")
         scores = as_scores(given, name="y_score", allow_nan=allow_nan)
-    positive, negative = _classes(labels, len(scores), config, hint)
+    positive, negative, ignored = _classes(labels, len(scores), config, hint)
     weights = read_weights(sample_weight, rows=len(scores))
     columns = scores.reshape(len(scores), config.n_curves)
     if config.scores == "probability":
         check_probabilities(scores, name="y_score", remedy=_REAL)
-    known: Mask = np.asarray(~np.isnan(columns).any(axis=1))
-    skipped = None if known.all() else _weight_of(~known, weights)
-    kept: Mask = known if weights is None else known & (weights > 0)
+    missing = np.isnan(columns)
+    if ignored is None:
+        kept: Mask = np.asarray(~missing.any(axis=1))
+        lacks_score = ~kept
+    else:
+        columns = np.where(ignored, np.nan, columns)
+        lacks_score = np.asarray((missing & ~ignored).any(axis=1))
+        kept = np.asarray(~ignored.all(axis=1) & ~lacks_score)
+    skipped = _weight_of(lacks_score, weights) if lacks_score.any() else None
+    if weights is not None:
+        kept &= weights > 0
     counted = None if kept.all() else kept
     if counted is not None:
         columns, positive = columns[counted], positive[counted]
@@ -228,19 +237,20 @@ def _score_vector(given: Array, *, allow_nan: bool) -> Floats:
 
 
 def _positives(
-    labels: Array, pos_label: Label | None, hint: tuple[object, ...]
+    labels: Array, pos_label: Label | None, hint: tuple[object, ...], ignored: Mask | None
 ) -> tuple[Mask, tuple[Label, ...]]:
     """Tell which rows are positive, and what label the others have if one was asked for."""
     if pos_label is None:
-        return _zeros_and_ones(labels, hint), ()
+        return _zeros_and_ones(labels, hint, ignored), ()
     if isinstance(pos_label, str) != (labels.dtype == object):
         held = "strings" if labels.dtype == object else "numbers"
         raise InvalidInputError(f"holds {held}, but pos_label is {pos_label!r}", argument="y_true")
     positive = equal(labels, pos_label)
-    others = labels[~positive]
+    is_other = ~positive if ignored is None else ~positive & ~ignored
+    others = labels[is_other]
     if not len(others):
         return positive, ()
-    different = ~equal(labels, others[0]) & ~positive
+    different = ~equal(labels, others[0]) & is_other
     negative = canonical_label(others[0], name="y_true")
     if different.any():
         third = canonical_label(labels[int(different.argmax())], name="y_true")
@@ -254,18 +264,31 @@ def _positives(
 
 def _classes(
     labels: Array, rows: int, config: CurveConfig, hint: tuple[object, ...]
-) -> tuple[Mask, tuple[Label, ...]]:
-    """Tell for each row which curves it is a positive of, shape (n, K)."""
+) -> tuple[Mask, tuple[Label, ...], Mask | None]:
+    """Tell for each row which curves it is a positive of, and where its truth is ignored.
+
+    Returns
+    -------
+    positive : bool array, shape (n, K)
+    negative : tuple of labels
+        The label of the negatives where `pos_label` names the other; empty if none occurs.
+    ignored : bool array, shape (n, K) or (n, 1), optional
+        Which rows do not count, or for multilabel which entries; None if all count.
+    """
     if config.multilabel:
         check_matrix(labels, rows=rows, columns=config.n_curves, name="y_true")
-        return present(as_labels(labels, name="y_true"), name="y_true"), ()
+        read = as_labels(labels, name="y_true")
+        ignored = is_ignored(read, config.ignore_label)
+        return present(read, name="y_true", ignored=ignored), (), ignored
     read = as_labels(labels, name="y_true")
     check_vector(read, rows=rows, name="y_true", remedy=_ONE_HOT if config.classes else ())
+    ignored = is_ignored(read, config.ignore_label)
+    of_rows = None if ignored is None else ignored[:, None]
     if config.classes is None:
-        positive, negative = _positives(read, config.pos_label, hint)
-        return positive[:, None], negative
-    codes = encode(read, without_names(config.classes), name="y_true")
-    return codes[:, None] == np.arange(config.n_curves), ()
+        positive, negative = _positives(read, config.pos_label, hint, ignored)
+        return positive[:, None], negative, of_rows
+    codes = encode(read, without_names(config.classes), name="y_true", ignored=ignored)
+    return codes[:, None] == np.arange(config.n_curves), (), of_rows
 
 
 @functools.cache
@@ -276,12 +299,12 @@ def _one_curve(scale: Scale) -> CurveConfig:
     )
 
 
-def _zeros_and_ones(labels: Array, hint: tuple[object, ...]) -> Mask:
+def _zeros_and_ones(labels: Array, hint: tuple[object, ...], ignored: Mask | None) -> Mask:
     if labels.dtype == object:
         raise InvalidInputError(
             f"must hold 0 and 1, got {labels[0]!r}", argument="y_true", position=0, remedy=hint
         )
-    return present(labels, name="y_true", hint=hint)
+    return present(labels, name="y_true", ignored=ignored, hint=hint)
 
 
 def _weight_of(rows: Mask, weights: Array | None) -> FixedPoint:

@@ -9,6 +9,7 @@ from typing import Any, Self
 import attrs
 
 from streameval.configs.options import (
+    chosen_measures,
     finite_number,
     flag,
     one_of,
@@ -21,14 +22,17 @@ from streameval.inputs.labels import (
     Classes,
     Label,
     canonical_classes,
-    canonical_label,
     class_labels,
     class_names,
-    named_label,
+    optional_ignore_label,
+    optional_label,
     without_names,
 )
 
-__all__ = ["ConfusionConfig"]
+__all__ = ["MEASURES", "ConfusionConfig"]
+
+MEASURES = ("samples", "top_k")
+"""What is kept only where it is asked for."""
 
 _SCALES = ("probability", "real")
 
@@ -50,6 +54,7 @@ class ConfusionConfig:
     top_k: int
     ignore_label: Label | None
     include_unseen: bool
+    measures: tuple[str, ...] = attrs.field(default=(), metadata={"omit_default": True})
 
     @classmethod
     def of(
@@ -64,6 +69,7 @@ class ConfusionConfig:
         top_k: Any,
         ignore_label: Any,
         include_unseen: Any,
+        measures: Any = (),
     ) -> Self:
         """Check the options, alone and together, and fill in what was left open."""
         multilabel = flag(multilabel, name="multilabel")
@@ -73,13 +79,12 @@ class ConfusionConfig:
             multilabel=multilabel,
             threshold=finite_number(threshold, name="threshold"),
             scores=None if scores is None else one_of(scores, _SCALES, name="scores"),
-            pos_label=_optional_label(pos_label, classes, name="pos_label"),
+            pos_label=optional_label(pos_label, classes, name="pos_label"),
             from_scores=optional_flag(from_scores, name="from_scores"),
             top_k=positive_integer(top_k, name="top_k"),
-            ignore_label=_optional_label(
-                ignore_label, None if multilabel else classes, name="ignore_label"
-            ),
+            ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
             include_unseen=flag(include_unseen, name="include_unseen"),
+            measures=chosen_measures(measures, MEASURES),
         )
         config._check_together()
         implied = config.scores == config._implied_scale
@@ -174,8 +179,8 @@ class ConfusionConfig:
             )
         if self.top_k > 1:
             self._check_top_k()
-        if self.ignore_label is not None and not self.is_open:
-            self._check_ignore_label()
+        if self.measures:
+            self._check_measures()
 
     def _check_open(self) -> None:
         if self.multilabel:
@@ -207,13 +212,20 @@ class ConfusionConfig:
                 argument="top_k",
             )
 
-    def _check_ignore_label(self) -> None:
-        wanted = int if self.multilabel or isinstance(self.labels[0], int) else str
-        if not isinstance(self.ignore_label, wanted):
-            form = "a string" if wanted is str else "an integer"
+    def _check_measures(self) -> None:
+        """Check that measures have what they need."""
+        if "samples" in self.measures and not self.multilabel:
             raise InvalidInputError(
-                f"must be {form} as the labels are, got {self.ignore_label!r}",
-                argument="ignore_label",
+                'have "samples" of several labels an example only, with ',
+                Named("multilabel", "True"),
+                argument="measures",
+            )
+        if "top_k" in self.measures and self.top_k == 1:
+            raise InvalidInputError(
+                'have "top_k" only where several scores count, with ',
+                Named("top_k", "2"),
+                " or more",
+                argument="measures",
             )
 
     def _positive(self) -> Label | None:
@@ -227,7 +239,3 @@ class ConfusionConfig:
                 argument="pos_label",
             )
         return self.pos_label
-
-
-def _optional_label(value: Any, classes: Classes | None, *, name: str) -> Label | None:
-    return None if value is None else canonical_label(named_label(value, classes), name=name)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import cached_property
 from typing import Any, Literal, Self
 
 import attrs
@@ -16,12 +17,13 @@ from streameval.inputs.labels import (
     canonical_label,
     class_labels,
     class_names,
+    optional_ignore_label,
 )
 
 __all__ = ["CurveConfig"]
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class CurveConfig:
     """Every option that changes what a score table keeps; equal ones can merge.
 
@@ -34,6 +36,7 @@ class CurveConfig:
     multilabel: bool
     pos_label: Label | None
     nan: Literal["raise", "skip"]
+    ignore_label: Label | None = attrs.field(default=None, metadata={"omit_default": True})
 
     @classmethod
     def of(
@@ -45,15 +48,19 @@ class CurveConfig:
         multilabel: Any,
         pos_label: Any,
         nan: Any,
+        ignore_label: Any = None,
     ) -> Self:
         """Check the options, alone and together."""
+        multilabel = flag(multilabel, name="multilabel")
+        classes = _classes(classes, multilabel=multilabel)
         config = cls(
             budget=optional_positive_integer(budget, name="budget"),
             scores=one_of(scores, ("probability", "real"), name="scores"),
-            classes=_classes(classes, multilabel=flag(multilabel, name="multilabel")),
-            multilabel=flag(multilabel, name="multilabel"),
+            classes=classes,
+            multilabel=multilabel,
             pos_label=None if pos_label is None else canonical_label(pos_label, name="pos_label"),
             nan=one_of(nan, ("raise", "skip"), name="nan"),
+            ignore_label=optional_ignore_label(ignore_label, classes, multilabel=multilabel),
         )
         if config.multilabel and config.classes is None:
             raise InvalidInputError(
@@ -67,7 +74,19 @@ class CurveConfig:
                 Named("pos_label", f"{config.pos_label!r}"),
                 argument="pos_label",
             )
+        if config.classes is None and config.ignore_label is not None:
+            config._check_ignore_label()
         return config
+
+    @cached_property
+    def is_usual(self) -> bool:
+        """Whether every row of 0 or 1 counts, for one curve."""
+        return self.classes is None and self.pos_label is None and self.ignore_label is None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether a row may count for some curves only: its entries of the others are ignored."""
+        return self.multilabel and self.ignore_label is not None
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -85,6 +104,23 @@ class CurveConfig:
         if self.classes is None:
             return 1
         return self.classes if isinstance(self.classes, int) else len(self.classes)
+
+    def _check_ignore_label(self) -> None:
+        """Check that the label to ignore is of the type of the labels of one curve, and no other.
+
+        Without `pos_label` they are 0 and 1.
+        """
+        positive = 1 if self.pos_label is None else self.pos_label
+        if type(self.ignore_label) is not type(positive):
+            form = "a string" if isinstance(positive, str) else "an integer"
+            raise InvalidInputError(
+                f"must be {form} as the labels are, got {self.ignore_label!r}",
+                argument="ignore_label",
+            )
+        if self.ignore_label == positive:
+            raise InvalidInputError(
+                f"must not be the positive label, got {positive!r}", argument="ignore_label"
+            )
 
 
 def _classes(value: Any, *, multilabel: bool) -> ClassSet | None:

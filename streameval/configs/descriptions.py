@@ -62,6 +62,9 @@ DESCRIPTIONS = {
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
             "include_unseen": "Whether macro means keep classes that occur in neither truth nor "
             "prediction, as zeros.",
+            "measures": 'What is kept beside the counts: "samples", for means over examples with '
+            'average="samples" (multilabel); "top_k", for precision, recall and F of the best '
+            "top_k scores.",
         },
     ),
     "PRCurveSketch": Description(
@@ -75,6 +78,7 @@ DESCRIPTIONS = {
             "pos_label": "The positive one of any two labels; by default they are 0 and 1.",
             "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
             "skipped.",
+            "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
         },
     ),
     "GroupedAUC": Description(

@@ -33,8 +33,11 @@ __all__ = [
     "distinct",
     "encode",
     "equal",
+    "is_ignored",
     "named_label",
     "observe",
+    "optional_ignore_label",
+    "optional_label",
     "present",
     "union",
     "without_names",
@@ -101,6 +104,34 @@ def canonical_label(value: Any, *, name: str) -> Label:
         shown = f"{integer}" if integer.bit_length() < 256 else "a far larger integer"
         raise InvalidInputError(f"must fit 64 bits, got {shown}", argument=name)
     return integer
+
+
+def optional_label(value: Any, classes: Classes | None, *, name: str) -> Label | None:
+    """Convert a label, or the name of a class, if there is one."""
+    return None if value is None else canonical_label(named_label(value, classes), name=name)
+
+
+def optional_ignore_label(value: Any, classes: Classes | None, *, multilabel: bool) -> Label | None:
+    """Convert the label of the truth that does not count: of the type that the truth has.
+
+    Parameters
+    ----------
+    value : label, optional
+    classes : number, labels, pairs of labels and names, or "auto"; optional
+        Those that the truth is one of; None if it may be any.
+    multilabel : bool
+        Whether the truth is 0 or 1 for each class.
+    """
+    label = optional_label(value, None if multilabel else classes, name="ignore_label")
+    if label is None or classes is None or classes == "auto":
+        return label
+    wanted = int if multilabel or isinstance(class_labels(classes)[0], int) else str
+    if not isinstance(label, wanted):
+        form = "a string" if wanted is str else "an integer"
+        raise InvalidInputError(
+            f"must be {form} as the labels are, got {label!r}", argument="ignore_label"
+        )
+    return label
 
 
 def canonical_classes(value: Any, *, min_count: int) -> Classes:
@@ -292,6 +323,16 @@ def equal(labels: npt.NDArray[Any], label: Any) -> npt.NDArray[np.bool_]:
     """
     other = np.array(label, dtype=object) if isinstance(label, str) else label
     return np.asarray(labels == other)
+
+
+def is_ignored(
+    labels: npt.NDArray[Any], ignore_label: Label | None
+) -> npt.NDArray[np.bool_] | None:
+    """Mark the rows or entries whose truth does not count; None if all do."""
+    if ignore_label is None or isinstance(ignore_label, str) != (labels.dtype == object):
+        return None
+    ignored = equal(labels, ignore_label)
+    return ignored if ignored.any() else None
 
 
 def observe(labels: npt.NDArray[Any]) -> tuple[tuple[Label, ...], npt.NDArray[np.int64]]:

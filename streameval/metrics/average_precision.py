@@ -29,6 +29,7 @@ __all__ = [
     "average_precision_confidence",
     "average_precision_interpolated",
     "pr_auc",
+    "pr_auc_davis_goadrich",
 ]
 
 Floats = npt.NDArray[np.float64]
@@ -123,6 +124,24 @@ def pr_auc(table: CellTable) -> Bounded:
     )
 
 
+def pr_auc_davis_goadrich(table: CellTable) -> Bounded:
+    """Bound the area under the points joined along the path of constant rates.
+
+    Precision at a recall falls with the false positives at that recall, and these are fewest
+    with all positives of a cell first, and most with all negatives first.
+    """
+    if not table.estimate.n_pos:
+        return Bounded(math.nan)
+    steps = _Steps.of(table)
+    path = _path(steps, steps.pos)
+    value = steps.total(path, path)
+    if table.is_exact:
+        return Bounded(value)
+    first = _concave(steps.pos, steps.below_neg, steps.above_pos)
+    last = _concave(steps.pos, steps.above_neg, steps.above_pos)
+    return outward(steps.total(path, first), value, steps.total(path, last))
+
+
 def average_precision_interpolated(table: CellTable) -> Bounded:
     """Bound the interpolated average precision by its values on the extreme data sets."""
     metric = curves.average_precision_interpolated
@@ -151,7 +170,7 @@ def _negatives_first(steps: _Steps) -> Floats:
 
 
 def _concave(pos: Floats, above_neg: Floats, above_pos: Floats) -> Floats:
-    """Integrate precision over positives before the cell's negatives."""
+    """Integrate precision over positives after some negatives."""
     return _less_log(pos, above_neg, above_pos + above_neg)
 
 

@@ -61,10 +61,11 @@ __all__ = [
     "positive_likelihood_ratio",
     "top_k_accuracy",
     "weighted_kappa",
+    "weighted_mean",
 ]
 
 Floats = npt.NDArray[np.float64]
-Average = Literal["binary", "macro", "micro", "weighted"]
+Average = Literal["binary", "macro", "micro", "weighted", "samples"]
 Mean = Literal["macro", "micro", "weighted"]
 
 _STEP = 1e-100
@@ -401,6 +402,12 @@ def negative_likelihood_ratio(outcomes: Outcomes, positive: int) -> float:
     """Compute FNR / TNR, in integers up to the last division; nan where it divides by 0."""
     tp, fp, fn, tn = _counts_of(outcomes, positive)
     return _quotient(fn * (fp + tn), tn * (tp + fn))
+
+
+def weighted_mean(values: Floats, weights: Floats) -> float:
+    """Average values; nan without any weight."""
+    total = math.fsum(weights)
+    return math.fsum(values * weights) / total if total else math.nan
 
 
 def top_k_accuracy(n: FixedPoint, credit: FixedPoint) -> float:

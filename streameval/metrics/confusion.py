@@ -22,19 +22,26 @@ from streameval.metrics.label_counts import (
     Averaging,
     LabelCounts,
     accuracy,
+    at_top_k,
     balanced_accuracy,
     cohen_kappa,
     geometric_mean,
     hamming_loss,
     matthews_corrcoef,
     mean_class_distance,
+    of_examples,
     ratio_value,
     right,
     top_k_accuracy,
     zero_one_loss,
 )
 from streameval.metrics.table import EXAMPLES, Interval, Metric, Table, count_row
-from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
+from streameval.states.confusion import (
+    MatrixCounts,
+    MultilabelCounts,
+    ObservedCounts,
+    TopKCounts,
+)
 
 __all__ = ["AVERAGES", "TABLE"]
 
@@ -43,6 +50,8 @@ Floats = npt.NDArray[np.float64]
 
 def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging, z: float) -> Any:
     how = averaging.resolve(counts)
+    if how == "samples":
+        return _examples_interval(*of_examples(counts, ratio, averaging.zero_division), z)
     if how == "micro":
         return _pooled_interval(counts, ratio, z, averaging.labels)
     if how == "binary" and isinstance(ratio, Ratio):
@@ -57,6 +66,13 @@ def _ratio_interval(counts: LabelCounts, ratio: ClassMetric, averaging: Averagin
     averaged = counts.averaged_over(averaging.labels)
     weights = metrics.class_weights(values, counts.outcomes, average=how, averaged=averaged)
     return _mean_interval(counts, ratio, how, weights, values, z)
+
+
+def _examples_interval(values: Floats, weights: Floats, z: float) -> Interval:
+    """Take a mean over examples as a proportion with its own variance."""
+    n, value = math.fsum(weights), metrics.weighted_mean(values, weights)
+    variance = metrics.weighted_mean((values - value) ** 2, weights) / n if n else math.nan
+    return intervals.wilson(value, intervals.effective_draws(value, variance, n), z)
 
 
 def _class_intervals(
@@ -106,9 +122,9 @@ def _mean_interval(
         return UNDEFINED
     shares = weights / total
     value = min(math.fsum(np.where(weights > 0, shares * values, 0.0)), 1.0)
-    independent = not isinstance(counts.state, MultilabelCounts)
-    below = intervals.combined((shares * (values - low))[moving], independent=independent)
-    above = intervals.combined((shares * (high - values))[moving], independent=independent)
+    known = counts.has_matrix
+    below = intervals.combined((shares * (values - low))[moving], independent=known)
+    above = intervals.combined((shares * (high - values))[moving], independent=known)
 
     gradient = intervals.ratio_gradient(ratio, counts.outcomes.floats, shares)
     if how == "weighted":  # the weights are counts too
@@ -139,8 +155,8 @@ def _proportion_interval(value: float, variance: float, draws_at_ends: float, z:
 
 
 def _variance(counts: LabelCounts, gradient: Floats) -> float:
-    """Compute the linear variance; for multilabel, the largest that any dependence allows."""
-    if isinstance(counts.state, MultilabelCounts):
+    """Compute the linear variance; without a matrix, the largest that any dependence allows."""
+    if isinstance(counts.state, MultilabelCounts) or not counts.has_matrix:
         return intervals.table_deviation(counts.outcomes.floats, gradient) ** 2
     return intervals.matrix_variance(counts.state.matrix.to_floats(), gradient)
 
@@ -393,6 +409,29 @@ def _per_class(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Met
     return _metric(name, value=value, sampling=sampling, averages=AVERAGES, **row)
 
 
+def _of_top_k(name: str, metric: Callable[..., ClassMetric], **row: Any) -> Metric:
+    """Make the row of a metric of each class, of predictions among the best k scores."""
+    usual = _per_class(name, metric, **row)
+    interval: Any = usual.sampling
+
+    def value(counts: LabelCounts, *args: Any, **options: Any) -> Any:
+        return usual.value(at_top_k(counts, name), *args, **options)
+
+    def sampling(counts: LabelCounts, number: float, z: float, *args: Any, **options: Any) -> Any:
+        return interval(at_top_k(counts, name), number, z, *args, **options)
+
+    def draws(counts: LabelCounts, position: int) -> Share:
+        return usual.statistic(at_top_k(counts, name), position)  # type: ignore[return-value]
+
+    return attrs.evolve(
+        usual,
+        value=value,
+        sampling=sampling,
+        evidence=usual.evidence and draws,
+        listed=lambda counts: isinstance(counts.state, TopKCounts),
+    )
+
+
 _AVERAGING = tuple(field.name for field in attrs.fields(Averaging))
 
 
@@ -411,6 +450,7 @@ AVERAGES = {
     "macro": "the mean over the classes that occur",
     "micro": "of the pooled counts",
     "weighted": "the mean weighted by support",
+    "samples": 'the mean over examples, for multilabel with measures=["samples"]',
 }
 """The averages of metrics per class."""
 
@@ -454,6 +494,35 @@ TABLE = Table(
         evidence=_draws_of_top_k,
         oracle="the mean over all orders of ties; scikit-learn, top_k_accuracy_score",
         listed=lambda counts: _is_single_label(counts) and counts.config.top_k > 1,
+    ),
+    _of_top_k(
+        "top_k_precision",
+        lambda: metrics.PRECISION,
+        heading="Precision of the best k",
+        help="Precision where a true class among the top_k best scores is the prediction.",
+        notes="Else the class of the highest score is. Tied classes come in the order of the "
+        "columns.",
+        formula=r"\frac{TP}{TP + FP}",
+        oracle="torchmetrics, MulticlassPrecision with top_k",
+    ),
+    _of_top_k(
+        "top_k_recall",
+        lambda: metrics.RECALL,
+        heading="Recall of the best k",
+        help="The share of a class that is among the top_k best scores.",
+        notes="Tied classes come in the order of the columns.",
+        formula=r"\frac{TP}{TP + FN}",
+        oracle="torchmetrics, MulticlassRecall with top_k",
+    ),
+    _of_top_k(
+        "top_k_f_score",
+        metrics.f_ratio,
+        aliases=("top_k_f1",),
+        heading="F1 of the best k",
+        help="F of top_k_precision and top_k_recall.",
+        formula=r"\frac{(1 + \beta^2) TP}{(1 + \beta^2) TP + \beta^2 FN + FP}",
+        arguments=("beta=1.0", "alpha=None"),
+        oracle="torchmetrics, MulticlassFBetaScore with top_k",
     ),
     _metric(
         "hamming_loss",

@@ -13,11 +13,17 @@ import numpy.typing as npt
 from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.names import listed
 from streameval.configs.options import real_number
-from streameval.errors import InvalidInputError
+from streameval.errors import InvalidInputError, Named
 from streameval.inputs.labels import Label, class_position
 from streameval.metrics import classification as metrics
 from streameval.metrics.classification import Average, ClassMetric, Outcomes, Ratio
-from streameval.states.confusion import MatrixCounts, MultilabelCounts, ObservedCounts
+from streameval.states.confusion import (
+    ExampleCounts,
+    MatrixCounts,
+    MultilabelCounts,
+    ObservedCounts,
+    TopKCounts,
+)
 
 __all__ = [
     "WRONG",
@@ -26,12 +32,14 @@ __all__ = [
     "ConfusionCounts",
     "LabelCounts",
     "accuracy",
+    "at_top_k",
     "balanced_accuracy",
     "cohen_kappa",
     "geometric_mean",
     "hamming_loss",
     "matthews_corrcoef",
     "mean_class_distance",
+    "of_examples",
     "ratio_value",
     "right",
     "top_k_accuracy",
@@ -42,7 +50,7 @@ Floats = npt.NDArray[np.float64]
 AverageOption = Average | Literal["default"] | None
 ConfusionCounts = MatrixCounts | ObservedCounts | MultilabelCounts
 
-_AVERAGES = ("binary", "macro", "micro", "weighted", None)
+_AVERAGES = ("binary", "macro", "micro", "weighted", "samples", None)
 
 
 @attrs.frozen
@@ -52,12 +60,14 @@ class LabelCounts:
     config: ConfusionConfig
     state: ConfusionCounts
     outcomes: Outcomes = attrs.field(eq=False)
+    has_matrix: bool = True
+    """Whether the outcomes are those of one matrix, which says how they vary together."""
 
     @classmethod
     def of(cls, config: ConfusionConfig, state: ConfusionCounts) -> LabelCounts:
         """Compute the outcomes of each class."""
         if isinstance(state, MultilabelCounts):
-            return cls(config, state, Outcomes.of_tables(state.outcomes))
+            return cls(config, state, Outcomes.of_tables(state.outcomes), has_matrix=False)
         return cls(config, state, Outcomes.of_matrix(state.n, state.matrix))
 
     @property
@@ -70,6 +80,11 @@ class LabelCounts:
     def has_whole_weights(self) -> bool:
         """Whether every weight is a whole number of repeats."""
         return self.state.n.is_whole
+
+    @property
+    def has_examples(self) -> bool:
+        """Whether metrics can be averaged over examples."""
+        return isinstance(self.state, ExampleCounts)
 
     @property
     def labels(self) -> tuple[Label, ...]:
@@ -132,6 +147,14 @@ class LabelCounts:
             )
         if average == "binary" and not self.config.is_binary:
             raise InvalidInputError('"binary" needs two listed classes', argument="average")
+        if average == "samples" and not self.has_examples:
+            raise InvalidInputError(
+                '"samples" needs an accumulator with ',
+                Named("measures", '"samples"'),
+                " and ",
+                Named("multilabel", "True"),
+                argument="average",
+            )
         return average
 
     def matrix_state(self, name: str) -> MatrixCounts | ObservedCounts:
@@ -139,6 +162,19 @@ class LabelCounts:
         if isinstance(self.state, MultilabelCounts):
             raise InvalidInputError("is not defined for multilabel counts", argument=name)
         return self.state
+
+
+def at_top_k(counts: LabelCounts, name: str) -> LabelCounts:
+    """Read the outcomes of each class with the true one predicted if it is among the best k."""
+    state = counts.state
+    if not isinstance(state, TopKCounts):
+        raise InvalidInputError(
+            "needs an accumulator with ", Named("measures", '"top_k"'), argument=name
+        )
+    tp, fp = state.top_hits, state.top_misses
+    fn = state.matrix.sum(axis=1) - tp
+    outcomes = Outcomes(tp, fp, fn, state.n - tp - fp - fn)
+    return attrs.evolve(counts, outcomes=outcomes, has_matrix=False)
 
 
 WRONG = Ratio((0, 1, 1, 0), (1, 1, 1, 1))
@@ -247,12 +283,26 @@ class Averaging:
         if self.labels is None:
             return counts.resolve(self.average)
         average = "macro" if self.average == "default" else counts.resolve(self.average)
-        if average in ("binary", None):
+        if average in ("binary", "samples", None):
             raise InvalidInputError(
                 f'are of "macro", "micro" and "weighted" means, not of average={average!r}',
                 argument="labels",
             )
         return average
+
+
+def of_examples(
+    counts: LabelCounts, ratio: ClassMetric, zero_division: float
+) -> tuple[Floats, Floats]:
+    """Compute a ratio of the labels of examples, and the weight of those that have it.
+
+    Left out are examples in which it is undefined, if `zero_division` is nan.
+    """
+    state = counts.state
+    assert isinstance(state, ExampleCounts)  # noqa: S101 - `resolve` has refused other counts
+    values = ratio.of(state.labels_of_patterns.astype(np.float64), zero_division)
+    is_defined = ~np.isnan(values)
+    return values[is_defined], state.examples.to_floats()[is_defined]
 
 
 def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -> Any:
@@ -268,6 +318,8 @@ def ratio_value(counts: LabelCounts, ratio: ClassMetric, averaging: Averaging) -
     if how == "binary":
         outcomes = counts.outcomes.floats[:, counts.config.positive_position]
         return ratio.of_one(outcomes, zero_division)
+    if how == "samples":
+        return metrics.weighted_mean(*of_examples(counts, ratio, zero_division))
     return metrics.average_ratio(
         ratio,
         counts.outcomes,

@@ -16,13 +16,14 @@ import numpy.typing as npt
 
 from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics import curves
-from streameval.metrics.bounded import ROUNDING, Bounded
+from streameval.metrics.bounded import ROUNDING, Bounded, BoundedArray
 from streameval.metrics.envelope import of_shares
 from streameval.metrics.points import CellTable, Points
 from streameval.metrics.shares import reaches
 
 __all__ = [
     "Outcome",
+    "ThresholdRates",
     "best_f",
     "f_at",
     "hull",
@@ -30,6 +31,7 @@ __all__ = [
     "of_highest_recall",
     "outcome_at",
     "precision_at",
+    "rates_at",
     "recall_at",
     "threshold_at_precision",
 ]
@@ -76,6 +78,24 @@ class Outcome:
         return tp, min_fp + share * (max_fp - min_fp)
 
 
+@attrs.frozen(eq=False)
+class ThresholdRates:
+    """Precision, recall and the false positive rate at given thresholds.
+
+    Parameters
+    ----------
+    thresholds : float64 array, shape (m,)
+        In the order in which they were given.
+    precision, recall, fpr : BoundedArray, length m
+        Each contains the exact value. They are exact where no threshold divides a cell.
+    """
+
+    thresholds: Floats
+    precision: BoundedArray
+    recall: BoundedArray
+    fpr: BoundedArray
+
+
 def outcome_at(table: CellTable, threshold: float) -> Outcome:
     """Count the examples that score at least a threshold.
 
@@ -92,17 +112,26 @@ def outcome_at(table: CellTable, threshold: float) -> Outcome:
     return Outcome(*tp, *fp, _share(table, passed, threshold))
 
 
+def rates_at(table: CellTable, thresholds: Floats) -> ThresholdRates:
+    """Bound precision, recall and the false positive rate at each of some thresholds."""
+    n_pos, n_neg = (part.sum().to_fraction() for part in (table.pos, table.neg))
+    outcomes = [outcome_at(table, threshold) for threshold in thresholds.tolist()]
+    return ThresholdRates(
+        thresholds,
+        BoundedArray.of(map(_precision, outcomes)),
+        BoundedArray.of(_recall(outcome, n_pos) for outcome in outcomes),
+        BoundedArray.of(_fpr(outcome, n_neg) for outcome in outcomes),
+    )
+
+
 def precision_at(table: CellTable, threshold: float) -> Bounded:
     """Bound the share of positives among the scores of at least a threshold, 0 without any."""
-    return _of_outcome(outcome_at(table, threshold), lambda tp, fp: _ratio(tp, tp + fp))
+    return _precision(outcome_at(table, threshold))
 
 
 def recall_at(table: CellTable, threshold: float) -> Bounded:
     """Bound the share of the positives that score at least a threshold."""
-    n_pos = table.pos.sum().to_fraction()
-    if not n_pos:
-        return Bounded(math.nan)
-    return _of_outcome(outcome_at(table, threshold), lambda tp, fp: tp / n_pos)  # noqa: ARG005
+    return _recall(outcome_at(table, threshold), table.pos.sum().to_fraction())
 
 
 def f_at(table: CellTable, threshold: float, beta: float) -> Bounded:
@@ -196,6 +225,26 @@ def min_fp(table: CellTable) -> FixedPoint:
     """Compute the min false positives with all positives of each cell."""
     cell = np.arange(len(table.lo))
     return table.cumulated[1][np.where(table.is_wide, cell, cell + 1)]
+
+
+def _precision(outcome: Outcome) -> Bounded:
+    return _of_outcome(outcome, lambda tp, fp: _ratio(tp, tp + fp))
+
+
+def _recall(outcome: Outcome, n_pos: Fraction) -> Bounded:
+    if not n_pos:
+        return Bounded(math.nan)
+    return _of_outcome(outcome, lambda tp, fp: tp / n_pos)  # noqa: ARG005
+
+
+def _fpr(outcome: Outcome, n_neg: Fraction) -> Bounded:
+    """Bound a rate that falls where the others rise."""
+    if not n_neg:
+        return Bounded(math.nan)
+    high, value, low = (
+        float(fp / n_neg) for _, fp in (outcome.low, outcome.estimate, outcome.high)
+    )
+    return Bounded(min(max(value, low), high), low, high)
 
 
 def _of_outcome(outcome: Outcome, metric: Callable[[Fraction, Fraction], Fraction]) -> Bounded:

@@ -162,6 +162,11 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         return all(curve.exact for curve in self._curves.values())
 
     @property
+    def has_probabilities(self) -> bool:
+        """Whether the scores are probabilities."""
+        return self._tables[0].scale == "probability"
+
+    @property
     def micro(self) -> Curve:
         """The curve of all scores of all classes, pooled: each row counts once a class.
 
@@ -196,6 +201,27 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         """The mean average precision (mAP) over the classes that have a positive."""
         mean: Bounded = self._average("average_precision", "macro")
         return mean
+
+    def class_wise_ece(self, bins: int = 15) -> Bounded:
+        """Compute the mean over all classes of the calibration error of each, in [0, 1].
+
+        It sees what the error of the most probable class alone does not; for probabilities.
+
+        Parameters
+        ----------
+        bins : int
+            The number of bins, from 1 to 65,536.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> scores = [[0.8, 0.1, 0.1], [0.2, 0.5, 0.3], [0.6, 0.3, 0.1]]
+        >>> curves = se.PRCurveSketch(classes=3).update([0, 1, 2], scores).compute()
+        >>> f"{curves.class_wise_ece():.3f}", f"{curves[0].ece():.3f}"
+        ('0.333', '0.333')
+        """
+        values = [curve.ece(bins) for curve in self._curves.values()]
+        return _mean(values, [1.0] * len(values))
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
@@ -502,5 +528,21 @@ ClassCurves.TABLE = Table(
         formula=Curve.TABLE["average_precision"].formula,
         oracle="scikit-learn, average_precision_score of each class",
         headline=2,
+    ),
+    Metric(
+        name="class_wise_ece",
+        aliases=("classwise_ece", "static_calibration_error", "sce", "cw_ece"),
+        heading="Class-wise calibration error",
+        help="The mean over all classes of the calibration error of each, in [0, 1].",
+        notes="It sees what the error of the most probable class alone does not; for "
+        "probabilities.",
+        formula=r"\frac1K \sum_k \sum_b \frac{n_{kb}}n |\bar y_{kb} - \bar s_{kb}|",
+        arguments=("bins=15",),
+        better="lower",
+        certified=True,
+        oracle="the definition, bin by bin of each class",
+        listed=lambda curves: curves.has_probabilities,
+        on_request=True,
+        why_no_evidence="it is no proportion of examples, and no variance is known of it",
     ),
 )

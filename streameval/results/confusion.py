@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, cast
 
 import attrs
 import numpy as np
@@ -28,6 +28,8 @@ from streameval.results.tables import Row as TableRow
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from streameval.metrics.classification import Average
 
 __all__ = ["Confusion"]
 
@@ -185,6 +187,36 @@ class Confusion(Result):
         score gives ``k / K``. For predicted labels this is the accuracy.
         """
         return MetricValue(self.value("top_k_accuracy"))
+
+    @property
+    def top_k_precision(self) -> ClassMetric:
+        """Precision where a true class among the `top_k` best scores is the prediction.
+
+        Else the class of the highest score is. Tied classes come in the order of the columns.
+        It is kept with ``measures=["top_k"]``.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+        >>> result = acc.update([1, 2], [[0.5, 0.4, 0.1], [0.5, 0.4, 0.1]]).compute()
+        >>> result.top_k_precision(average=None).tolist(), result.top_k_recall[2]
+        ([0.0, 1.0, 0.0], 0.0)
+        """
+        return ClassMetric(self, "top_k_precision")
+
+    @property
+    def top_k_recall(self) -> ClassMetric:
+        """The share of a class that is among the `top_k` best scores.
+
+        Tied classes come in the order of the columns.
+        """
+        return ClassMetric(self, "top_k_recall")
+
+    @property
+    def top_k_f_score(self) -> FScore:
+        """F of `top_k_precision` and `top_k_recall`."""
+        return FScore(self, "top_k_f_score")
 
     @property
     def precision(self) -> ClassMetric:
@@ -419,11 +451,14 @@ class Confusion(Result):
             return lambda level: self._class_readings(row, level, zero_division=0.0)[position]
         average, colon, names = of.partition(":")
         if average in row.averages and not colon:
+            self._counts.resolve(cast("Average", average))  # refuses what is not kept
             return self._mean(row, average=average)
         if not self.labels:  # none has been observed yet
             return lambda _: Reading(math.nan)
         if average not in row.averages:
-            raise unknown_class(of, map(str, self.class_names), row.averages)
+            others = [] if self._counts.has_examples else ["samples"]
+            held = [name for name in row.averages if name not in others]
+            raise unknown_class(of, map(str, self.class_names), held)
         known = self._counts.position_of
         named = [self.labels[known(name)] for name in names.split(",")]
         return self._mean(row, average=average, labels=named)

@@ -17,13 +17,14 @@ from streameval.configs.confusion import ConfusionConfig
 from streameval.configs.options import finite_number, one_of, real_number
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.fixed_point import FixedPoint
+from streameval.inputs.arrays import as_array, as_scores, check_vector
 from streameval.metrics import average_precision as areas
 from streameval.metrics import curves, envelope, loss_bounds, operating_points, thresholds
 from streameval.metrics.bounded import Bounded
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.points import CellTable
-from streameval.metrics.thresholds import outcome_at
+from streameval.metrics.thresholds import ThresholdRates, outcome_at, rates_at
 from streameval.render import notebook, plots
 from streameval.render.blocks import (
     BandedLine,
@@ -156,6 +157,22 @@ class Curve(CalledMetrics):
         return areas.pr_auc(self._table)
 
     @property
+    def pr_auc_davis_goadrich(self) -> Bounded:
+        """The area under the precision-recall points, joined as those of the ROC curve.
+
+        Between two points, false positives rise at a constant rate with true ones, which is no
+        line in precision and recall; nan without a positive (Davis and Goadrich, 2006).
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> round(curve.pr_auc_davis_goadrich, 4), round(curve.pr_auc, 4)
+        (0.7973, 0.7917)
+        """
+        return areas.pr_auc_davis_goadrich(self._table)
+
+    @property
     def ks(self) -> Bounded:
         """The Kolmogorov-Smirnov statistic, in [0, 1]: the max of ``|tpr - fpr|``."""
         return envelope.ks(self._table)
@@ -226,6 +243,34 @@ class Curve(CalledMetrics):
         """
         threshold = threshold_value(threshold)
         return thresholds.f_at(self._table, threshold, _beta_value(beta))
+
+    def at(self, thresholds: Any) -> ThresholdRates:
+        """Compute precision, recall and the false positive rate at given thresholds.
+
+        Parameters
+        ----------
+        thresholds : array of numbers, shape (m,)
+            In any order. A score of at least a threshold is a positive prediction.
+
+        Returns
+        -------
+        ThresholdRates
+            `thresholds`, `precision`, `recall` and `fpr`: as `precision_at` and `recall_at`, each
+            with its certified interval. `precision` is 0 where nothing is predicted, and a rate of
+            an absent class is nan.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import streameval as se
+        >>> curve = se.PRCurveSketch().update([0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]).compute()
+        >>> rates = curve.at([0.0, 0.4, 0.9])
+        >>> rates.recall
+        BoundedArray([1.0, 0.5, 0.0])
+        >>> np.asarray(rates.precision).tolist(), rates.fpr[1]
+        ([0.5, 0.5, 0.0], 0.5)
+        """
+        return rates_at(self._table, _threshold_values(thresholds))
 
     def recall_at_precision(self, p: float) -> Bounded:
         """Find the highest recall with a precision of at least `p`.
@@ -803,6 +848,13 @@ def _confusion(table: CellTable, threshold: float, tp: FixedPoint, fp: FixedPoin
     matrix = FixedPoint.concatenate([cell.reshape(1) for cell in cells]).reshape(2, 2)
     credit = FixedPoint.concatenate([right.reshape(1), FixedPoint.zeros(1)]).reshape(1, 2)
     return Confusion(LabelCounts.of(config, MatrixCounts(n, matrix, credit)))
+
+
+def _threshold_values(value: Any) -> Floats:
+    """Check an array of thresholds: any numbers but nan."""
+    array = as_array(value, name="thresholds")
+    check_vector(array, rows=None, name="thresholds")
+    return as_scores(array, name="thresholds").copy()
 
 
 def _rate(value: Any, *, name: str) -> float:

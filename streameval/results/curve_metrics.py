@@ -169,6 +169,18 @@ CURVE_METRICS = Table(
         oracle="scikit-learn, auc of precision_recall_curve",
     ),
     _metric(
+        "pr_auc_davis_goadrich",
+        aliases=("davis_goadrich", "auc_integral", "pr_auc_interpolated"),
+        heading="PR AUC, Davis-Goadrich",
+        help="The area under the precision-recall points, joined as those of the ROC curve.",
+        notes="Between two points, false positives rise at a constant rate with true ones, which "
+        "is no line in precision and recall; nan without a positive (Davis and Goadrich, 2006).",
+        formula=r"\sum_i \int_{R_{i-1}}^{R_i} \frac{r P}{r P + FP_{i-1} + "
+        r"(r - R_{i-1}) \frac{FP_i - FP_{i-1}}{R_i - R_{i-1}}} \, dr",
+        oracle="the definition, by logarithms of 40 digits",
+        on_request=True,
+    ),
+    _metric(
         "ks",
         aliases=("ks_statistic", "kolmogorov_smirnov"),
         heading="KS statistic",

@@ -101,10 +101,12 @@ class ClassMetric(_OfClasses):
 
         Parameters
         ----------
-        average : {"binary", "macro", "micro", "weighted"} or None
+        average : {"binary", "macro", "micro", "weighted", "samples"} or None
             The value of the positive class; the mean over the classes that occur; the value of
             the pooled counts; the mean weighted by support; or None for an array of shape
             ``(K,)``. The default is "binary" for two listed classes and "macro" otherwise.
+            "samples", the mean over examples, is for multilabel with
+            ``measures=["samples"]``.
         zero_division : float
             The value where the metric divides by zero: 0.0, 1.0 or nan. nan is left out of means.
         labels : sequence of labels, optional

@@ -20,13 +20,22 @@ from streameval.inputs.labels import (
     canonical_label,
     check_lengths,
 )
+from streameval.states.column import Column
 from streameval.states.stack import Stack, StackableState, SummableState, are_same
 from streameval.states.state import State, check_numbers
 
-__all__ = ["MatrixCounts", "MultilabelCounts", "ObservedCounts", "TopKCredit"]
+__all__ = [
+    "ExampleCounts",
+    "MatrixCounts",
+    "MultilabelCounts",
+    "ObservedCounts",
+    "TopKCounts",
+    "TopKCredit",
+]
 
 Codes = npt.NDArray[np.int64]
 Indices = npt.NDArray[Any]
+Marks = npt.NDArray[np.bool_]
 Count: TypeAlias = np.signedinteger[Any] | Codes
 
 _FEW = 32  # numbers that Python adds up in less time than NumPy
@@ -38,15 +47,17 @@ class TopKCredit:
     """The ranks within the first k that ties leave to the true class of each of n examples.
 
     Of `tied` classes that share the true class's score (itself included), `within` fall into
-    the first k ranks, so the example counts ``within / tied`` on average over all orders.
+    the first k ranks, so the example counts ``within / tied`` on average over all orders. It is
+    `first` if it is among the first k where tied classes come in the order of the columns.
     """
 
     within: Codes
     tied: Codes
+    first: Marks
 
     def select(self, kept: npt.NDArray[np.bool_]) -> TopKCredit:
         """Keep some examples."""
-        return TopKCredit(self.within[kept], self.tied[kept])
+        return TopKCredit(self.within[kept], self.tied[kept], self.first[kept])
 
     def tally(self, top_k: int, classes: int, weights: WeightArray | None) -> FixedPoint:
         """Count the examples with any credit by (within, tied); full credit is (1, 1)."""
@@ -56,7 +67,6 @@ class TopKCredit:
         return _tally(index, top_k * classes, None if weights is None else weights[some])
 
 
-@final
 @attrs.frozen
 class MatrixCounts(StackableState, SummableState):
     """Weights by (truth, prediction) over a fixed set of classes.
@@ -92,10 +102,20 @@ class MatrixCounts(StackableState, SummableState):
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of class indices."""
+        return cls(*cls._counted(truth, prediction, credit, weights, config))
+
+    @staticmethod
+    def _counted(
+        truth: Indices,
+        prediction: Indices,
+        credit: TopKCredit,
+        weights: WeightArray | None,
+        config: ConfusionConfig,
+    ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         k, top_k = config.n_classes, config.top_k
         matrix = _tally(_cells(truth, prediction, k), k * k, weights)
         credited = credit.tally(top_k, k, weights)
-        return cls(matrix.total(), matrix.reshape(k, k), credited.reshape(top_k, k))
+        return matrix.total(), matrix.reshape(k, k), credited.reshape(top_k, k)
 
     @classmethod
     def of_weighted(
@@ -203,6 +223,81 @@ class MatrixCounts(StackableState, SummableState):
             _check_ties(credit, config)
 
 
+@final
+@attrs.frozen
+class TopKCounts(MatrixCounts):
+    """The counts of a fixed set of classes, and those of the best k scores.
+
+    A true class among the k best scores of an example is its prediction; else it is the class of
+    the highest score. Tied classes come in the order of the columns.
+
+    Parameters
+    ----------
+    top_hits : FixedPoint, shape (K,)
+        The weight of the examples of each class that is among the k best scores.
+    top_misses : FixedPoint, shape (K,)
+        The weight of the other examples, by the class of their highest score.
+    """
+
+    top_hits: FixedPoint
+    top_misses: FixedPoint
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:
+        """Count nothing."""
+        k, top_k = config.n_classes, config.top_k
+        matrix, credit = FixedPoint.zeros((k, k)), FixedPoint.zeros((top_k, k))
+        return cls(FixedPoint.zeros(()), matrix, credit, FixedPoint.zeros(k), FixedPoint.zeros(k))
+
+    @classmethod
+    def of(
+        cls,
+        truth: Indices,
+        prediction: Indices,
+        credit: TopKCredit,
+        weights: WeightArray | None,
+        config: ConfusionConfig,
+    ) -> Self:
+        """Count a batch of class indices."""
+        counted = cls._counted(truth, prediction, credit, weights, config)
+        sides = (
+            _tally(codes[rows], config.n_classes, None if weights is None else weights[rows])
+            for codes, rows in ((truth, credit.first), (prediction, ~credit.first))
+        )
+        return cls(*counted, *sides)
+
+    def __add__(self, other: Any) -> Self:
+        """Add cell by cell; the total comes first, so that it is what overflows."""
+        return type(self)(
+            self.n + other.n,
+            self.matrix + other.matrix,
+            self.credit + other.credit,
+            self.top_hits + other.top_hits,
+            self.top_misses + other.top_misses,
+        )
+
+    @classmethod
+    def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
+        """Check that the best scores hold what the matrix allows."""
+        super().check_all(config, fields)
+        k = config.n_classes
+        matrix = fields["matrix"].numbers((k, k), "matrix")
+        hits, misses = (fields[name].numbers((k,), name) for name in ("top_hits", "top_misses"))
+        right = matrix.reshape(len(matrix.whole), k * k)[:, :: k + 1]
+        spare = (
+            (hits - right, "top_hits are fewer than the hits"),
+            (matrix.totals() - hits, "top_hits pass the truth"),
+            (matrix.sum(axis=1) - right - misses, "top_misses pass the errors"),
+        )
+        for numbers, reason in spare:
+            require((numbers.whole >= 0).all(), reason)
+        total = hits.totals() + misses.totals()
+        require(are_same(total, fields["n"].items), "top_hits and top_misses do not add up to n")
+        for name in ("top_hits", "top_misses"):
+            is_split = fields[name].has_fraction > fields["n"].has_fraction
+            require(not is_split.any(), f"{name} has fractions that n has not")
+
+
 def _check_ties(credit: FixedPoint, config: ConfusionConfig) -> None:
     """Check that tied classes share fewer ranks than there are of them.
 
@@ -297,7 +392,6 @@ class ObservedCounts(State):
         return spread.reshape(len(labels), len(labels))
 
 
-@final
 @attrs.frozen
 class MultilabelCounts(StackableState, SummableState):
     """Weights by (truth, prediction) of each of K labels that are each present or not.
@@ -324,14 +418,19 @@ class MultilabelCounts(StackableState, SummableState):
     @classmethod
     def of(
         cls,
-        truth: npt.NDArray[np.bool_],
-        prediction: npt.NDArray[np.bool_],
-        known: npt.NDArray[np.bool_] | None,
+        truth: Marks,
+        prediction: Marks,
+        known: Marks | None,
         weights: WeightArray | None,
         config: ConfusionConfig,
     ) -> Self:
         """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
-        size = config.n_classes
+        return cls(*cls._counted(truth, prediction, known, weights, config.n_classes))
+
+    @staticmethod
+    def _counted(
+        truth: Marks, prediction: Marks, known: Marks | None, weights: WeightArray | None, size: int
+    ) -> tuple[FixedPoint, FixedPoint, FixedPoint]:
         right = truth == prediction
         index = np.arange(size) * 4 + truth * 2 + prediction
         if weights is None:
@@ -340,13 +439,13 @@ class MultilabelCounts(StackableState, SummableState):
             n, exact = _total(weights), np.asarray(right.all(axis=1))
             of_entries, cells = weights.repeat(size), index.reshape(-1)
             outcomes = weights_by_cell(of_entries, cells, size * 4, checked=True)
-            return cls(n, outcomes.reshape(size, 2, 2), _total(weights[exact]))
+            return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
         rows = np.asarray(known.any(axis=1))
         exact = np.asarray(rows & (right | ~known).all(axis=1))
         n = _total(weights[rows])
         of_entries = weights[np.nonzero(known)[0]]
         outcomes = weights_by_cell(of_entries, index[known], size * 4, checked=True)
-        return cls(n, outcomes.reshape(size, 2, 2), _total(weights[exact]))
+        return n, outcomes.reshape(size, 2, 2), _total(weights[exact])
 
     @staticmethod
     def tally(
@@ -398,6 +497,137 @@ class MultilabelCounts(StackableState, SummableState):
         wrong = outcomes[:, :, 0, 1] + outcomes[:, :, 1, 0]
         within = ((n - exact)[:, None] - wrong).whole >= 0
         require(within.all(), "exact_match passes the examples without an error")
+
+
+@final
+@attrs.frozen
+class ExampleCounts(MultilabelCounts):
+    """The counts of K labels, and how many labels of each example have which outcome.
+
+    Parameters
+    ----------
+    patterns : Column of uint64, shape (m,)
+        The numbers of true and false positives, false and true negatives among the labels of an
+        example, 16 bits each; distinct and sorted.
+    examples : FixedPoint, shape (m,)
+        The weight of the examples with each.
+    """
+
+    patterns: Column
+    examples: FixedPoint
+
+    @classmethod
+    def zero(cls, config: ConfusionConfig) -> Self:
+        """Count nothing."""
+        nothing = FixedPoint.zeros(())
+        outcomes = FixedPoint.zeros((config.n_classes, 2, 2))
+        none = Column(np.zeros(0, dtype=np.uint64))
+        return cls(nothing, outcomes, nothing, none, FixedPoint.zeros(0))
+
+    @classmethod
+    def of(
+        cls,
+        truth: Marks,
+        prediction: Marks,
+        known: Marks | None,
+        weights: WeightArray | None,
+        config: ConfusionConfig,
+    ) -> Self:
+        """Count a batch of (n, K) decisions; entries that are not `known` do not count."""
+        if weights is None:
+            weights = np.ones(len(truth), dtype=np.int64)
+        counted = cls._counted(truth, prediction, known, weights, config.n_classes)
+        known = np.ones_like(truth) if known is None else known
+        n_known, positive, predicted, hits = (
+            np.count_nonzero(marks & known, axis=1)
+            for marks in (known, truth, prediction, truth & prediction)
+        )
+        misses, false = positive - hits, predicted - hits
+        patterns = _packed(hits, false, misses, n_known - hits - misses - false)
+        is_counted = (weights > 0) & (n_known > 0)
+        examples = FixedPoint.of_numbers(weights[is_counted])
+        return cls(*counted, *_joined(patterns[is_counted], examples))
+
+    @property
+    def labels_of_patterns(self) -> Codes:
+        """The numbers of true and false positives, false and true negatives, shape (4, m)."""
+        return _unpacked(self.patterns.values)
+
+    def __add__(self, other: Any) -> Self:
+        """Add cell by cell, over the union of the patterns."""
+        sums = self.n + other.n, self.outcomes + other.outcomes
+        patterns = np.concatenate([self.patterns.values, other.patterns.values])
+        examples = FixedPoint.concatenate([self.examples, other.examples])
+        exact = self.exact_match + other.exact_match
+        return type(self)(*sums, exact, *_joined(patterns, examples))
+
+    @classmethod
+    def sum_all(
+        cls, config: ConfusionConfig, fields: Mapping[str, Stack], sizes: npt.NDArray[np.int64]
+    ) -> dict[str, Stack]:
+        """Add up runs of states, and return the fields of the sums."""
+        usual = {name: fields[name] for name in ("n", "outcomes", "exact_match")}
+        patterns, examples = fields["patterns"], fields["examples"]
+        run_of = np.repeat(np.repeat(np.arange(len(sizes)), sizes), patterns.lengths)
+        order = np.lexsort((patterns.items, run_of))
+        ordered, runs = patterns.items[order], run_of[order]
+        is_start = np.ones(len(order), dtype=bool)
+        is_start[1:] = (ordered[1:] != ordered[:-1]) | (runs[1:] != runs[:-1])
+        starts = np.flatnonzero(is_start)
+        weights = examples.items[order].sum_runs(starts) if len(starts) else examples.items
+        lengths = np.bincount(runs[starts], minlength=len(sizes))
+        first = np.cumsum(sizes) - sizes
+        has_fraction = np.logical_or.reduceat(examples.has_fraction, first)
+        return super().sum_all(config, usual, sizes) | {
+            "patterns": Stack.of_vectors(ordered[starts], lengths),
+            "examples": Stack.of_vectors(weights, lengths, has_fraction),
+        }
+
+    @classmethod
+    def check_all(cls, config: ConfusionConfig, fields: Mapping[str, Stack]) -> None:
+        """Check the patterns, and that the examples add up to the counts of labels."""
+        super().check_all(config, fields)
+        patterns, examples, n = fields["patterns"], fields["examples"], fields["n"]
+        lengths = patterns.lengths
+        are_vectors = all(len(form[1]) == 1 for form in examples.forms)
+        require(all(form[0] == "uint64" for form in patterns.forms) and are_vectors, "patterns")
+        require(np.array_equal(examples.lengths, lengths), "examples of other patterns")
+        check_numbers(examples.items, examples.items.shape, "examples")
+        require(examples.items.is_positive().all(), "a pattern of no example")
+        require(np.array_equal(examples.has_fraction, n.has_fraction), "examples in fractions")
+        starts = np.cumsum(lengths) - lengths
+        is_first = np.zeros(len(patterns.items) + 1, dtype=bool)
+        is_first[starts] = True
+        rises = patterns.items[1:] > patterns.items[:-1]
+        require((rises | is_first[1:-1]).all(), "patterns are out of order")
+        labels = _unpacked(patterns.items)
+        known = labels.sum(axis=0)
+        least = 1 if config.ignore_label is not None else config.n_classes
+        within = (known >= least) & (known <= config.n_classes)
+        require(within.all(), "a pattern of other labels")
+        require(are_same(examples.items.run_totals(lengths), n.items), "examples do not add up")
+        right = examples.items.where(labels[1] + labels[2] == 0).run_totals(lengths)
+        require(are_same(right, fields["exact_match"].items), "examples differ from exact_match")
+
+
+def _packed(*numbers: Codes) -> npt.NDArray[np.uint64]:
+    """Pack four numbers below 2**16 each, of at most 2**15 labels, the first one highest."""
+    packed = np.zeros(len(numbers[0]), dtype=np.uint64)
+    for number in numbers:
+        packed = packed << np.uint64(16) | number.astype(np.uint64)
+    return packed
+
+
+def _unpacked(packed: npt.NDArray[np.uint64]) -> Codes:
+    """Take four packed numbers apart, shape (4, m)."""
+    shifts = np.arange(48, -16, -16).astype(np.uint64)[:, None]
+    return ((packed >> shifts) & np.uint64(2**16 - 1)).astype(np.int64)
+
+
+def _joined(patterns: npt.NDArray[np.uint64], examples: FixedPoint) -> tuple[Column, FixedPoint]:
+    """Add up the examples of each distinct pattern."""
+    distinct, index = np.unique(patterns, return_inverse=True)
+    return Column(distinct), examples.scatter(index.reshape(-1), len(distinct))
 
 
 def _total(weights: WeightArray) -> FixedPoint:

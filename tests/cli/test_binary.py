@@ -519,3 +519,25 @@ def test_binary_budget_is_a_number_or_none(text, call):
     done = call("eval", "a.csv", *BINARY, "--budget", text)
     assert done.code == 2
     assert f"--budget: must be an integer of at least 1, or none, got {text!r}" in done.err
+
+
+@pytest.mark.parametrize("name", ["a.jsonl", "a.csv"])
+def test_binary_ignores_a_label(name, call, write):
+    rows = [{"y_true": t, "y_score": s} for t, s in [(1, 0.5), (-1, 0.75), (0, 0.25)]]
+    expected = se.PRCurveSketch(ignore_label=-1).update([1, 0], [0.5, 0.25])
+    assert state(call, write(name, rows), "--ignore-label=-1") == expected
+
+
+def test_binary_ignores_a_word_beside_two_listed_classes(call, write):
+    rows = [{"y_true": t, "y_score": s} for t, s in [("spam", 0.5), ("?", 0.75), ("ham", 0.25)]]
+    log = write("a.jsonl", rows)
+    found = state(call, log, "--classes", "ham,spam", "--ignore-label", "?")
+    expected = se.PRCurveSketch(pos_label="spam", ignore_label="?")
+    assert found == expected.update(["spam", "ham"], [0.5, 0.25])
+
+
+def test_binary_ignores_entries_of_labels(call, write):
+    rows = [{"y_true": [1, -1], "y_score": [0.5, 0.25]}, {"y_true": [0, 1], "y_score": [0.25, 1]}]
+    found = state(call, write("a.jsonl", rows), "--multilabel", "--ignore-label=-1")
+    expected = se.PRCurveSketch(classes=2, multilabel=True, ignore_label=-1)
+    assert found == expected.update([[1, -1], [0, 1]], [[0.5, 0.25], [0.25, 1]])

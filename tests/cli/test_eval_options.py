@@ -172,3 +172,20 @@ def test_eval_takes_any_score_at_a_threshold_that_no_probability_has(call, write
     rows = [{"y_true": 1, "y_score": 3.5}, {"y_true": 0, "y_score": -2.0}]
     expected = se.ConfusionAccumulator(2, threshold=0).update([1, 0], [3.5, -2.0])
     assert state(call, write("a.jsonl", rows), "--threshold", "0") == expected
+
+
+def test_eval_averages_over_examples(call, write):
+    rows = [{"y_true": [1, 0], "y_pred": [1, 1]}, {"y_true": [0, 1], "y_pred": [0, 1]}]
+    log = write("a.jsonl", rows)
+    options = ["--multilabel", "--measures", "samples"]
+    expected = se.ConfusionAccumulator(2, multilabel=True, measures=["samples"])
+    assert state(call, log, *options) == expected.update([[1, 0], [0, 1]], [[1, 1], [0, 1]])
+    done = call("eval", log, *options, "--metrics", "precision[samples]")
+    assert "0.75" in done.out
+
+
+def test_eval_counts_precision_among_the_best_scores(call, write):
+    rows = [{"y_true": 1, "y_score": [0.5, 0.4, 0.1]}, {"y_true": 2, "y_score": [0.5, 0.4, 0.1]}]
+    found = state(call, write("a.jsonl", rows), "--top-k", 2, "--measures", "top_k")
+    expected = se.ConfusionAccumulator(3, top_k=2, measures=["top_k"])
+    assert found == expected.update([1, 2], [row["y_score"] for row in rows])

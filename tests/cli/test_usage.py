@@ -215,6 +215,7 @@ TAKEN = {
     "classification": {
         *("--label", "--weight", "--pred", "--score", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--top-k", "--ignore-label", "--versus"),
+        "--measures",
     },
     "paired": {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
@@ -223,7 +224,7 @@ TAKEN = {
     "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
-        *("--budget", "--scores", "--nan", "--group"),
+        *("--budget", "--scores", "--nan", "--ignore-label", "--group"),
     },
     "grouped": {
         *("--label", "--weight", "--score", "--budget", "--scores"),

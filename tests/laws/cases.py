@@ -125,6 +125,11 @@ def _top_k(random: np.random.Generator, size: int) -> tuple[dict, dict]:
     return {"classes": 5, "top_k": int(random.integers(1, 6))}, rows
 
 
+def _best_scores(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    _, rows = _top_k(random, size)
+    return {"classes": 5, "top_k": int(random.integers(2, 6)), "measures": ["top_k"]}, rows
+
+
 def _met(labels: np.ndarray) -> Callable[[np.random.Generator, int], tuple[dict, dict]]:
     def make(random: np.random.Generator, size: int) -> tuple[dict, dict]:
         truth, prediction = labels[random.integers(0, len(labels), (2, size))]
@@ -144,6 +149,11 @@ def _multilabel_labels(random: np.random.Generator, size: int) -> tuple[dict, di
     return {"multilabel": True}, {"y_true": truth, "y_pred": prediction}
 
 
+def _samples(random: np.random.Generator, size: int) -> tuple[dict, dict]:
+    options, rows = _multilabel(random, size)
+    return options | {"measures": ["samples"]}, rows
+
+
 _SHAPES = {
     "binary labels": _binary_labels,
     "binary scores": _binary_scores,
@@ -151,7 +161,9 @@ _SHAPES = {
     "met numbers": _met(NUMBERS),
     "met strings": _met(STRINGS),
     "multilabel labels": _multilabel_labels,
+    "multilabel samples": _samples,
     "multilabel scores": _multilabel,
+    "top-k precision": _best_scores,
     "top-k scores": _top_k,
 }
 
@@ -209,9 +221,12 @@ def _paired(draw: st.DrawFn) -> Case:
     """Draw what a confusion matrix takes, and the same predictions in another order."""
     random = _random(draw)
     size = draw(st.integers(0, 24))
-    shape = draw(st.sampled_from([name for name in sorted(_SHAPES) if name != "top-k scores"]))
+    shape = draw(
+        st.sampled_from([name for name in sorted(_SHAPES) if not name.startswith("top-k")])
+    )
     options, rows = _SHAPES[shape](random, size)
     options.pop("include_unseen", None)
+    options.pop("measures", None)
     a = rows.pop("y_pred")
     rows |= {"y_pred_a": a, "y_pred_b": a[random.permutation(size)]}
     return Case(se.Paired, options, rows | _weights(draw, size, random))
@@ -588,6 +603,7 @@ LAWS: dict[str, Laws] = {
             "top_k": ({"classes": 5, "top_k": 2}, {"classes": 5, "top_k": 3}),
             "ignore_label": ({"ignore_label": None}, {"ignore_label": -1}),
             "include_unseen": ({"include_unseen": False}, {"include_unseen": True}),
+            "measures": ({"multilabel": True}, {"multilabel": True, "measures": ["samples"]}),
         },
         bad_batches={
             "a label out of range": ({}, {"y_true": [0, 2], "y_pred": [0, 1]}),

@@ -34,9 +34,8 @@ NUMBERS = np.array([7, -3, 2**62, 0])
 
 def curve_rows(draw: st.DrawFn, random: np.random.Generator, size: int) -> tuple[dict, Rows]:
     """Draw options and the rows of a small data set."""
-    options, rows = draw(st.sampled_from([_binary, _logits, _named, _classes, _multilabel]))(
-        random, size
-    )
+    made = [_binary, _logits, _named, _classes, _multilabel, _with_gaps]
+    options, rows = draw(st.sampled_from(made))(random, size)
     options["budget"] = draw(st.sampled_from([1, 2, 3, 5, 8, 100, None]))
     return options, rows
 
@@ -105,6 +104,12 @@ def _multilabel(random: np.random.Generator, size: int) -> tuple[dict, Rows]:
     return {"classes": 2, "multilabel": True}, rows
 
 
+def _with_gaps(random: np.random.Generator, size: int) -> tuple[dict, Rows]:
+    options, rows = _multilabel(random, size)
+    rows["y_true"][random.random((size, 2)) < 0.3] = -1
+    return options | {"ignore_label": -1}, rows
+
+
 CHANGED_OPTIONS = {
     "budget": ({"budget": 8}, {"budget": None}),
     "scores": ({}, {"scores": "real"}),
@@ -112,6 +117,7 @@ CHANGED_OPTIONS = {
     "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),
     "pos_label": ({}, {"pos_label": 1}),
     "nan": ({}, {"nan": "skip"}),
+    "ignore_label": ({}, {"ignore_label": -1}),
 }
 
 

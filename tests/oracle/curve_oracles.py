@@ -154,6 +154,27 @@ def pr_auc(table: Table) -> Value:
     return total(p * (a + b) for p, a, b in rows if p) / (2 * table.n_pos)
 
 
+def pr_auc_davis_goadrich(table: Table) -> Value:
+    """The integral of precision along the ROC curve, in closed form from point to point."""
+    if not table.n_pos:
+        return UNDEFINED
+    terms = []
+    for pos, neg, tp, fp in zip(table.pos, table.neg, table.tp, table.fp, strict=True):
+        above_tp, above = Fraction(tp - pos), Fraction(tp + fp - pos - neg)
+        if pos:
+            rate = Fraction(pos + neg) / Fraction(pos)
+            grown = _logarithm((above + pos + neg) / above) if above else Fraction(0)
+            terms.append((pos + (above_tp - above / rate) * grown) / rate)
+    return sum(terms, Fraction(0)) / Fraction(table.n_pos)
+
+
+@cache
+def _logarithm(number: Fraction) -> Fraction:
+    with localcontext() as context:
+        context.prec = 40
+        return Fraction((Decimal(number.numerator) / Decimal(number.denominator)).ln())
+
+
 def partial_roc_auc(table: Table, max_fpr: float) -> Value:
     """Area under the ROC curve up to a false positive rate, standardised (McClish 1989)."""
     if not table.n_pos or not table.n_neg:
@@ -181,6 +202,11 @@ def precision_at(table: Table, threshold: float) -> Value:
 def recall_at(table: Table, threshold: float) -> Value:
     tp, _ = table.counts_at(threshold)
     return Fraction(tp, table.n_pos) if table.n_pos else UNDEFINED
+
+
+def fpr_at(table: Table, threshold: float) -> Value:
+    _, fp = table.counts_at(threshold)
+    return Fraction(fp, table.n_neg) if table.n_neg else UNDEFINED
 
 
 @cache
@@ -480,6 +506,7 @@ CURVE_METRICS: dict[str, Metric] = {
     ),
     "average_precision_11pt": _named("average_precision_11pt", average_precision_11pt),
     "pr_auc": _named("pr_auc", pr_auc),
+    "pr_auc_davis_goadrich": _named("pr_auc_davis_goadrich", pr_auc_davis_goadrich),
     "ks": _named("ks", ks),
     **{f"partial_roc_auc({x})": _called("partial_roc_auc", partial_roc_auc, x) for x in (0.1, 0.5)},
     **{
@@ -549,6 +576,16 @@ def metrics_at(threshold: float) -> dict[str, Metric]:
     return {
         f"precision_at {threshold!r}": _called("precision_at", precision_at, threshold),
         f"recall_at {threshold!r}": _called("recall_at", recall_at, threshold),
+        f"at.precision {threshold!r}": Metric(
+            lambda table: precision_at(table, threshold),
+            lambda curve: curve.at([threshold]).precision[0],
+        ),
+        f"at.recall {threshold!r}": Metric(
+            lambda table: recall_at(table, threshold), lambda curve: curve.at([threshold]).recall[0]
+        ),
+        f"at.fpr {threshold!r}": Metric(
+            lambda table: fpr_at(table, threshold), lambda curve: curve.at([threshold]).fpr[0]
+        ),
         f"f_at {threshold!r}": Metric(
             lambda table: f_at(table, threshold, 1.0), lambda curve: curve.f_at(threshold)
         ),

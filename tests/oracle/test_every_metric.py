@@ -7,6 +7,7 @@ from collections.abc import Iterable
 import pytest
 from oracle import (
     test_calibration_parity,
+    test_class_wise_error,
     test_classification_parity,
     test_curve_parity,
     test_paired_parity,
@@ -35,7 +36,7 @@ COMPARED = {
     "Confusion": bases(row.name for row in test_classification_parity.PARITY)
     | test_top_k_accuracy.COMPARED,
     "Curve": bases([*test_curve_parity.ALL_METRICS, *metrics_at(0.5)]) | {"best_f_threshold"},
-    "ClassCurves": set(test_curve_parity.AVERAGED),
+    "ClassCurves": {*test_curve_parity.AVERAGED, *test_class_wise_error.COMPARED},
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,

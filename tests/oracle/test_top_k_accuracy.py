@@ -13,7 +13,7 @@ from sklearn import metrics
 import streameval as se
 
 N_CASES = quick_cases(200)
-COMPARED = {"top_k_accuracy"}
+COMPARED = {"top_k_accuracy", "top_k_precision", "top_k_recall", "top_k_f_score"}
 
 
 def top_k_result(
@@ -95,3 +95,40 @@ def test_one_tie_among_many_rows_is_seen(classes: int) -> None:
     acc = se.ConfusionAccumulator(classes).update(np.zeros(len(scores), int), scores)
     assert acc.compute().top_k_accuracy * len(scores) == pytest.approx(1 / classes)
     assert acc.compute().matrix[0, [0, -1]].tolist() == [1, len(scores) - 1]
+
+
+@pytest.mark.parametrize("average", ["macro", "micro", "weighted", None])
+def test_top_k_precision_equals_scikit_learns_of_what_torchmetrics_predicts(average: Any) -> None:
+    """There the true class is predicted if it is among the best k, else the best one is."""
+    for seed in range(N_CASES):
+        rng = np.random.default_rng([3, seed])
+        n_classes = int(rng.integers(3, 7))
+        k, n = int(rng.integers(2, n_classes + 1)), int(rng.integers(1, 40))
+        true, weight = rng.integers(0, n_classes, n), weights(rng, n)
+        scores = rng.integers(0, 6, (n, n_classes)) / 8  # of tied classes the first come first
+        best = np.argsort(-scores, axis=1, kind="stable")[:, :k]
+        predicted = np.where((best == true[:, None]).any(axis=1), true, best[:, 0])
+        acc = se.ConfusionAccumulator(n_classes, top_k=k, measures=["top_k"])
+        half = n // 2
+        for rows in (slice(half), slice(half, None)):
+            part = None if weight is None else weight[rows]
+            acc.update(true[rows], scores[rows], sample_weight=part)
+        result = acc.compute()
+        kept = slice(None) if weight is None else weight > 0
+        *expected, _ = scikit_learn(
+            metrics.precision_recall_fscore_support,
+            true[kept],
+            predicted[kept],
+            beta=2.0,
+            average=average,
+            labels=np.arange(n_classes) if average is None else None,
+            sample_weight=None if weight is None else weight[kept],
+            zero_division=0.0,
+        )
+        ours = (
+            result.top_k_precision(average=average),
+            result.top_k_recall(average=average),
+            result.top_k_f_score(2.0, average=average),
+        )
+        for own, other in zip(ours, expected, strict=True):
+            np.testing.assert_allclose(own, other, rtol=1e-12, err_msg=f"seed {seed}")

@@ -54,7 +54,7 @@ def shape(*sizes: int, fraction: bool = False) -> dict[str, Any]:
 # class_curves, of 3, 2 and 3 cells: levels 2-4, sizes 5-7, lo 8-15, hi 16-23, pos 24-31, neg 32-39.
 # named_curve, of 2 cells, one row skipped: lo 4-5, hi 6-7, pos 8-9, neg 10-11.
 ONE, COARSE, WEIGHTED, CLASSES = "curve", "coarse_curve", "weighted_curve", "class_curves"
-NAMED, REAL, EMPTY = "named_curve", "real_curve", "empty_curve"
+NAMED, REAL, EMPTY, GAPS = "named_curve", "real_curve", "empty_curve", "curves_with_gaps"
 CURVES = {
     "budget of nothing": Broken(ONE, "`budget` must be an integer of", {"config.budget": 0}),
     "unknown scores": Broken(ONE, "`scores` must be", {"config.scores": "logit"}),
@@ -71,6 +71,12 @@ CURVES = {
     "n below the cells": Broken(ONE, "n differs from the sum of the cells", numbers={0: -1}),
     "n above the cells by a fraction": Broken(
         WEIGHTED, "n differs from the sum of the cells", numbers={1: 1}
+    ),
+    "n below the cells of a curve with gaps": Broken(
+        GAPS, "n differs from the cells of its rows", numbers={0: -1}
+    ),
+    "n above the cells of curves with gaps": Broken(
+        GAPS, "n differs from the cells of its rows", numbers={0: 3}
     ),
     "n in fractions of whole weights": Broken(
         ONE,

@@ -679,3 +679,39 @@ def test_precision_that_no_threshold_has_leaves_no_recall_where_counts_pass_floa
     result = se.PRCurveSketch().update([0, 1], [0.75, 0.25], sample_weight=weight).compute()
     assert result.recall_at_precision(0.9) == 0.0
     assert result.recall_at_precision(0.5) == 1.0
+
+
+def test_class_wise_error_is_read_by_name_and_left_out_of_all_else() -> None:
+    curves = se.PRCurveSketch(classes=2).update([0, 1, 1], [[1, 0], [0.5, 0.5], [0.25, 0.75]])
+    result = curves.compute()
+    assert result.class_wise_ece(1) == result[0].ece(1) == 0.25
+    assert result.read("class_wise_ece").value == result.class_wise_ece()
+    assert "class_wise_ece" not in result.report()
+    assert "class_wise_ece" not in result.as_dict()
+
+
+def test_class_wise_error_of_margins_is_refused() -> None:
+    result = se.PRCurveSketch(classes=2, scores="real").compute()
+    with pytest.raises(se.InvalidInputError, match="needs probabilities"):
+        result.class_wise_ece()
+    with pytest.raises(se.InvalidInputError, match="class_wise_ece is not defined here"):
+        result.read("class_wise_ece")
+
+
+def test_davis_goadrich_area_is_the_integral_from_point_to_point() -> None:
+    """From nothing to 1 of 1 found, then to 2 of 3: t / (2 t - 1) from 1 to 2."""
+    curve = se.PRCurveSketch().update([1, 1, 0, 0], [0.9, 0.5, 0.5, 0.1]).compute()
+    expected = (1 + 0.5 + math.log(3) / 4) / 2
+    assert curve.pr_auc_davis_goadrich == pytest.approx(expected, rel=1e-14)
+    assert curve.pr_auc_davis_goadrich.exact
+
+
+def test_davis_goadrich_area_lies_between_negatives_first_and_last() -> None:
+    curve = se.PRCurveSketch(1).update([1, 0, 1, 0], [0.9, 0.5, 0.6, 0.1]).compute()
+    area = curve.pr_auc_davis_goadrich
+    assert (area.low, area.high) == pytest.approx((1 - math.log(2), 1.0))
+    assert area == pytest.approx(0.5)
+
+
+def test_davis_goadrich_area_without_a_positive_is_nan() -> None:
+    assert math.isnan(se.PRCurveSketch().update([0], [0.5]).compute().pr_auc_davis_goadrich)

@@ -68,6 +68,17 @@ def measured_words(**values: int) -> list[int]:
     return words
 
 
+SAMPLES = [6, 3, 0, 0, 3, 2, 3, 1, 0, 2, 1, 0, 3, 2]
+"""The counts of labels in the small state of samples, before its patterns and examples."""
+
+PATTERNS = [
+    (tp << 48) + (fp << 32) + (fn << 16) + tn
+    for tp, fp, fn, tn in ((1, 0, 0, 2), (1, 1, 0, 1), (1, 1, 1, 0))
+]
+
+BEST = parse_words(SMALL["best_scores"]().to_bytes()).numbers
+"""Those of `best_scores`: n 0, 9 of the matrix, 6 of the credit, top_hits 16-18, misses 19-21."""
+
 # Payloads by place. binary: n, 4 of the matrix, 2 of the credit. met: n, 9 of the matrix, each
 # whole then fraction. top_k: n, 9 of the matrix, 6 of the credit. multilabel: n, 12, exact match.
 BROKEN = {
@@ -160,6 +171,57 @@ BROKEN = {
     "outcomes above n with an ignored label": Broken(
         "ignoring", "outcomes do not add up", numbers={2: 4}
     ),
+    "patterns of another type": Broken("samples", "patterns", {"state.patterns.column": "int64"}),
+    "examples of another rank": Broken("samples", "patterns", {"state.examples.shape": [3, 1]}),
+    "examples of other patterns": Broken(
+        "samples",
+        "examples of other patterns",
+        {"state.examples.shape": [2]},
+        payload=[*SAMPLES, *PATTERNS, 3, 3],
+    ),
+    "pattern of no example": Broken("samples", "a pattern of no example", numbers={17: -2, 18: 2}),
+    "examples in fractions of whole weights": Broken(
+        "samples",
+        "examples in fractions",
+        {"state.examples.fraction": True},
+        payload=[*SAMPLES, *PATTERNS, 2, 3, 1, 0, 0, 0],
+    ),
+    "patterns out of order": Broken(
+        "samples", "out of order", payload=[*SAMPLES, *PATTERNS[::-1], 1, 3, 2]
+    ),
+    "pattern twice": Broken(
+        "samples", "out of order", payload=[*SAMPLES, *PATTERNS[:2], PATTERNS[1], 2, 3, 1]
+    ),
+    "pattern of more labels than there are": Broken(
+        "samples", "a pattern of other labels", numbers={14: 1}
+    ),
+    "pattern of fewer labels than there are": Broken(
+        "samples", "a pattern of other labels", numbers={14: -1}
+    ),
+    "examples above n": Broken("samples", "examples do not add up", numbers={19: 1}),
+    "examples of other exact matches": Broken(
+        "samples", "examples differ from exact_match", numbers={17: -1, 18: 1}
+    ),
+    "top hits below the hits": Broken(
+        "best_scores", "top_hits are fewer than the hits", numbers={16: -1, 19: 1}
+    ),
+    "top hits above the truth": Broken(
+        "best_scores", "top_hits pass the truth", numbers={16: 1, 20: -1}
+    ),
+    "top misses above the errors": Broken(
+        "best_scores", "top_misses pass the errors", numbers={17: -1, 21: 1}
+    ),
+    "top hits below n": Broken("best_scores", "do not add up to n", numbers={17: -1}),
+    "top hits in fractions of whole weights": Broken(
+        "best_scores",
+        "top_hits has fractions that n has not",
+        {"state.top_hits.fraction": True},
+        payload=[*BEST[:19], 0, 0, 0, *BEST[19:]],
+    ),
+    "measures of examples unknown": Broken(
+        "samples", "`measures` must be among", {"config.measures": ["x"]}
+    ),
+    "measures of nothing": Broken("binary", "canonical", {"config.measures": []}),
     "labels unsorted": Broken("met", "not sorted", {"state.labels": ["b", "a", "日本"]}),
     "labels twice": Broken("met", "not sorted", {"state.labels": ["a", "a", "b"]}),
     "labels mixed": Broken("met", "mix types", {"state.labels": [1, "a", "b"]}),

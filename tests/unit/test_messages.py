@@ -438,6 +438,8 @@ SCORES = [
     score("curve-auto", "`classes` must be None, a number, or the labels in the", classes="auto"),
     score("curve-classes", "`classes` must be at least 2, got 1.", classes=1),
     score("curve-pos-label", "`pos_label` names the positive one of", classes=2, pos_label=1),
+    score("curve-ignored", "`ignore_label` must be an integer as the", ignore_label="?"),
+    score("curve-ignored-positive", "`ignore_label` must not be the positive", ignore_label=1),
     score("curve-pos-kind", "`pos_label` must be an integer or a string", pos_label=0.5),
     score(
         "score-logit",
@@ -688,6 +690,10 @@ DECISIONS = [
 ]
 
 OPTIONS = [
+    make("measure", "`measures` must be among 'samples', 'top_k', got 'mean'.", measures=["mean"]),
+    make("measures", "`measures` must list some of 'samples', 'top_k', got 1.", measures=1),
+    make("samples", '`measures` have "samples" of several labels', measures=["samples"]),
+    make("top-k-measure", '`measures` have "top_k" only where several', measures=["top_k"]),
     make("flag", "`multilabel` must be True or False, got 1.", multilabel=1),
     make("flag-unseen", "`include_unseen` must be True or False", include_unseen=None),
     make("optional-flag", "`from_scores` must be True, False or None, got 0.", from_scores=0),

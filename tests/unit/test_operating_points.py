@@ -134,3 +134,58 @@ def test_share_of_the_top_divides_ties_evenly() -> None:
     curve = se.PRCurveSketch().update([1, 0, 1, 0], [0.9, 0.5, 0.5, 0.1]).compute()
     assert curve.recall_at_top(0.5) == 0.75
     assert curve.precision_at_top(0.25) == 1.0
+
+
+def test_rates_are_those_of_each_threshold() -> None:
+    thresholds = [0.9, 0.35, -1.0, 0.36, math.inf]
+    rates = CURVE.at(thresholds)
+    assert rates.thresholds.tolist() == thresholds
+    assert list(rates.precision) == [CURVE.precision_at(x) for x in thresholds]
+    assert list(rates.recall) == [CURVE.recall_at(x) for x in thresholds]
+    assert rates.fpr.value.tolist() == [0.25, 0.5, 1.0, 0.5, 0.0]
+    assert rates.fpr.exact
+
+
+def test_rates_have_the_intervals_of_a_divided_cell() -> None:
+    curve = se.PRCurveSketch(1).update([0, 1, 0, 1], [0.1, 0.35, 0.4, 0.8]).compute()
+    rates = curve.at([0.5, 0.0])
+    assert not rates.precision.exact
+    assert (rates.fpr[0].low, rates.fpr[0].high) == (0.0, 1.0)
+    assert rates.recall[0].low == curve.recall_at(0.5).low
+    assert rates.fpr[1].exact
+    assert repr(rates.fpr) == f"BoundedArray([{rates.fpr[0]!r}, 1.0])"
+
+
+def test_rates_of_an_absent_class_are_nan() -> None:
+    rates = se.PRCurveSketch().compute().at([0.5])
+    assert math.isnan(rates.recall[0])
+    assert math.isnan(rates.fpr[0])
+    assert rates.precision[0] == 0.0
+
+
+def test_rates_are_arrays_to_numpy() -> None:
+    recall = CURVE.at(np.array([0.0, 1.0])).recall
+    assert np.asarray(recall).tolist() == [1.0, 0.0]
+    assert np.array(recall, dtype=np.float32, copy=True).dtype == np.float32
+    assert recall[1:].value.tolist() == [0.0]
+    assert len(recall) == 2
+    assert repr(recall) == "BoundedArray([1.0, 0.0])"
+    with pytest.raises(ValueError, match="read-only"):
+        recall.value[0] = 0.5
+
+
+@pytest.mark.parametrize(
+    ("thresholds", "message"),
+    [
+        (0.5, "`thresholds` must have shape (n,), got a scalar."),
+        ([[0.5]], "`thresholds` must have shape (n,), got (1, 1)."),
+        ([0.5, math.nan], "`thresholds` must not hold NaN, got NaN at position 1."),
+        (["a"], "`thresholds` must hold scores, got strings."),
+    ],
+)
+def test_thresholds_that_are_no_vector_of_numbers_are_refused(
+    thresholds: Any, message: str
+) -> None:
+    with pytest.raises(se.InvalidInputError) as error:
+        CURVE.at(thresholds)
+    assert str(error.value) == message

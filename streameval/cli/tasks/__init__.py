@@ -39,7 +39,7 @@ TASKS = {
     "classification": Task(
         options=(
             *("label", "weight", "pred", "score", "classes", "multilabel"),
-            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "versus"),
+            *("threshold", "scores", "pos_label", "top_k", "ignore_label", "measures", "versus"),
         ),
         plan=classification.plan,
     ),
@@ -57,7 +57,7 @@ TASKS = {
     "binary": Task(
         options=(
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-            *("budget", "scores", "nan", "group"),
+            *("budget", "scores", "nan", "ignore_label", "group"),
         ),
         plan=curves.plan_of_curve,
     ),

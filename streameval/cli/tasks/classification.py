@@ -157,6 +157,7 @@ def _configuration(options: Options, classes: Any, layout: Layout) -> dict[str, 
             typed_label(options, options.pos_label), "--pos-label", integers=integers
         ),
         top_k=options.top_k,
+        measures=options.measures,
         ignore_label=read_label(
             typed_label(options, options.ignore_label), "--ignore-label", integers=integers
         ),

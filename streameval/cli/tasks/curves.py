@@ -24,6 +24,7 @@ from streameval.cli.tasks.columns import (
     presence_type,
     read_label,
     score_classes,
+    typed_label,
     vector_type,
     weight_columns,
     with_names,
@@ -54,7 +55,8 @@ def plan_of_curve(options: Options, rows: Sequence[Row]) -> Plan:
     layout = lay_out(options, rows, options.score or ("y_score",), of_scores=True)
     if not layout.multilabel:
         check_one_column(options, "label", unless=", unless --multilabel is given")
-    if options.classes in (None, "auto") and layout.width(layout.prediction) == 2:
+    is_listed = options.classes not in (None, "auto")
+    if not (is_listed or layout.multilabel) and layout.width(layout.prediction) == 2:
         return _plan_of_two(options, layout)
     classes = score_classes(options, layout)
     if classes is not None and n_classes(classes) == 2 and not layout.multilabel:
@@ -186,7 +188,9 @@ def _plan_of_listed(options: Options, layout: Layout, classes: Any) -> Plan:
         score = Column("y_score", names, field_type, labels.index(positive))
     truth = label_type(layout, layout.label, classes)
     if isinstance(truth, Labels):
-        truth = attrs.evolve(truth, among=labels)
+        ignored = read_label(options.ignore_label, "--ignore-label", integers=integers)
+        among = labels if ignored is None else (*labels, ignored)
+        truth = attrs.evolve(truth, among=among)
     is_usual = labels == (0, 1) and positive == 1  # as without --classes: the states merge
     return _plan(options, layout, truth, score, (), pos_label=None if is_usual else positive)
 
@@ -202,7 +206,17 @@ def _plan(
     classes: Any = None,
 ) -> Plan:
     """Put the columns together with what the sketch is made of."""
-    of_classes = given(classes=classes, multilabel=options.multilabel, pos_label=pos_label)
+    ignored = read_label(
+        typed_label(options, options.ignore_label),
+        "--ignore-label",
+        integers=getattr(truth, "integers", True),
+    )
+    of_classes = given(
+        classes=classes,
+        multilabel=options.multilabel,
+        pos_label=pos_label,
+        ignore_label=ignored,
+    )
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # mistakes in the options are reported before any row is read
     columns = (Column("y_true", layout.label, truth), score, *weight_columns(options))
