@@ -181,6 +181,9 @@ class PairedResult(Result):
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
 
+    def __dir__(self) -> list[str]:
+        return [name for name in super().__dir__() if name not in self.TABLE or hasattr(self, name)]
+
     @cached_property
     def _compared(self) -> Mapping[str, Areas | Decisions | Means]:
         """What the measures that were asked for give, by name."""

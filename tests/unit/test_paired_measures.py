@@ -522,3 +522,13 @@ def test_fractions_of_nothing_are_refused() -> None:
     data = se.Paired._make(only._config, attrs.evolve(state, pos=pos)).to_bytes()
     with pytest.raises(se.CorruptStateError, match="pos has fractions of nothing"):
         se.Paired.from_bytes(data)
+
+
+def test_names_of_a_result_are_those_that_were_asked_for() -> None:
+    rows = ([0, 1, 1], [0, 1, 0], [1, 1, 0])
+    few = dir(se.Paired().update(*rows).compute())
+    more = dir(se.Paired(measures=["precision"], classes=2).update(*rows).compute())
+    added = {f"precision_{part}" for part in ("a", "b", "difference", "pvalue")}
+    assert set(more) - set(few) == added
+    assert "recall_a" not in more
+    assert {"accuracy_a", "n"} <= set(few)
