@@ -79,11 +79,11 @@ def test_weights_with_fractions_have_no_sampling_interval() -> None:
 @pytest.mark.parametrize(
     ("states", "said"),
     [
-        ([EVERY["binary"]()], "of class 1, the positive one"),
+        ([EVERY["binary"]()], "for class 1, the positive one"),
         ([EVERY["met"]()], "are means over the classes (macro)"),
         (
             [se.ConfusionAccumulator(["a", "b"], pos_label=one) for one in "ab"],
-            "are of the positive class of each state",
+            "are for the positive class of each state",
         ),
     ],
     ids=["binary", "macro", "two"],
