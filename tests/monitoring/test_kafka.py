@@ -359,6 +359,11 @@ def test_partitions_that_do_not_answer_are_not_caught_up(kafka):
     assert not one.is_caught_up
 
 
+def test_source_that_never_connected_is_closed(kafka):
+    source().close()
+    assert kafka.n_open == 0
+
+
 def test_source_closes_its_connection(kafka):
     one = source()
     with closing(one):

@@ -84,6 +84,27 @@ def test_slices_count_the_known_entries_of_their_rows() -> None:
         assert sliced[part] == multilabel().update(TRUTH[rows], SCORES[rows])
 
 
+@pytest.mark.parametrize("budget", [4, 100])
+@pytest.mark.parametrize("has_weights", [False, True])
+def test_slices_of_many_rows_with_gaps_are_those_counted_alone(
+    budget: int, has_weights: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    rows = {"y_true": rng.integers(-1, 2, (400, 3)), "y_score": rng.random((400, 3))}
+    if has_weights:
+        rows["sample_weight"] = rng.integers(1, 4, 400)
+    city = rng.integers(0, 5, 400)
+    sliced = se.Sliced(multilabel(budget), "city")
+    for start in range(0, 400, 57):
+        piece = slice(start, start + 57)
+        sliced.update({"city": city[piece]} | {name: rows[name][piece] for name in rows})
+    for value in range(5):
+        expected = multilabel(budget).update(
+            **{name: column[city == value] for name, column in rows.items()}
+        )
+        assert sliced[value].to_bytes() == expected.to_bytes()
+
+
 def test_a_column_that_is_never_known_has_no_curve() -> None:
     sketch = multilabel(1).update([[1, 0, -1]] * 2, [[0.5, 0.25, 0.75]] * 2, sample_weight=[1, 0.5])
     found = sketch.update([[0, 1, -1]], [[0.25, 0.5, 0.75]]).compute()
