@@ -86,23 +86,23 @@ def test_slices_count_the_known_entries_of_their_rows() -> None:
 
 @pytest.mark.parametrize("budget", [4, 100])
 @pytest.mark.parametrize("has_weights", [False, True])
-def test_slices_of_many_rows_with_gaps_are_those_counted_alone(
+def test_panes_counted_at_once_hold_the_known_entries_of_their_rows(
     budget: int, has_weights: bool
 ) -> None:
     rng = np.random.default_rng(0)
     rows = {"y_true": rng.integers(-1, 2, (400, 3)), "y_score": rng.random((400, 3))}
+    rows["y_true"][:, 0] = rng.integers(0, 2, 400)  # every row has a label that is known
     if has_weights:
         rows["sample_weight"] = rng.integers(1, 4, 400)
-    city = rng.integers(0, 5, 400)
-    sliced = se.Sliced(multilabel(budget), "city")
-    for start in range(0, 400, 57):
-        piece = slice(start, start + 57)
-        sliced.update({"city": city[piece]} | {name: rows[name][piece] for name in rows})
-    for value in range(5):
+    times = rng.integers(0, 50, 400)
+    windowed = se.Windowed(multilabel(budget), pane=10).update({"time": times} | rows)
+    panes = list(windowed.panes())
+    assert len(panes) == 5
+    for start, _, pane in panes:
         expected = multilabel(budget).update(
-            **{name: column[city == value] for name, column in rows.items()}
+            **{name: column[times // 10 == start // 10] for name, column in rows.items()}
         )
-        assert sliced[value].to_bytes() == expected.to_bytes()
+        assert pane.to_bytes() == expected.to_bytes()
 
 
 def test_a_column_that_is_never_known_has_no_curve() -> None:
