@@ -328,9 +328,10 @@ def test_close_ends_streams_and_frees_the_port() -> None:
         client.sendall(b"GET /stream HTTP/1.1\r\nHost: localhost\r\n\r\n")
         client.recv(65_536)
         server.close()
-        rest_of(client)
-    address = server.url.removeprefix("http://").removesuffix("/")
-    serve(address=address).close()
+        rest_of(client)  # it ends
+    again = serve(address=server.url.removeprefix("http://").removesuffix("/"))
+    again.close()
+    assert again.url == server.url
 
 
 @pytest.mark.parametrize(
