@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from streameval import reports as reports
     from streameval.accumulators.base import Accumulator
     from streameval.accumulators.calibration import CalibrationAccumulator
-    from streameval.accumulators.checkpoint import from_bytes, load, save
     from streameval.accumulators.collection import Collection
     from streameval.accumulators.confusion import ConfusionAccumulator
     from streameval.accumulators.curve import PRCurveSketch
@@ -39,6 +38,7 @@ if TYPE_CHECKING:
     from streameval.accumulators.merging import merge
     from streameval.accumulators.paired import Paired
     from streameval.accumulators.parts import Parts
+    from streameval.accumulators.persistence import from_bytes, load, save
     from streameval.accumulators.ranking import RankingAccumulator
     from streameval.accumulators.regression import RegressionAccumulator
     from streameval.accumulators.sliced import Sliced
@@ -150,7 +150,7 @@ if not TYPE_CHECKING:  # pragma: no branch (to a type checker it would have any 
             case "CalibrationAccumulator":
                 import streameval.accumulators.calibration as home
             case "from_bytes" | "load" | "save":
-                import streameval.accumulators.checkpoint as home
+                import streameval.accumulators.persistence as home
             case "Collection":
                 import streameval.accumulators.collection as home
             case "ConfusionAccumulator":

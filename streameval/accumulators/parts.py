@@ -412,7 +412,7 @@ Count it again under one id, or give each an id of its own.
 
 def _read(parts: codec.Parts) -> Any:
     """Read an accumulator of any class from checked bytes."""
-    from streameval.accumulators.reading import read_accumulator  # noqa: PLC0415 (of all classes)
+    from streameval.accumulators.decoding import read_accumulator  # noqa: PLC0415 (of all classes)
 
     return read_accumulator(parts)
 

@@ -9,8 +9,8 @@ from itertools import starmap
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from streameval.accumulators.checkpoint import load, replace_file, save
 from streameval.accumulators.parts import Parts
+from streameval.accumulators.persistence import load, replace_file, save
 from streameval.accumulators.windowed import Windowed
 from streameval.cli.errors import UsageError
 from streameval.errors import BadDataError, CorruptStateError, InvalidInputError, StreamevalError

@@ -12,8 +12,8 @@ import attrs
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from streameval.accumulators.checkpoint import from_bytes, replace_file
 from streameval.accumulators.merging import merge
+from streameval.accumulators.persistence import from_bytes, replace_file
 from streameval.engines._counting import States
 from streameval.errors import BadDataError, IncompatibleStateError
 

@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 
 from streameval.accumulators.base import Accumulator
-from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
+from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.sliced import Sliced
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.collection import CollectionConfig, Member

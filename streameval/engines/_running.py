@@ -15,8 +15,8 @@ from typing import Any
 
 import attrs
 
-from streameval.accumulators.checkpoint import from_bytes, load, save
 from streameval.accumulators.parts import Parts
+from streameval.accumulators.persistence import from_bytes, load, save
 from streameval.engines._counting import (
     Layout,
     Progress,

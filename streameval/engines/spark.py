@@ -14,8 +14,8 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from streameval.accumulators.checkpoint import from_bytes
 from streameval.accumulators.merging import merge
+from streameval.accumulators.persistence import from_bytes
 from streameval.accumulators.windowed import Windowed
 from streameval.configs.options import positive_integer
 from streameval.engines._counting import Make, SourceCounter, States, in_order, text_of, value_of

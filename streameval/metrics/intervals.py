@@ -20,7 +20,7 @@ import numpy.typing as npt
 
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError
-from streameval.metrics.classification import ClassMetric
+from streameval.metrics.confusion import ClassMetric
 
 __all__ = [
     "UNDEFINED",

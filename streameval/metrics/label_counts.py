@@ -15,8 +15,8 @@ from streameval.configs.names import listed
 from streameval.configs.options import real_number
 from streameval.errors import InvalidInputError, Named
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics import classification as metrics
-from streameval.metrics.classification import Average, ClassMetric, Outcomes, Ratio
+from streameval.metrics import confusion as metrics
+from streameval.metrics.confusion import Average, ClassMetric, Outcomes, Ratio
 from streameval.states.confusion import (
     ExampleCounts,
     MatrixCounts,

@@ -18,9 +18,9 @@ import numpy.typing as npt
 
 from streameval.configs.confusion import ConfusionConfig
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics import classification, intervals
-from streameval.metrics.classification import ClassMetric
-from streameval.metrics.confusion import TABLE
+from streameval.metrics import confusion, intervals
+from streameval.metrics.confusion import ClassMetric
+from streameval.metrics.confusion_table import TABLE
 from streameval.metrics.label_counts import LabelCounts
 from streameval.metrics.paired import two_sided_pvalue
 from streameval.states.confusion import MatrixCounts
@@ -31,11 +31,11 @@ Floats = npt.NDArray[np.float64]
 Interval = tuple[float, float]
 
 _RATIOS: dict[str, ClassMetric] = {
-    "precision": classification.PRECISION,
-    "recall": classification.RECALL,
-    "specificity": classification.SPECIFICITY,
-    "f_score": classification.f_ratio(),
-    "balanced_accuracy": classification.RECALL,
+    "precision": confusion.PRECISION,
+    "recall": confusion.RECALL,
+    "specificity": confusion.SPECIFICITY,
+    "f_score": confusion.f_ratio(),
+    "balanced_accuracy": confusion.RECALL,
 }
 _CORRELATIONS: dict[str, Callable[[Floats], Floats]] = {
     "matthews_corrcoef": intervals.matthews_gradient,

@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from streameval.errors import InvalidInputError
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics import confusion as functions
+from streameval.metrics import confusion_table as functions
 from streameval.metrics.evidence import Share, Statistic
 from streameval.metrics.intervals import normal_quantile
 from streameval.metrics.label_counts import LabelCounts
@@ -29,7 +29,7 @@ from streameval.results.tables import Row as TableRow
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-    from streameval.metrics.classification import Average
+    from streameval.metrics.confusion import Average
 
 __all__ = ["Confusion"]
 

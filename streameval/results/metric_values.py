@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from streameval.configs.names import nearest
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics.classification import Average
+from streameval.metrics.confusion import Average
 from streameval.metrics.label_counts import AverageOption
 
 if TYPE_CHECKING:

@@ -11,7 +11,7 @@ import attrs
 
 from streameval.configs.paired import DECISIONS, PairedConfig
 from streameval.errors import InvalidInputError, UnknownMetricError
-from streameval.metrics.confusion import TABLE as CONFUSION
+from streameval.metrics.confusion_table import TABLE as CONFUSION
 from streameval.metrics.evidence import (
     Share,
     mcnemar_pvalue,

@@ -11,7 +11,7 @@ import pytest
 
 import streameval as se
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics.classification import weighted_kappa
+from streameval.metrics.confusion import weighted_kappa
 
 ON_REQUEST = [row.name for row in se.Confusion.TABLE.values() if row.on_request]
 OF_TWO = ["positive_likelihood_ratio", "negative_likelihood_ratio", "informedness", "markedness"]

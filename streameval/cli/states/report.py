@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from streameval.accumulators.checkpoint import replace_file
+from streameval.accumulators.persistence import replace_file
 from streameval.cli.errors import UsageError
 from streameval.cli.outcome import Outcome
 from streameval.cli.state_files import check_distinct, check_output, load_state

@@ -21,7 +21,7 @@ import pytest
 from small_states import EVERY
 
 import streameval as se
-from streameval.accumulators import checkpoint
+from streameval.accumulators import persistence
 
 KILLS = 200
 
@@ -275,7 +275,7 @@ def test_save_does_not_flush_the_folder_when_the_system_cannot(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     refusing = {"name": "nt", "open": failing(PermissionError("folders cannot be opened"))}
-    monkeypatch.setattr(checkpoint, "os", SimpleNamespace(**(vars(os) | refusing)))
+    monkeypatch.setattr(persistence, "os", SimpleNamespace(**(vars(os) | refusing)))
     se.save(OLD, tmp_path / "state.se")
     assert se.load(tmp_path / "state.se") == OLD
 
@@ -432,7 +432,7 @@ def test_load_asks_for_the_prefix_alone_when_the_lengths_disagree(tmp_path: Path
             return super().read(size)
 
     with Watched(path) as file, pytest.raises(se.CorruptStateError, match="length"):
-        checkpoint._read(file)  # type: ignore[arg-type]
+        persistence._read(file)  # type: ignore[arg-type]
     assert asked == [28]
 
 

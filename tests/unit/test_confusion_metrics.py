@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from profiles import quick_cases
 
 from streameval.exact.fixed_point import FixedPoint
-from streameval.metrics import classification as metrics
-from streameval.metrics.classification import Outcomes, Ratio
+from streameval.metrics import confusion as metrics
+from streameval.metrics.confusion import Outcomes, Ratio
 
 many = settings(max_examples=quick_cases(200))
 
