@@ -32,7 +32,7 @@ def parse_limit(text: str) -> Gate:
     """
     limit = parse_gate(text)
     if len(limit.bound.sign) == 1:
-        raise UsageError(f"{text!r} must have >= or <=: a limit is kept where it is reached.")
+        raise UsageError(f"{text!r} must have >= or <=: reaching a limit counts as keeping it.")
     return limit
 
 

@@ -319,7 +319,7 @@ def refuse_fractions(is_whole: bool) -> None:
     """Raise InvalidInputError where weights had fractions; whole ones are repeats of examples."""
     if not is_whole:
         raise InvalidInputError(
-            "had fractions, and a fraction of an example is no draw: there is no evidence",
+            "had fractions, and a fraction of an example is not a draw: there is no evidence",
             argument="sample_weight",
         )
 

@@ -224,7 +224,7 @@ class Monitor:
             idle_after={"predictions": idle_after, "labels": label_idle_after},
         )
         if self._has_labels and not self._timing.wait:
-            raise InvalidInputError(f"must be longer than nothing, got {wait!r}", argument="wait")
+            raise InvalidInputError(f"must be longer than zero, got {wait!r}", argument="wait")
         self._key = key or ""
         self._label_time = label_time or time
         self._unlabelled = unlabelled

@@ -189,7 +189,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def stderr(self) -> dict[str, float]:
         """The standard error of each mean: the deviation of the queries over sqrt(n).
 
-        nan of fewer than two queries. Of geometric means, by the delta method.
+        nan with fewer than two queries. Of geometric means, by the delta method.
         """
         errors = {}
         for name, tally in zip(self, self._tallies, strict=True):
@@ -217,7 +217,7 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         (low, high)
-            nan of fewer than two queries. If the value has bounds, the hull over both.
+            nan with fewer than two queries. If the value has bounds, the hull over both.
         """
         z, index = normal_quantile(level), self._index(name)
         tally = self._tallies[index]
@@ -549,7 +549,7 @@ def _of(row: MeasureRow) -> Metric:
         value=lambda ranking, name: ranking[name],
         sampling=Ranking.confidence,
         evidence=None if row.is_geometric or row.min_value < 0.0 else _draws,
-        why_no_evidence="a geometric mean is no mean of what queries count"
+        why_no_evidence="a geometric mean is not a mean of query values"
         if row.is_geometric
         else "its values may be negative",
         why_none=_WHY_NONE,

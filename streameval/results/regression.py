@@ -41,8 +41,8 @@ class Regression(SumsResult, CalledMetrics):
     """Errors of predicted numbers.
 
     Made by `RegressionAccumulator.compute`. Each metric is the exact value of the sums, rounded
-    once; all are nan of nothing. Units are those of the target, squared for `mse`. Measures that
-    the accumulator was asked for are attributes too; those with a parameter are methods.
+    once; all are nan without examples. Units are those of the target, squared for `mse`. Measures
+    that the accumulator was asked for are attributes too; those with a parameter are methods.
     """
 
     TASK = "regression"
@@ -138,7 +138,7 @@ class Regression(SumsResult, CalledMetrics):
         return metrics.pinball_loss(state.absolute_error, state.error, state.n, level)
 
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
-        """Compute the sampling interval of a metric: where that of the population may lie.
+        """Compute the sampling interval of a metric: where the value of the population may lie.
 
         It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
         the logarithmic scale for errors and 1 - R2. Of few examples with heavy tails it is too
@@ -184,7 +184,7 @@ class Regression(SumsResult, CalledMetrics):
             )
         if not self._state.n.is_whole:
             raise InvalidInputError(
-                "had fractions, and a part of an example is no draw: there are no intervals",
+                "had fractions, and a fraction of an example is not a draw: there are no intervals",
                 argument="sample_weight",
             )
         z = normal_quantile(level)

@@ -534,7 +534,7 @@ def test_evidence_of_an_area_says_that_it_is_approximate() -> None:
     assert not found.exact
     assert found.firing
     assert "normal approximation" in repr(found)
-    assert "areas taken as normal" in str(found)
+    assert "areas treated as normal" in str(found)
     assert ask(w, "recall_at(0.5)").exact
 
 
