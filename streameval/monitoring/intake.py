@@ -119,6 +119,11 @@ class Intake:
         """Return what sources have warned of since the last call."""
         return [text for reader in self.readers.values() for text in reader.source.warnings()]
 
+    def interrupt(self) -> None:
+        """Let sources wait for no server any more."""
+        for reader in self.readers.values():
+            getattr(reader.source, "interrupt", _ignore)()
+
     def close(self) -> None:
         """Close the sources."""
         for reader in self.readers.values():
@@ -126,6 +131,10 @@ class Intake:
 
     def _partitions(self, role: str, state: Mapping[str, Any]) -> Partitions:
         return Partitions(self._timing.out_of_order, self._timing.idle_after[role], state)
+
+
+def _ignore() -> None:
+    pass
 
 
 def _is_caught_up(source: Source) -> bool:

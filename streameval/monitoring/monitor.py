@@ -252,6 +252,7 @@ class Monitor:
     def stop(self) -> None:
         """Let `run` end with a commit of what has been read; any thread may call it."""
         self._stopping.set()
+        self._intake.interrupt()
 
     @property
     def windowed(self) -> Windowed:
