@@ -143,7 +143,8 @@ class Pipeline:
         began = clocks.monotonic()
         before = self._n_rows, self._counters["labels"]
         n_bytes, is_idle = (0, False) if self._closing.has_more else self._read(now)
-        self._counters.update(self._intake.counts())
+        counts = self._intake.counts()
+        self._counters.update(counts)
         self._door.check_share(self._n_rows + self._counters["labels"])
         self._declare(now)
         is_released = is_idle and self._release_idle(now)
@@ -154,7 +155,7 @@ class Pipeline:
         closed, until = self._closing.due(self.total, self._mature_until())
         events, alerts = self._judged(now, until)
         is_news = alerts != self._stored_alerts or self._delivery.has_more_to_commit
-        if n_bytes or data or closed or is_released or is_news:
+        if n_bytes or data or closed or counts or is_released or is_news:
             self._commit(now, data, closed, events, alerts)
         self._closing.set_pace(clocks.monotonic() - began)
         return Step(

@@ -210,6 +210,15 @@ def test_what_a_source_counts_is_committed(start):
         assert monitor.status().counters == {"lost": 5, "disconnected": 1}
 
 
+def test_what_a_source_counts_is_committed_although_it_has_no_rows(start):
+    source = ServedRows(a=[row(0)])
+    with start(source) as monitor:
+        monitor.step()
+        source.counted, source.is_caught_up = {"disconnected": 1}, False
+        monitor.step()
+        assert monitor.status().counters == {"disconnected": 1}
+
+
 def test_declared_partition_holds_panes_open(start):
     source = Rows(a=[row(0), row(300)])
     source.partitions = ["a", "b"]
