@@ -13,7 +13,7 @@ from operator import getitem
 from os import PathLike
 from typing import Any
 
-from streameval.engines._counting import Make, Progress, SourceCounter, merged
+from streameval.engines._counting import Make, Progress, SourceCounter
 from streameval.engines._running import Engine, Policy, evaluate_on
 from streameval.engines._sources import Sources
 from streameval.errors import BadDataError, InvalidInputError
@@ -64,8 +64,9 @@ def evaluate(
     Notes
     -----
     Merging leaves its arguments alone, so that tasks may be run twice, and are when a worker
-    dies. Between workers and to the client, only states travel. The states of the values of a
-    column are merged by several tasks, each with its own values.
+    dies. The states of the values of a column are merged by several tasks, each with its own
+    values. Only states travel, except that curves by value travel between workers as scores and
+    labels while these take less memory; they are counted by the last merge, all at once.
 
     The nannies of Dask let the allocator of a worker give back every array at once, which takes
     more than half of the time. While a task counts or merges, freed memory is kept.
@@ -127,12 +128,12 @@ class _Cluster(Engine):
         taken = partial(self._submit_to, self._workers(), getitem, priority=1)
         return [[taken(future, number) for number in range(n_results)] for future in started]
 
-    def merge(self, states: Sequence[Any]) -> Any:
+    def merge(self, function: Callable[..., Any], states: Sequence[Any]) -> Any:
         """Merge states, on each worker in turn: Dask might choose one of them for all."""
         workers = self._workers()
         self._n_merges += 1
         chosen = workers[self._n_merges % len(workers)]
-        return self._submit_to([chosen], _with_steady_memory, merged, *states, priority=2)
+        return self._submit_to([chosen], _with_steady_memory, function, *states, priority=2)
 
     def _workers(self) -> list[str]:
         return list(self._client.nthreads())
