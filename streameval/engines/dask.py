@@ -12,6 +12,7 @@ from functools import partial
 from operator import getitem
 from os import PathLike
 from typing import Any
+from uuid import uuid4
 
 from streameval.engines._counting import Make, Progress, SourceCounter
 from streameval.engines._running import Engine, Policy, evaluate_on
@@ -111,7 +112,9 @@ class _Cluster(Engine):
         """Start a task for each call, the first ones first unless arguments are delayed."""
         called = partial(_with_steady_memory, function)
         if not any(is_dask_collection(argument) for call in calls for argument in call):
-            return [self._client.submit(called, *call, pure=False) for call in calls]
+            name = f"{function.__name__}-{uuid4().hex}"  # one group of tasks, which workers fetch
+            keyed = enumerate(calls)
+            return [self._client.submit(called, *call, key=(name, at)) for at, call in keyed]
         task = delayed(called, pure=False)
         futures: list[Any] = self._client.compute([task(*call) for call in calls])
         return futures
