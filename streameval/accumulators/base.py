@@ -326,6 +326,13 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         made._config, made._held = self._config, self._held
         return made
 
+    def _rows_to_ship(self) -> Any:
+        """Copy all rows if they are pending, and take no more memory than their state would.
+
+        Else None: the state is what goes to the process that merges it.
+        """
+        return None
+
     def _absorb(self, batch: StateT) -> Self:
         """Add the counts of one batch."""
         self._state = self._sum(self._state, batch)
