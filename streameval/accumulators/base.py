@@ -423,9 +423,14 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
 
     @classmethod
     def _decode_parts(cls, parts: codec.Parts) -> tuple[ConfigT, StateT]:
-        config = cls._definition.read_config(parts.header["config"])
-        state = cls._definition.read_state(cls._state_type(config), config, parts)
+        definition = cls._definition
+        config = definition.known.get(parts.header_bytes)
+        if config is not None:  # of a header in canonical form
+            return config, definition.read_state(cls._state_type(config), config, parts)
+        config = definition.read_config(parts.header["config"])
+        state = definition.read_state(cls._state_type(config), config, parts)
         parts.check_header(written_options(config), fields_of(state))
+        definition.remember(config, parts)
         return config, state
 
     def _alike(self, other: Any) -> Any:
