@@ -6,6 +6,7 @@ import functools
 import inspect
 import json
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import attrs
 
@@ -53,6 +54,8 @@ class Definition:
     ----------
     known : dict
         The options of some headers that have been read, and were in canonical form.
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
     """
 
     type_id: int
@@ -61,6 +64,9 @@ class Definition:
     state: type[Any] | None
     signature: inspect.Signature
     known: dict[bytes, Any] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(
+        init=False, factory=WeakKeyDictionary, eq=False, repr=False
+    )
 
     @property
     def is_open(self) -> bool:
@@ -92,6 +98,17 @@ class Definition:
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
         return self.config(**options) if self.is_open else self.config.of(**options)
+
+    def share(self, config: Any) -> Any:
+        """Return the one object of equal options, which is compared in no time."""
+        if self.is_open:  # classes of users may hold what has no hash, or equal what differs
+            return config
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
 
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options of an open class are read as they are written."""
@@ -133,7 +150,7 @@ class Definition:
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
         written = {name: codec.from_json(item) for name, item in described.items()}
-        return self.make_config({**defaults, **written})
+        return self.share(self.make_config({**defaults, **written}))
 
     def remember(self, config: Any, parts: codec.Parts) -> None:
         """Keep the options of a canonical header: other states are likely to have the same."""
