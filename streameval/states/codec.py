@@ -71,6 +71,7 @@ __all__ = [
 MAGIC = b"\x89SEVL\r\n\x1a"
 VERSION = 2
 PREFIX = struct.Struct("<8sHHIQI")
+_CHECKSUM = struct.Struct("<I")
 MAX_HEADER = 2**24
 MAX_DIMENSIONS = 3
 MAX_DIGITS = 1024
@@ -81,6 +82,7 @@ _PIECES = 2**12
 _NO_BASES: Mapping[str, str] = {}
 _IN_THE_HEADER = {"exact_sum", "float64"}
 _LITTLE = {f"{letter}{width}": np.dtype(f"<{letter}{width}") for letter in "iu" for width in WIDTHS}
+_WORDS, _UNSIGNED = np.dtype(np.int64), np.dtype(np.uint64)  # in less time than their classes
 _SHORT_HEADER = 2**12
 _CANONICAL_JSON = json.JSONEncoder(sort_keys=True, separators=(",", ":"))
 
@@ -167,16 +169,14 @@ def encode(type_id: int, name: str, config: Mapping[str, Any], fields: Mapping[s
         The state: `FixedPoint` arrays, `Column`s and `Nested` states, which fill the payload,
         and `ExactSum` numbers, labels, and tuples of these, which stand in the header.
     """
-    laid_out = {name: _lay_out(value) for name, value in fields.items()}
-    described = {name: description for name, (description, _) in laid_out.items()}
+    described, payload = _described(fields)
     header = encode_header(type_id, name, config, described)
-    payload = [part for _, parts in laid_out.values() for part in parts]
-    size = sum(memoryview(part).nbytes for part in payload)
+    size = sum([memoryview(part).nbytes for part in payload])
     prefix = PREFIX.pack(MAGIC, VERSION, type_id, len(header), size, 0)[:-4]
     checksum = zlib.crc32(header, zlib.crc32(prefix))
     for part in payload:
         checksum = zlib.crc32(part, checksum)
-    return b"".join((prefix, struct.pack("<I", checksum), header, *payload))
+    return b"".join((prefix, _CHECKSUM.pack(checksum), header, *payload))
 
 
 def encode_header(
@@ -303,10 +303,8 @@ def decode_named(names: Sequence[str], parts: Parts) -> dict[str, Any]:
 
 def encode_block(fields: Mapping[str, Any]) -> bytes:
     """Write fields that stand within a state: the length of a header, it, and their payload."""
-    laid_out = {name: _lay_out(value) for name, value in fields.items()}
-    described = {name: description for name, (description, _) in laid_out.items()}
+    described, payload = _described(fields)
     header = canonical_json(described).encode("ascii")
-    payload = (part for _, parts in laid_out.values() for part in parts)
     return b"".join((struct.pack("<Q", len(header)), header, *payload))
 
 
@@ -333,12 +331,12 @@ def canonical_json(value: Any) -> str:
 
 def to_json(value: Any) -> Any:
     """Return an option, or a value that stands in the header, as a value of JSON."""
+    if isinstance(value, ExactSum):
+        return {"exact_sum": f"{value.units:x}"}
     if isinstance(value, tuple):
         return [to_json(item) for item in value]
     if isinstance(value, float):
         return {"float64": struct.pack(">d", value).hex()}
-    if isinstance(value, ExactSum):
-        return {"exact_sum": f"{value.units:x}"}
     return value
 
 
@@ -388,26 +386,36 @@ def _to_sum(value: dict[str, Any]) -> ExactSum:
         raise CorruptStateError("state is corrupt: an exact sum.") from None
 
 
+def _described(fields: Mapping[str, Any]) -> tuple[dict[str, Any], list[bytes | memoryview]]:
+    """Describe fields for the header, and return the payload in pieces."""
+    described: dict[str, Any] = {}
+    payload: list[bytes | memoryview] = []
+    for name, value in fields.items():
+        described[name], parts = _lay_out(value)
+        payload += parts
+    return described, payload
+
+
 def _lay_out(value: Any) -> tuple[Any, Sequence[bytes | memoryview]]:
     """Describe a field for the header, and return what stands in the payload, in pieces."""
+    if not isinstance(value, _IN_THE_PAYLOAD):
+        return to_json(value), ()
     if isinstance(value, FixedPoint):
-        held = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
-        parts = [_packed(array.astype(np.int64, copy=False).view(np.uint64)) for array in held]
+        arrays = (value.whole,) if value.fraction is None else (value.whole, value.fraction)
+        parts = [_packed(array.astype(_WORDS, copy=False).view(_UNSIGNED)) for array in arrays]
         widths = [part.itemsize for part in parts]
-        return {"shape": list(value.shape), "widths": widths}, parts
+        return {"shape": [*value.whole.shape], "widths": widths}, parts
     if isinstance(value, Above):
         difference = Column(value.column.values - value.start.values)
         description, pieces = _lay_out(difference)
         return description | {"above": value.base}, pieces
     if isinstance(value, Column) and value.kind == "text":
         return _lay_out_pieces("text", [text.encode("utf-8") for text in value.values])
-    if isinstance(value, Column):
-        part = _packed(value.values)
-        item_type = "uint64" if value.values.dtype.kind == "u" else "int64"
-        return {"column": item_type, "length": len(value), "width": part.itemsize}, [part]
     if isinstance(value, Nested):
         return _lay_out_pieces("bytes", value.items)
-    return to_json(value), ()
+    part = _packed(value.values)
+    item_type = "uint64" if value.values.dtype.kind == "u" else "int64"
+    return {"column": item_type, "length": len(value), "width": part.itemsize}, [part]
 
 
 def _lay_out_pieces(
