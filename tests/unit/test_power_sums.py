@@ -12,7 +12,7 @@ from streameval.exact import power_sums as module
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.power_sums import power_sums, square_sum, sum_and_square
+from streameval.exact.power_sums import power_sums, square_sum, sum_and_square, value_sum
 
 RANGES = {
     "usual": st.floats(-1000, 1000),
@@ -97,3 +97,4 @@ def test_power_sums_are_exact_beside_outliers() -> None:
     values[[3, 9_000, 19_999]] = 1e12, -1e40, 1e-30
     assert power_sums(values, None) == by_terms(values)
     assert sum_and_square(values, None) == by_terms(values)[::2]
+    assert value_sum(values, None) == by_terms(values)[0]
