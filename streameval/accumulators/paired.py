@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, TypeVar, final
 
 import attrs
@@ -140,7 +140,7 @@ class Paired(
         pos_label: Label | None = None,
         from_scores: bool | None = None,
         ignore_label: Label | None = None,
-        measures: Iterable[str] = (),
+        measures: Sequence[str] | str = (),
         budget: int | None = 65_536,
     ) -> None:
         super().__init__(

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, Self
 
 import attrs
 
 from streameval.configs.confusion import ConfusionConfig
+from streameval.configs.names import chosen_names
 from streameval.configs.options import optional_positive_integer
 from streameval.errors import InvalidInputError, Named
 from streameval.exact.score_keys import Scale
@@ -58,7 +58,7 @@ class PairedConfig:
         read = ConfusionConfig.of(**options, top_k=1, include_unseen=False)
         config = cls(
             **{name: getattr(read, name) for name in options},
-            measures=_measures(measures),
+            measures=chosen_names(measures, PAIRED_MEASURES, name="measures"),
             budget=optional_positive_integer(budget, name="budget"),
         )
         config._check_together()
@@ -143,16 +143,3 @@ class PairedConfig:
                 argument="measures",
                 remedy=("Apply a sigmoid first, or leave it out.",),
             )
-
-
-def _measures(value: Any) -> tuple[str, ...]:
-    """Accept names of measures, and list each once, in the order of reports."""
-    if isinstance(value, str) or not isinstance(value, Iterable):
-        raise InvalidInputError(f"must be a sequence of names, got {value!r}", argument="measures")
-    names = list(value)
-    for name in names:
-        if name not in PAIRED_MEASURES:
-            raise InvalidInputError(
-                f"must be among {', '.join(PAIRED_MEASURES)}, got {name!r}", argument="measures"
-            )
-    return tuple(name for name in PAIRED_MEASURES if name in names)

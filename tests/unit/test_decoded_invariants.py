@@ -219,7 +219,7 @@ BROKEN = {
         payload=[*BEST[:19], 0, 0, 0, *BEST[19:]],
     ),
     "measures of examples unknown": Broken(
-        "samples", "`measures` must be among", {"config.measures": ["x"]}
+        "samples", "`measures` has no 'x'", {"config.measures": ["x"]}
     ),
     "measures of nothing": Broken("binary", "canonical", {"config.measures": []}),
     "labels unsorted": Broken("met", "not sorted", {"state.labels": ["b", "a", "日本"]}),

@@ -690,8 +690,11 @@ DECISIONS = [
 ]
 
 OPTIONS = [
-    make("measure", "`measures` must be among 'samples', 'top_k', got 'mean'.", measures=["mean"]),
-    make("measures", "`measures` must list some of 'samples', 'top_k', got 1.", measures=1),
+    make("measure", "`measures` has no 'mean': there are samples, top_k.", measures=["mean"]),
+    make("measure-near", "has no 'topk': did you mean 'top_k'? There are", measures="topk"),
+    make("measure-number", "`measures` must hold names, got 3.", measures=[3]),
+    make("measures", "`measures` must be a sequence of names", measures=1),
+    make("measure-twice", "distinct, got 'top_k' twice", measures=["top_k", "top_k"]),
     make("samples", '`measures` have "samples" of several labels', measures=["samples"]),
     make("top-k-measure", '`measures` have "top_k" only where several', measures=["top_k"]),
     make("flag", "`multilabel` must be True or False, got 1.", multilabel=1),

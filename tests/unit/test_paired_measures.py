@@ -228,6 +228,10 @@ def test_equal_decisions_do_not_differ() -> None:
     assert all(math.isnan(result.confidence(f"{name}_difference")[0]) for name in DECISIONS)
 
 
+def test_single_measure_may_stand_alone() -> None:
+    assert se.Paired(measures="recall").options == se.Paired(measures=["recall"]).options
+
+
 @pytest.mark.parametrize("truth", [[], [1, 1, 1]], ids=["nothing", "one class"])
 def test_decisions_without_a_second_class_have_no_test_of_agreement(truth: list[int]) -> None:
     prediction = np.ones(len(truth), dtype=int)
@@ -261,8 +265,8 @@ def test_integers_are_scores_where_a_measure_reads_scores() -> None:
     assert result.roc_auc_a == 1.0
 
 
-def test_measures_are_listed_once_in_the_order_of_reports() -> None:
-    acc = se.Paired(measures=["brier", "roc_auc", "brier"])
+def test_measures_are_listed_in_the_order_of_reports() -> None:
+    acc = se.Paired(measures=["brier", "roc_auc"])
     assert acc.options["measures"] == ("roc_auc", "brier")
     assert acc == se.Paired(measures=("roc_auc", "brier"))
     assert se.Paired(measures=[]) == se.Paired()
@@ -297,12 +301,14 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
 @pytest.mark.parametrize(
     ("options", "says"),
     [
-        ({"measures": "roc_auc"}, "`measures` must be a sequence of names, got 'roc_auc'."),
-        ({"measures": 3}, "`measures` must be a sequence of names, got 3."),
+        ({"measures": 3}, "`measures` must be a sequence of names, whose order counts, got int."),
         (
             {"measures": ["auc"]},
-            f"`measures` must be among {', '.join(PAIRED_MEASURES)}, got 'auc'.",
+            "`measures` has no 'auc': did you mean 'roc_auc'? There are precision, recall, "
+            + ", ".join(PAIRED_MEASURES[2:])
+            + ".",
         ),
+        ({"measures": ["brier"] * 2}, "`measures` must be distinct, got 'brier' twice."),
         (
             {"classes": 3, "measures": ["roc_auc"]},
             '`measures` "roc_auc" compares the scores of two classes, got classes=3.',
@@ -340,7 +346,7 @@ def test_metric_that_was_not_asked_for_is_refused_by_name() -> None:
         ),
     ],
     ids=[
-        *("text", "a number", "unknown", "classes", "labels", "logits"),
+        *("a number", "unknown", "twice", "classes", "labels", "logits"),
         *("observed classes", "multilabel", "many classes", "unused", "no budget"),
     ],
 )
