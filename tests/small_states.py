@@ -259,6 +259,17 @@ def measured() -> se.RegressionAccumulator:
     return accumulator.update(truth, prediction, sample_weight=[1, 0.5, 2, 3, 1])
 
 
+def outputs() -> se.RegressionAccumulator:
+    """Two outputs, of which one has more distinct errors than cells."""
+    truth, prediction = (
+        [[3.0, 1], [0.5, 2], [2.0, 3], [7.0, 4]],
+        [[2.5, 1], [1.0, 2], [2, 3], [4, 5]],
+    )
+    measures = ["mape", "max_error", "median_absolute_error"]
+    accumulator = se.RegressionAccumulator(measures, budget=2, outputs=2)
+    return accumulator.update(truth, prediction, sample_weight=[1, 0.5, 2, 3])
+
+
 def calibration() -> se.CalibrationAccumulator:
     accumulator = se.CalibrationAccumulator(3)
     return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
@@ -476,6 +487,8 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_regression": se.RegressionAccumulator,
     "measured": measured,
     "empty_measured": lambda: se.RegressionAccumulator(["max_error", "mape"]),
+    "outputs": outputs,
+    "empty_outputs": lambda: se.RegressionAccumulator(outputs=2),
     "sliced": sliced,
     "empty_sliced": lambda: se.Sliced(se.RegressionAccumulator(), "city"),
     "windowed": windowed,
@@ -491,6 +504,7 @@ ONCE = ("open_documents", "tracked_queries", "query_values")
 
 CURVE_FIELDS = ("n", "skipped", "levels", "sizes", "lo", "hi", "pos", "neg")
 MEASURED_FIELDS = ("n", "extremes", "level", "lo", "hi", "weight")
+OUTPUT_FIELDS = ("n", "extremes", "levels", "sizes", "lo", "hi", "weight")
 GROUPED_FIELDS = ("n", "level", "groups", "sizes", "lo", "hi", "pos", "neg")
 RANKING_FIELDS = (
     *("n", "missing", "nothing", "empty", "closed", "values"),
@@ -544,6 +558,8 @@ FIELDS = {
     "empty_regression": ("n",),
     "measured": MEASURED_FIELDS,
     "empty_measured": MEASURED_FIELDS,
+    "outputs": OUTPUT_FIELDS,
+    "empty_outputs": OUTPUT_FIELDS,
     "sliced": SLICED_FIELDS,
     "empty_sliced": SLICED_FIELDS,
     "windowed": (*PANE_FIELDS, "leaves"),

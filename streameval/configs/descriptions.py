@@ -112,6 +112,8 @@ DESCRIPTIONS = {
             "error; None keeps every distinct error.",
             "intervals": "Whether RMSE, MSE, MAE, R2 and bias have sampling intervals, which takes "
             "five more sums.",
+            "outputs": "The number of numbers that each row predicts, at most 1,024: arrays have "
+            "shape (n, outputs), and compute returns the errors of each output and their averages.",
         },
     ),
     "RankingAccumulator": Description(

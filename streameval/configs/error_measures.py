@@ -361,6 +361,10 @@ class ErrorMeasure:
             return self.row.terms
         return tuple(Term(term.name, self.parameter) for term in self.row.terms)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Pickle the name: rows hold functions."""
+        return error_measure, (self.name,)
+
     @property
     def title(self) -> str:
         """The title on pages, with what stands in brackets."""

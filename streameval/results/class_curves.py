@@ -13,7 +13,7 @@ from streameval.configs.options import one_of, positive_integer
 from streameval.errors import CountOverflowError, InvalidInputError, UnknownMetricError
 from streameval.exact.fixed_point import MAX_TOTAL, FixedPoint
 from streameval.inputs.labels import Label, class_position
-from streameval.metrics.bounded import Bounded, outward
+from streameval.metrics.bounded import Bounded, mean_of
 from streameval.metrics.evidence import Statistic
 from streameval.metrics.points import CellTable
 from streameval.metrics.table import EXAMPLES, Metric, Reading, Table, count_row
@@ -221,7 +221,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         ('0.333', '0.333')
         """
         values = [curve.ece(bins) for curve in self._curves.values()]
-        return _mean(values, [1.0] * len(values))
+        return mean_of(values, [1.0] * len(values))
 
     def metrics(self) -> dict[str, Bounded]:
         """Compute the averages by name; nan for micro where pooled weights pass 2**63 - 1."""
@@ -461,29 +461,7 @@ class ClassCurves(Result, Mapping[Label, Curve]):
         weights = [
             float(curve.n_pos) if average == "weighted" else 1.0 for curve in self._curves.values()
         ]
-        return _mean(values, weights)
-
-
-def _mean(values: list[Bounded], weights: list[float]) -> Bounded:
-    """Average the defined values; bounds of each, moved outward once more, bound the mean."""
-    defined = [
-        (value, weight)
-        for value, weight in zip(values, weights, strict=True)
-        if not math.isnan(value) and weight
-    ]
-    total = math.fsum(weight for _, weight in defined)
-    if not total:
-        return Bounded(math.nan)
-
-    def mean(ends: list[float]) -> float:
-        terms = (end * weight for end, (_, weight) in zip(ends, defined, strict=True))
-        return math.fsum(terms) / total
-
-    value = mean([float(value) for value, _ in defined])
-    if all(value.exact for value, _ in defined):
-        return Bounded(value)
-    low = mean([value.low for value, _ in defined])
-    return outward(low, value, mean([value.high for value, _ in defined]))
+        return mean_of(values, weights)
 
 
 _AVERAGES = {

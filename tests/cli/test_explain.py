@@ -193,7 +193,7 @@ def test_explain_says_what_the_meanings_of_measures_are_about(explained):
 
 def test_explain_shows_usual_options_without_their_meaning(explained):
     assert sections(explained(KINDS["regression"]()))["Options"] == (
-        "  measures   ()\n  budget     65536\n  intervals  False\n\n"
+        "  measures   ()\n  budget     65536\n  intervals  False\n  outputs    None\n\n"
     )
 
 

@@ -304,6 +304,11 @@ NUMBERS = [
         "`budget` is for quantiles of the errors, none of which is among the measures.",
     ),
     Case(
+        "too many outputs",
+        lambda: se.RegressionAccumulator(outputs=1025),
+        "`outputs` must be at most 1024, got 1025.",
+    ),
+    Case(
         "measures as a set",
         lambda: se.RegressionAccumulator({"mape"}),
         "`measures` must be a sequence of names, whose order counts, got set.",
