@@ -295,9 +295,6 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
     def _names(self) -> list[str]:
         return self._outputs[0]._names()
 
-    def _applicable(self) -> list[str]:
-        return self._outputs[0]._applicable()
-
     def _metric_names(self) -> list[str]:
         return [name for name in self._names() if not self._row(name).is_count]
 

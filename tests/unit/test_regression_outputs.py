@@ -49,6 +49,8 @@ def test_averages_are_those_of_the_values_of_the_outputs() -> None:
     weighted = result.mae("variance_weighted")
     assert weighted == pytest.approx(np.average(values, weights=spreads), rel=1e-14)
     assert result.mae[1] == values[1]
+    for name in ("rmse", "bias"):
+        assert getattr(result, name)("raw_values").tolist() == [one.value(name) for one in each]
     adjusted = np.mean([one.adjusted_r2(1) for one in each])
     assert result.adjusted_r2(1) == pytest.approx(adjusted, rel=1e-14)
     alphas = [one.pinball_loss(0.2) for one in each]
