@@ -306,6 +306,13 @@ def class_curves() -> se.PRCurveSketch:
     )
 
 
+def paired_curves() -> se.PRCurveSketch:
+    """Three classes against each other, of which one has no positive."""
+    scores = [[0.25, 0.5, 0.25], [0.0, 0.5, 0.5], [0.75, 0.0, 0.25], [1.0, 0.0, 0.0]]
+    sketch = se.PRCurveSketch(2, classes=3, measures=["one_vs_one"])
+    return sketch.update([1, 0, 0, 1], scores, sample_weight=[1, 2, 3, 0.5])
+
+
 def label_curves() -> se.PRCurveSketch:
     accumulator = se.PRCurveSketch(4, classes=2, multilabel=True)
     return accumulator.update([[0, 1], [1, 1], [0, 0]], [[0.5, 0.9], [0.5, 0.1], [0.25, 0.1]])
@@ -465,6 +472,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "coarse_curve": coarse_curve,
     "weighted_curve": weighted_curve,
     "class_curves": class_curves,
+    "paired_curves": paired_curves,
     "label_curves": label_curves,
     "curves_with_gaps": curves_with_gaps,
     "named_curve": named_curve,
@@ -533,6 +541,7 @@ FIELDS = {
     "coarse_curve": CURVE_FIELDS,
     "weighted_curve": CURVE_FIELDS,
     "class_curves": CURVE_FIELDS,
+    "paired_curves": CURVE_FIELDS,
     "label_curves": CURVE_FIELDS,
     "curves_with_gaps": CURVE_FIELDS,
     "named_curve": CURVE_FIELDS,

@@ -79,6 +79,9 @@ DESCRIPTIONS = {
             "nan": "Whether a row with a score of NaN is refused, or left out and counted as "
             "skipped.",
             "ignore_label": "Rows (for multilabel, entries) whose truth is this do not count.",
+            "measures": 'What is kept beside: "one_vs_one", of at most 64 classes a curve of each '
+            "against each other one, for roc_auc_ovo. It takes K (K - 1) more curves, each of the "
+            "budget.",
         },
     ),
     "GroupedAUC": Description(

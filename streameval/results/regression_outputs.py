@@ -274,10 +274,6 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
             classes=tuple(self),
         )
 
-    def __dir__(self) -> list[str]:
-        absent = {name for name in self.TABLE if self._outputs[0]._is_absent(name)}
-        return [name for name in super().__dir__() if name not in absent]
-
     def __repr__(self) -> str:
         means = (f"{name}={self._number(name):.6g}" for name in self._metric_names())
         return f"RegressionOutputs(n={self.n}, outputs={len(self)}, {', '.join(means)})"
@@ -285,12 +281,13 @@ class RegressionOutputs(SumsResult, Mapping[int, Regression]):
     def _repr_html_(self) -> str:
         return notebook.sheet(self.sheet(0.95))
 
+    def _why_absent(self, name: str) -> str:
+        return self._outputs[0]._why_absent(name)
+
     def _attribute(self, name: str) -> Any:
-        one = self._outputs[0]
-        if one._is_absent(name) or self.TABLE[name].is_count:
-            return one._attribute(name)  # which says why there is none
-        found = super()._attribute(name) if self.TABLE[name].arguments else None
-        return OutputMetric(self, name) if found is None else found
+        if self._why_absent(name) or self.TABLE[name].arguments:
+            return super()._attribute(name)
+        return OutputMetric(self, name)
 
     def _names(self) -> list[str]:
         return self._outputs[0]._names()

@@ -224,7 +224,7 @@ TAKEN = {
     "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
-        *("--budget", "--scores", "--nan", "--ignore-label", "--group"),
+        *("--budget", "--scores", "--nan", "--ignore-label", "--measures", "--group"),
     },
     "grouped": {
         *("--label", "--weight", "--score", "--budget", "--scores"),

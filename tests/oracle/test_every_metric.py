@@ -10,6 +10,7 @@ from oracle import (
     test_class_wise_error,
     test_classification_parity,
     test_curve_parity,
+    test_one_vs_one_parity,
     test_paired_parity,
     test_regression_parity,
     test_top_k_accuracy,
@@ -36,7 +37,11 @@ COMPARED = {
     "Confusion": bases(row.name for row in test_classification_parity.PARITY)
     | test_top_k_accuracy.COMPARED,
     "Curve": bases([*test_curve_parity.ALL_METRICS, *metrics_at(0.5)]) | {"best_f_threshold"},
-    "ClassCurves": {*test_curve_parity.AVERAGED, *test_class_wise_error.COMPARED},
+    "ClassCurves": {
+        *test_curve_parity.AVERAGED,
+        *test_class_wise_error.COMPARED,
+        *test_one_vs_one_parity.COMPARED,
+    },
     "GroupedCurves": {"gauc", "coverage"},  # in tests/unit/test_grouped_result.py
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,

@@ -57,7 +57,7 @@ TASKS = {
     "binary": Task(
         options=(
             *("label", "weight", "score", "classes", "multilabel", "pos_label"),
-            *("budget", "scores", "nan", "ignore_label", "group"),
+            *("budget", "scores", "nan", "ignore_label", "measures", "group"),
         ),
         plan=curves.plan_of_curve,
     ),
