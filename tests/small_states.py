@@ -417,6 +417,12 @@ def paired() -> se.Paired:
     return accumulator.update(truth, a, b, sample_weight=[0.5, 2, 1.1, 1])
 
 
+def paired_errors() -> se.Paired:
+    """Squared and absolute errors of two models of numbers."""
+    acc = se.Paired(None, measures=["mse", "mae"])
+    return acc.update([1.0, 2.5, -3.0], [1.5, 2.5, -1.0], [1.0, 2.0, -4.5], sample_weight=[1, 2, 1])
+
+
 def paired_scores() -> se.Paired:
     """Two scores of each row, whose pairs have been merged."""
     accumulator = se.Paired(measures=["recall", "roc_auc", "brier"], budget=2)
@@ -484,6 +490,7 @@ EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "empty_grouped": se.GroupedAUC,
     "paired": paired,
     "paired_scores": paired_scores,
+    "paired_errors": paired_errors,
     "empty_paired": lambda: se.Paired("auto"),
     "ranking": ranking,
     "open_queries": open_queries,
@@ -553,6 +560,10 @@ FIELDS = {
     "empty_grouped": GROUPED_FIELDS,
     "paired": ("n", "outcomes"),
     "paired_scores": (
+        *("n", "outcomes", "joint", "levels", "sizes"),
+        *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
+    ),
+    "paired_errors": (
         *("n", "outcomes", "joint", "levels", "sizes"),
         *("lo", "hi", "pair_a", "pair_b", "pos", "neg"),
     ),

@@ -149,7 +149,9 @@ DESCRIPTIONS = {
         "Count which of two models is right on the same rows, batch by batch.",
         {
             "classes": "A number K stands for the labels 0..K-1; a sequence lists the labels "
-            '(integers or strings) in the order of scores; "auto" takes any labels.',
+            '(integers or strings) in the order of scores; "auto" takes any labels. None is for '
+            "predicted numbers: a model is right where it is as close to the truth as the other, "
+            "or closer, so that McNemar's test is the sign test.",
             "multilabel": "Whether each of the classes is present or absent on its own; a row is "
             "right if all are.",
             "threshold": "A score of at least this is a positive prediction, for two classes and "
@@ -162,7 +164,7 @@ DESCRIPTIONS = {
             "measures": "What else to compare. Of decisions between at most 64 listed classes: "
             '"precision", "recall", "specificity", "f_score", "balanced_accuracy", '
             '"matthews_corrcoef" and "cohen_kappa"; of the scores of two classes: "roc_auc", and '
-            'of probabilities "log_loss" and "brier".',
+            'of probabilities "log_loss" and "brier". Of predicted numbers: "mse" and "mae".',
             "budget": 'The number of pairs of scores kept for "roc_auc", and of the cells of each '
             "model beyond it; None keeps every pair.",
         },

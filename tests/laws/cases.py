@@ -272,6 +272,19 @@ def _measured_pair(draw: st.DrawFn) -> Case:
     return Case(se.Paired, options, rows | _weights(draw, size, random))
 
 
+@st.composite
+def _numbers_pair(draw: st.DrawFn) -> Case:
+    """Draw numbers, and those that two models predict."""
+    random = _random(draw)
+    size = draw(st.integers(0, 24))
+    decades = draw(st.sampled_from([1, 12, 60]))
+    numbers = random.normal(size=(3, size)) * 10.0 ** random.uniform(-decades, decades, (3, size))
+    measures = draw(st.sets(st.sampled_from(["mse", "mae"])))
+    rows = dict(zip(("y_true", "y_pred_a", "y_pred_b"), numbers.round(1), strict=True))
+    options = {"classes": None, "measures": sorted(measures)}
+    return Case(se.Paired, options, rows | _weights(draw, size, random))
+
+
 def _large_measured_pair() -> Case:
     random = np.random.default_rng(12)
     size = 40_000
@@ -548,7 +561,7 @@ LAWS: dict[str, Laws] = {
         large=_large_regression,
     ),
     "Paired": Laws(
-        cases=_paired() | _measured_pair() | _decided_pair(),
+        cases=_paired() | _measured_pair() | _decided_pair() | _numbers_pair(),
         changed_options={
             "classes": ({"classes": 3}, {"classes": 4}),
             "multilabel": ({"classes": 3}, {"classes": 3, "multilabel": True}),

@@ -46,7 +46,8 @@ COMPARED = {
     "Calibration": test_calibration_parity.COMPARED,
     "Regression": test_regression_parity.COMPARED,
     "PairedResult": test_paired_parity.ORACLES.keys()
-    | test_paired_parity.SCORED
+    | test_paired_parity.SCORED.keys()
+    | test_paired_parity.OF_ERRORS
     | {
         f"{name}_{which}"
         for name in test_paired_parity.DECIDED
