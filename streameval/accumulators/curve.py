@@ -30,6 +30,7 @@ Buffered = BufferedState[ScoreTables]
 _ENTRIES = 2**18  # float64 scores of all curves: this many are worth a pass over the cells
 _MAX_ENTRIES = 2**24  # pending scores, if a cell for each would take more memory
 _MIN_ROWS = 1024
+_CELL_BYTES = 10  # of a cell in the bytes of a state: its key and two small counts
 _FEW_ROWS = 4096
 
 
@@ -282,6 +283,20 @@ class PRCurveSketch(
             return None
         return ScoreTables.of_groups(config, scored, groups, n_groups)
 
+    def _rows_to_ship(self) -> Rows | None:
+        buffered, config = self._held, self._config
+        state, used = buffered.state, buffered.used
+        if not used or not _has_only_unweighted_rows(buffered):
+            return None
+        if state.negative_label or state.skipped.is_positive().any():
+            return None
+        scores, positive = buffered.rows.columns
+        narrow = _as_single(scores)
+        size = narrow.nbytes + positive.nbytes
+        if config.budget is not None and size > _CELL_BYTES * config.budget * config.n_curves:
+            return None
+        return Rows((narrow.copy(self._order), positive.copy(self._order)))
+
     def _fold(self, alike: Sequence[Self]) -> None:
         buffered = self._held
         for other in alike[1:]:
@@ -330,6 +345,13 @@ def _scored(config: CurveConfig, rows: Rows) -> ScoredRows:
         has_gaps=config.has_gaps,
         has_pairs=config.has_pairs,
     )
+
+
+def _as_single(scores: npt.NDArray[np.floating[Any]]) -> npt.NDArray[np.floating[Any]]:
+    """Halve the width of scores if that changes none: those of most models are float32."""
+    with np.errstate(over="ignore"):
+        narrow = scores.astype(np.float32)
+    return narrow if narrow.itemsize < scores.itemsize and (narrow == scores).all() else scores
 
 
 def _n_distinct(scores: npt.NDArray[np.floating[Any]]) -> int:

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import json
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import attrs
 
 from streameval.accumulators.registry import check_type
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError, corrupt, require
 from streameval.states import codec
 from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
 from streameval.states.flat import FlatStates
@@ -22,6 +24,9 @@ __all__ = [
     "written_options",
 ]
 
+_MAX_KNOWN = 64  # headers of a class
+_KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
+_KNOWN_PAYLOAD = 2**16  # reading larger ones takes longer than reading options
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
 
 
@@ -44,6 +49,13 @@ class Definition:
         The class of the states; None if it depends on the options.
     signature : Signature
         That of an `update` that reads the arrays of the class.
+
+    Attributes
+    ----------
+    known : dict
+        The options of some headers that have been read, and were in canonical form.
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
     """
 
     type_id: int
@@ -51,6 +63,10 @@ class Definition:
     config: type[Any]
     state: type[Any] | None
     signature: inspect.Signature
+    known: dict[bytes, Any] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(
+        init=False, factory=WeakKeyDictionary, eq=False, repr=False
+    )
 
     @property
     def is_open(self) -> bool:
@@ -65,9 +81,10 @@ class Definition:
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
-        made._check_defaults()
         if made.is_open:
             made._check_config()
+        made._check_defaults()
+        if made.is_open:
             made._check_state()
             if not owner._arrays:
                 raise TypeError("`arrays` must name what `update` takes, got nothing.")
@@ -81,6 +98,17 @@ class Definition:
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
         return self.config(**options) if self.is_open else self.config.of(**options)
+
+    def share(self, config: Any) -> Any:
+        """Return the one object of equal options, which is compared in no time."""
+        if self.is_open:  # classes of users may hold what has no hash, or equal what differs
+            return config
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
 
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options of an open class are read as they are written."""
@@ -122,7 +150,15 @@ class Definition:
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
         written = {name: codec.from_json(item) for name, item in described.items()}
-        return self.make_config({**defaults, **written})
+        return self.share(self.make_config({**defaults, **written}))
+
+    def remember(self, config: Any, parts: codec.Parts) -> None:
+        """Keep the options of a canonical header: other states are likely to have the same."""
+        if len(parts.header_bytes) > _KNOWN_SIZE or len(parts.payload) > _KNOWN_PAYLOAD:
+            return
+        if len(self.known) >= _MAX_KNOWN:
+            self.known.clear()
+        self.known[parts.header_bytes] = config
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
@@ -132,7 +168,8 @@ class Definition:
         ordered = {name: described[name] for name in types}
         fields = codec.decode_fields(ordered, parts.payload, parts.version, above=bases(state_type))
         for name, value in fields.items():
-            require(type(value).__name__ == types[name], f"field {name}")
+            if type(value).__name__ != types[name]:
+                raise corrupt(f"field {name}")
         if self.is_open:
             check_values(fields)
         state = make_state(state_type, fields)
@@ -185,9 +222,8 @@ def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
     }
 
 
+@functools.lru_cache(maxsize=256)  # called whenever bytes are written
 def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
-    if not attrs.has(config_type):
-        return {}
     return {
         field.name: field.default
         for field in attrs.fields(config_type)

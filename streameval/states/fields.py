@@ -7,7 +7,7 @@ from typing import Any, get_origin
 
 import attrs
 
-from streameval.errors import require
+from streameval.errors import corrupt, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -20,7 +20,7 @@ _COLUMN_TYPES = ("int64", "uint64", "text")
 
 def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
     """Return the fields of a configuration or a state by name."""
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    return {name: getattr(value, name) for name in _names(type(value))}
 
 
 def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
@@ -33,6 +33,11 @@ def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
     for name, base in bases(type(state)).items():
         fields[name] = codec.Above(fields[name], base, fields[base])
     return fields
+
+
+@functools.lru_cache(maxsize=256)
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(cls))
 
 
 @functools.lru_cache(maxsize=256)  # called whenever bytes are read or written
@@ -53,7 +58,8 @@ def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
     state = state_type(**fields)
     for name, value in fields.items():
         kept = getattr(state, name)
-        require(kept is value or kept == value, f"{name} is not what its class makes of it")
+        if kept is not value and kept != value:
+            raise corrupt(f"{name} is not what its class makes of it")
     return state
 
 
