@@ -250,7 +250,8 @@ class PairedSums(State):
         else:
             columns = (self.lo, self.hi, self.pair_a, self.pair_b)
             require(not any(map(len, columns)), "scores that are not kept")
-            require(self.pos.shape == self.neg.shape == (0,), "weights that are not kept")
+            for part in (self.pos, self.neg):
+                require(part.shape == (0,) and part.is_whole, "weights that are not kept")
 
     @staticmethod
     def _joint_shape(config: PairedConfig) -> tuple[int, ...]:

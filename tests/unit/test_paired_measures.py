@@ -522,6 +522,11 @@ BROKEN: Mapping[str, tuple[Any, Any, str]] = {
     "no sizes": (SMALL, put(sizes=Column(LEVELS.values[:0])), "sizes"),
     "keys that are not kept": (LOSSES, put(pair_a=SMALL._state.pair_a), "scores that are not kept"),
     "weights that are not kept": (LOSSES, put(pos=SMALL._state.pos), "weights that are not kept"),
+    "fractions that are not kept": (
+        LOSSES,
+        put(neg=FixedPoint(np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64))),
+        "weights that are not kept",
+    ),
     "signed keys": (SMALL, put(pair_a=Column(np.arange(8))), "pair_a"),
     "negative sizes": (SMALL, changed("sizes", 0, -1), "sizes outside the cells"),
     "more cells": (SMALL, changed("sizes", 0, 1), "sizes of other cells"),
