@@ -513,7 +513,7 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             *("--versus", values.columns, "COLUMN"),
             "the same for another model, B, to compare with A, the model of --pred or --score",
         ),
-        ("--weight", None, "COLUMN", "the weight of the row"),
+        ("--weight", None, "COLUMN", "the weight of the row, or of its query"),
     )
     text = (
         f"one result for each of {unnamed}, or of the named values, and one for the rest; "
@@ -606,8 +606,9 @@ def _add_ranking(group: argparse._ArgumentGroup) -> None:
         metavar="A,B,C",
         help="for rankings, such as map,ndcg@10,P_5,rbp(p=0.8,rel=2), or trec_eval's P.5,10 and "
         "sets official and all_trec; for regression, additional metrics such as "
-        "mape,huber(delta=2); for classification, samples or top_k; with --versus, what else to "
-        "compare, such as roc_auc,log_loss,recall; repeatable",
+        "mape,huber(delta=2); for classification, samples or top_k; for curves of classes, "
+        "one_vs_one; with --versus, what else to compare, such as roc_auc,log_loss,recall; "
+        "repeatable",
     )
     _add(group, *_RANKING)
 
