@@ -28,7 +28,7 @@ def parse_limit(text: str) -> Gate:
     Raises
     ------
     UsageError
-        If the text is no gate, or leaves the limit itself out.
+        If the text is not a gate, or leaves the limit itself out.
     """
     limit = parse_gate(text)
     if len(limit.bound.sign) == 1:

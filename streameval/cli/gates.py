@@ -45,7 +45,7 @@ def parse_gate(text: str) -> Gate:
     Raises
     ------
     UsageError
-        If the text is no gate, or the bound is no finite number.
+        If the text is not a gate, or the bound is no finite number.
     """
     match = _GATE.fullmatch(text)
     if match is None:

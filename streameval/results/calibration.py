@@ -106,9 +106,9 @@ class Calibration(SumsResult):
     def ece(self) -> MetricValue:
         """The expected calibration error, in [0, 1] (Naeini et al., 2015; Guo et al., 2017).
 
-        The sum over bins of ``|labels - predictions|``, by n: the gap between mean label and mean
-        prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples. It
-        depends on `bins`, and of few examples it is too high.
+        The sum over bins of ``|labels - predictions|``, divided by n: the gap between mean label
+        and mean prediction of each bin ``[i / bins, (i + 1) / bins)``, weighted by its examples.
+        It depends on `bins`, and with few examples it is too high.
         """
         return MetricValue(metrics.ece(self._state.prediction, self._state.hits, self._state.n))
 

@@ -111,7 +111,7 @@ class PairedResult(Result):
 
     @property
     def anytime_pvalue(self) -> float:
-        """The p-value that holds however often one looks: 1 over the evidence, at most 1."""
+        """The p-value that holds however often you look: 1 over the evidence, at most 1."""
         return math.exp(-max(self.log_evidence, 0.0))
 
     @property
@@ -402,7 +402,7 @@ PairedResult.TABLE = Table(
     Metric(
         name="anytime_pvalue",
         heading="p-value, any time",
-        help="The p-value that holds however often one looks: 1 over the evidence, at most 1.",
+        help="The p-value that holds however often you look: 1 over the evidence, at most 1.",
         formula=r"\min(1,\ (n_A + n_B + 1) \tbinom{n_A + n_B}{n_A} 2^{-n_A - n_B})",
         why_no_evidence=_IS_TEST,
         oracle="the definition, in fractions",

@@ -449,7 +449,7 @@ class Ranking(Result, Mapping[str, Bounded]):
     def _refuse_fractions(self) -> None:
         if not self._is_whole:
             raise InvalidInputError(
-                "had fractions, and a fraction of a query is no draw: there are no intervals",
+                "had fractions, and a fraction of a query is not a draw: there are no intervals",
                 argument="query_weight",
             )
 

@@ -141,7 +141,7 @@ class Regression(SumsResult, CalledMetrics):
         """Compute the sampling interval of a metric: where the value of the population may lie.
 
         It needs an accumulator made with ``intervals=True``. It follows from the delta method, on
-        the logarithmic scale for errors and 1 - R2. Of few examples with heavy tails it is too
+        the logarithmic scale for errors and 1 - R2. With few examples and heavy tails it is too
         narrow: of 30 with exponential errors, that of 95% covers the RMSE in 78% of samples.
 
         Parameters
@@ -160,7 +160,7 @@ class Regression(SumsResult, CalledMetrics):
         ------
         InvalidInputError
             For another name, a level outside [0, 1), an accumulator without intervals, or weights
-            with fractions: whole weights are repeats of an example, but a part of one is no draw.
+            with fractions: whole weights are repeats of an example, but a fraction is not a draw.
 
         Examples
         --------

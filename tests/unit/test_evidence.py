@@ -286,7 +286,7 @@ def test_multilabel_rows_and_labels_are_draws_and_entries_are_none() -> None:
     result = acc.compute()
     assert result.statistic("accuracy") == Share.of(1, 1)
     assert result.statistic("recall[0]") == Share.of(0, 1)
-    with pytest.raises(se.InvalidInputError, match="labels of one example are no draws"):
+    with pytest.raises(se.InvalidInputError, match="labels of one example are not independent"):
         result.statistic("hamming_loss")
 
 
@@ -362,7 +362,7 @@ def test_class_of_several_curves_has_an_area_of_its_own() -> None:
 REFUSED = [
     ("n", labelled(2), "`n` has no evidence .*: a count has no limit to keep"),
     ("matthews_corrcoef", labelled(2), "no proportion of examples"),
-    ("balanced_accuracy", labelled(2), "a mean over classes is no proportion"),
+    ("balanced_accuracy", labelled(2), "a mean over classes is not a proportion"),
     ("fowlkes_mallows", labelled(2), "no proportion of examples"),
     ("recall", labelled(3), r"mean over classes here.* Name a class, as in recall\[0\]"),
     ("recall[macro]", labelled(2), "mean over classes here"),
@@ -372,8 +372,8 @@ REFUSED = [
     ("best_f", scored(None), "no variance is known of it"),
     ("log_loss", scored(None), "no variance is known of it"),
     ("ece", scored(None), "no variance is known of it"),
-    ("recall_at(x)", scored(None), "'x' is no number"),
-    ("gm_map", ranked("gm_map"), "a geometric mean is no mean"),
+    ("recall_at(x)", scored(None), "'x' is not a number"),
+    ("gm_map", ranked("gm_map"), "a geometric mean is not a mean"),
     ("n_queries", ranked("map"), "a count has no limit"),
     ("mpa", ranked("map"), "no metric 'mpa'"),
     ("rmse", se.RegressionAccumulator().compute(), "nothing bounds the errors"),

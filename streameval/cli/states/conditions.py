@@ -68,7 +68,7 @@ def parse_condition(text: str) -> Condition:
     Raises
     ------
     UsageError
-        If the text is no condition, or the size is no finite number of at least 0.
+        If the text is not a condition, or the size is no finite number of at least 0.
     """
     match = _CONDITION.fullmatch(text)
     if match is None:
