@@ -361,9 +361,9 @@ def test_class_of_several_curves_has_an_area_of_its_own() -> None:
 
 REFUSED = [
     ("n", labelled(2), "`n` has no evidence .*: a count has no limit to keep"),
-    ("matthews_corrcoef", labelled(2), "no proportion of examples"),
+    ("matthews_corrcoef", labelled(2), "not a proportion of examples"),
     ("balanced_accuracy", labelled(2), "a mean over classes is not a proportion"),
-    ("fowlkes_mallows", labelled(2), "no proportion of examples"),
+    ("fowlkes_mallows", labelled(2), "not a proportion of examples"),
     ("recall", labelled(3), r"mean over classes here.* Name a class, as in recall\[0\]"),
     ("recall[macro]", labelled(2), "mean over classes here"),
     ("recall[7]", labelled(2), "no class '7'"),
