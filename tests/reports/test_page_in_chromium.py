@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -59,7 +59,7 @@ def several(make: Any, *args: Any) -> dict[str, Any]:
 
 
 CLASSES = {n: [f"class_{index:02d}_of_a_taxonomy" for index in range(n)] for n in (10, 40)}
-PAGES = {
+PAGES: dict[str, Callable[[], dict[str, Any]]] = {
     "curves": lambda: several(curves),
     "curve": lambda: {"validation": curves(1)},
     "10 classes": lambda: several(labels, CLASSES[10]),
