@@ -1,4 +1,4 @@
-"""The style of the site in a real browser: charts on a phone and on a dark page."""
+"""The style of the site in a real browser: charts and recordings, on phones, on dark pages."""
 
 from __future__ import annotations
 
@@ -68,3 +68,21 @@ def test_theme_that_a_reader_chose_is_stronger_than_that_of_the_system(site: Any
     assert "none" in styles(site, "filter")
     assert len(set(styles(site, "filter"))) == 2
     site.execute_script("document.body.dataset.theme = 'auto'")
+
+
+@pytest.mark.parametrize("name", ["eval", "watch"])
+@pytest.mark.parametrize(("motion", "hidden"), [("no-preference", True), ("reduce", False)])
+def test_recording_is_played_only_for_who_likes_motion(
+    site: Any, name: str, motion: str, hidden: bool
+) -> None:
+    look(site, motion=motion)
+    try:
+        site.get((DOCS / "figures" / f"{name}.svg").as_uri())
+        animations = site.execute_script(
+            "return [...document.querySelectorAll('.line, .cover')].map("
+            "(one) => getComputedStyle(one).animationName)"
+        )
+        assert len(animations) > 10
+        assert ("none" not in animations) == hidden
+    finally:
+        site.back()
