@@ -244,6 +244,7 @@ def test_decisions_of_two_models_equal_their_oracle(name: str) -> None:
         assert found == pytest.approx(expected, rel=1e-12, abs=1e-13), f"seed {seed}"
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("name", DECIDED)
 def test_test_of_decisions_equals_the_delta_method_of_finite_differences(name: str) -> None:
     for seed in range(quick_cases(4, least=2)):
