@@ -145,7 +145,8 @@ class Definition:
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
-        defaults = _omitted_defaults(self.config)
+        config: Any = self.config
+        defaults = _omitted_defaults(config)
         every = {field.name for field in attrs.fields(self.config)}
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
@@ -186,7 +187,8 @@ class Definition:
 
     def _check_defaults(self) -> None:
         """Check that readers of the bytes can fill in what is omitted."""
-        for name, default in _omitted_defaults(self.config).items():
+        config: Any = self.config
+        for name, default in _omitted_defaults(config).items():
             if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
                 raise TypeError(
                     f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
