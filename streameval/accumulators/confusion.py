@@ -144,7 +144,7 @@ class ConfusionAccumulator(
         top_k: int = 1,
         ignore_label: Label | None = None,
         include_unseen: bool = False,
-        measures: Sequence[str] = (),
+        measures: Sequence[str] | str = (),
     ) -> None:
         super().__init__(
             ConfusionConfig.of(
