@@ -21,7 +21,7 @@ from streameval.accumulators.ranked_rows import (
 from streameval.configs.measures import DEFAULT_MEASURES
 from streameval.configs.options import flag
 from streameval.configs.presets import preset
-from streameval.configs.ranking import RankingConfig
+from streameval.configs.ranking import USUAL_BUDGET, RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_labels
@@ -66,7 +66,9 @@ class RankingAccumulator(
         (``ndcg_cut_10``, ``recip_rank``) mean the same. Its sets (``official``, ``all_trec``)
         and names with parameters (``P.5,10``) stand for several measures. What a name asks of
         the whole accumulator, as ``AP(judged_only=True)`` and ``nDCG(gains={1:1,2:3})@10`` do,
-        sets `unjudged` and `gain`; all names must agree on it.
+        sets `unjudged` and `gain`; all names must agree on it. A quantile over the queries stands
+        behind a measure, ``map[median]``, ``map[min]``, ``map[max]``, ``ndcg@10[q=0.9]``; with
+        other quantiles accumulators do not merge.
     relevance_level : float
         A document is relevant from this relevance on. Gains do not depend on it.
     gain : {"linear", "exp2"} or mapping
@@ -97,6 +99,8 @@ class RankingAccumulator(
         The max number of open queries; more raise.
     per_query : bool
         Keep the values of each query too, with its id; see `Ranking.per_query`.
+    budget : int or None
+        The number of cells kept for the quantiles of a measure; None keeps every distinct value.
 
     Notes
     -----
@@ -120,6 +124,12 @@ class RankingAccumulator(
     >>> result = acc.close().compute()
     >>> result.mrr, result.hit[1]
     (0.5, 0.0)
+
+    A quantile over the queries is kept in bounded memory, with certified bounds past its budget:
+
+    >>> acc = se.RankingAccumulator(["mrr", "mrr[median]", "mrr[q=0.75]"])
+    >>> acc.update([[1, 0], [0, 1], [0, 0]], [[2, 1]] * 3).compute()
+    Ranking(n_queries=3, mrr=0.5, mrr[median]=0.5, mrr[q=0.75]=0.75)
     """
 
     __slots__ = ()
@@ -149,6 +159,7 @@ class RankingAccumulator(
         rows_per_query: int = 1000,
         max_open_queries: int | None = None,
         per_query: bool = False,
+        budget: int | None = USUAL_BUDGET,
     ) -> None:
         super().__init__(
             RankingConfig.of(
@@ -166,6 +177,7 @@ class RankingAccumulator(
                 rows_per_query=rows_per_query,
                 max_open_queries=max_open_queries,
                 per_query=per_query,
+                budget=budget,
             )
         )
 

@@ -125,6 +125,9 @@ def _plan(draw: st.DrawFn) -> Plan:
         "per_query": draw(st.integers(0, 3)) == 0,
         "rows_per_query": draw(st.sampled_from([1, 1, 1, 1, 1, 1, 2, 2, 3, 100])),
     }
+    if draw(st.integers(0, 3)) == 0:
+        options["measures"] = [*measures, f"{measures[0]}[median]", f"{measures[-1]}[q=0.2]"]
+        options["budget"] = draw(st.sampled_from([1, 2, 5, 65_536, None]))
     scores = draw(st.sampled_from(["any", "any", "any", "any", "few", "infinite", "one"]))
     return Plan(options, levels, scores, ties == "docid_desc" or draw(st.booleans()), is_declared)
 
@@ -260,6 +263,7 @@ CHANGED_OPTIONS = {
     "rows_per_query": ({}, {"rows_per_query": 10}),
     "max_open_queries": ({}, {"max_open_queries": 10}),
     "per_query": ({}, {"per_query": True}),
+    "budget": ({"measures": "map[max]"}, {"measures": "map[max]", "budget": 5}),
 }
 
 

@@ -20,6 +20,7 @@ MODULES = [
     "inputs.judged_runs",
     "exact.row_order",
     "configs.measures",
+    "configs.query_quantiles",
     "configs.ranking",
     "configs.gains",
     "configs.presets",
@@ -440,6 +441,24 @@ LATER = [
         "`query_weight` must be the same in all batches of a query, got 1 and 1.5 for query 7.",
     ),
     Case(
+        "budget", lambda: se.RankingAccumulator("map", budget=5), "`budget` is for quantiles over"
+    ),
+    Case(
+        "quantile-name",
+        lambda: se.RankingAccumulator("map[q=1.5]"),
+        "`measures` needs min, median, max or a share as in q=0.9 in the brackets of a measure, ",
+    ),
+    Case(
+        "quantile-outside",
+        lambda: MAP.compute().quantile("map", 1.5),
+        "`q` must lie in [0, 1], got 1.5.",
+    ),
+    Case(
+        "quantile-absent",
+        lambda: MAP.compute().quantile("map"),
+        "`per_query` must be True when the accumulator is made, or its measures name a quantile, ",
+    ),
+    Case(
         "weight-fractions",
         lambda: (
             se.RankingAccumulator("map")
@@ -550,6 +569,13 @@ MAP = se.RankingAccumulator("map")
 UNDEFINED = se.RankingAccumulator("map", empty="nan").update([[0]], [[1.0]])
 OF_MAPPINGS = [
     Case("key", lambda: MAP.compute()["mrr"], "'mrr' is not among the measures map", KeyError),
+    Case("of", lambda: MAP.compute()["map[mean]"], "`measures` needs min, median, max", KeyError),
+    Case(
+        "quantile",
+        lambda: MAP.compute()["map[min]"],
+        r"'map\[min\]' is not among the measures map",
+        KeyError,
+    ),
     Case("attribute", lambda: MAP.compute().mrr, "'mrr' is not among", AttributeError),
     Case("plot", lambda: MAP.compute().plot(), "`plot` needs a query that was counted."),
     Case(
