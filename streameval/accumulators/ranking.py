@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, Self, final
 
@@ -25,7 +26,12 @@ from streameval.configs.ranking import USUAL_BUDGET, RankingConfig
 from streameval.errors import InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.arrays import as_labels
-from streameval.inputs.judged_runs import judged_rows, missing_queries
+from streameval.inputs.judged_runs import (
+    check_order,
+    judged_rows,
+    missing_queries,
+    seem_exchanged,
+)
 from streameval.metrics.ranking import evaluate
 from streameval.states.queries import Queries
 from streameval.states.query_weights import weights_of
@@ -295,7 +301,11 @@ class RankingAccumulator(
         query_weight: Mapping[Any, Any] | None = None,
         on_queries: OnQueries | None = None,
     ) -> Self:
-        """Count a run against its judgements, each query complete.
+        """Count a run against its judgements, each query complete: the run first.
+
+        pytrec_eval, ir_measures and trec_eval take the judgements first. Exchanged arguments are
+        refused where `streameval.io` has read them, and warned of where all scores are small
+        whole numbers and most judgements fractions.
 
         Parameters
         ----------
@@ -338,9 +348,16 @@ class RankingAccumulator(
                 f"must map queries to numbers here, got {type(query_weight).__name__}",
                 argument="query_weight",
             )
+        check_order(run, qrels)
         state = self._state_type(self._config).zero(self._config)
         others: dict[str, Any] = {"mask": None, "num_relevant": None, "config": self._config}
-        for block in judged_rows(run, qrels):
+        for number, block in enumerate(judged_rows(run, qrels)):
+            if number == 0 and seem_exchanged(block):
+                warnings.warn(
+                    "`run` holds small whole numbers, and `qrels` fractions: are they exchanged? "
+                    "The run comes first.",
+                    stacklevel=2,
+                )
             rows = read_rows(**block, **others, query_weight=query_weight)
             check_new(rows.ids, self._held.state.states, name="run")
             state = self._sum(state, _completed(rows, self._config, on_queries))

@@ -527,6 +527,16 @@ MERGES = [
 ]
 
 
+def judgements() -> Any:
+    columns = np.array(["q"], dtype=object), np.array(["d"], dtype=object), np.ones(1)
+    return se.io.Qrels(*columns)
+
+
+def returned() -> Any:
+    columns = np.array(["q"], dtype=object), np.array(["d"], dtype=object), np.ones(1)
+    return se.io.Run(*columns)
+
+
 def run(id: str, says: str, run: Any = None, qrels: Any = None, **others: Any) -> Case:  # noqa: A002
     """Fail in counting a run."""
     run = {"q": {"d": 1.0}} if run is None else run
@@ -545,6 +555,16 @@ RUNS = [
     run("qrels-set", "`qrels` must map each query to a mapping of doc", None, {"q": {"d"}}),
     run("run-nan", "`score` must not hold NaN", {"q": {"d": NAN}}),
     run("qrels-negative", "`relevance` must not be negative", None, {"q": {"d": -1}}),
+    Case(
+        "run-exchanged",
+        lambda: se.RankingAccumulator().update_run(judgements(), {"q": {"d": 1}}),
+        "`run` must hold scores, got judgements. Pass the run first, then the judgements.",
+    ),
+    Case(
+        "qrels-exchanged",
+        lambda: se.RankingAccumulator().update_run({"q": {"d": 1}}, returned()),
+        "`qrels` must hold judgements, got a run. Pass the run first, then the judgements.",
+    ),
     run(
         "run-weights",
         "`query_weight` must map queries to numbers here, got list.",
