@@ -192,6 +192,14 @@ _ROWS = (
         others=("f1",),
     ),
     MeasureRow(
+        name="adaptive_p",
+        cutoff="required",
+        help="The relevant documents in the first k, over k or the number retrieved if less.",
+        formula=r"\frac{\#\{r_i \le k\}}{\min(k, n)}",
+        also="the definition of torchmetrics, RetrievalPrecision(adaptive_k=True)",
+        others=("adaptive_precision",),
+    ),
+    MeasureRow(
         name="fall_out",
         cutoff="required",
         help="The share of the documents that are not relevant which stands among the first k; "
