@@ -5,11 +5,12 @@ from __future__ import annotations
 import inspect
 import json
 from typing import Any
+from weakref import WeakKeyDictionary, ref
 
 import attrs
 
 from streameval.accumulators.registry import check_type
-from streameval.errors import InvalidInputError, require
+from streameval.errors import InvalidInputError, corrupt, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -28,6 +29,9 @@ from streameval.states.type_ids import FIRST_OPEN_ID
 
 __all__ = ["Definition", "NoOptions"]
 
+_MAX_KNOWN = 64  # headers of a class
+_KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
+_KNOWN_PAYLOAD = 2**16  # reading larger ones takes longer than reading options
 _FIELD_TYPES = ("FixedPoint", "ExactSum", "Column", "int", "float", "bool", "str", "tuple")
 
 
@@ -50,6 +54,13 @@ class Definition:
         The class of the states; None if it depends on the options.
     signature : Signature
         That of an `update` that reads the arrays of the class.
+
+    Attributes
+    ----------
+    known : dict
+        The options of some headers that have been read, and were in canonical form.
+    shared : mapping
+        The options in use, so that accumulators with equal ones share one object.
     """
 
     type_id: int
@@ -57,6 +68,10 @@ class Definition:
     config: type[Any]
     state: type[Any] | None
     signature: inspect.Signature
+    known: dict[bytes, Any] = attrs.field(init=False, factory=dict, eq=False, repr=False)
+    shared: WeakKeyDictionary[Any, ref[Any]] = attrs.field(
+        init=False, factory=WeakKeyDictionary, eq=False, repr=False
+    )
 
     @property
     def is_open(self) -> bool:
@@ -71,9 +86,10 @@ class Definition:
         check_type(owner, type_id, name)
         signature = _signature(owner._arrays, owner._optional_arrays)
         made = cls(type_id, name, NoOptions if config is None else config, state, signature)
-        made._check_defaults()
         if made.is_open:
             made._check_config()
+        made._check_defaults()
+        if made.is_open:
             made._check_state()
             if not owner._arrays:
                 raise TypeError("`arrays` must name what `update` takes, got nothing.")
@@ -87,6 +103,17 @@ class Definition:
     def make_config(self, options: dict[str, Any]) -> Any:
         """Make a configuration of checked options."""
         return self.config(**options) if self.is_open else self.config.of(**options)
+
+    def share(self, config: Any) -> Any:
+        """Return the one object of equal options, which is compared in no time."""
+        if self.is_open:  # classes of users may hold what has no hash, or equal what differs
+            return config
+        held = self.shared.get(config)
+        found = None if held is None else held()
+        if found is None:
+            self.shared[config] = ref(config)
+            return config
+        return found
 
     def check_written(self, config: Any) -> None:
         """Raise InvalidInputError unless options of an open class are read as they are written."""
@@ -129,19 +156,30 @@ class Definition:
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
         written = {name: codec.from_json(item) for name, item in described.items()}
-        return self.make_config({**defaults, **written})
+        return self.share(self.make_config({**defaults, **written}))
+
+    def remember(self, config: Any, parts: codec.Parts) -> None:
+        """Keep the options of a canonical header: other states are likely to have the same."""
+        if len(parts.header_bytes) > _KNOWN_SIZE or len(parts.payload) > _KNOWN_PAYLOAD:
+            return
+        if len(self.known) >= _MAX_KNOWN:
+            self.known.clear()
+        self.known[parts.header_bytes] = config
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
         types, above = field_types(state_type), bases(state_type)
-        described, defaults = parts.header["state"], omitted_defaults(state_type)
-        is_complete = types.keys() - defaults.keys() <= described.keys() <= types.keys()
-        is_complete &= {above[name] for name in above if name in described} <= described.keys()
-        require(is_complete, "the fields are not those of this version")
+        defaults = omitted_defaults(state_type)
+        described = parts.header["state"]
+        if described.keys() != types.keys():
+            is_complete = types.keys() - defaults.keys() <= described.keys() <= types.keys()
+            is_complete &= {above[name] for name in above if name in described} <= described.keys()
+            require(is_complete, "the fields are not those of this version")
         ordered = {name: described[name] for name in types if name in described}
         written = codec.decode_fields(ordered, parts.payload, parts.version, above=above)
         for name, value in written.items():
-            require(type(value).__name__ == types[name], f"field {name}")
+            if type(value).__name__ != types[name]:
+                raise corrupt(f"field {name}")
         fields = defaults | written
         if self.is_open:
             check_values(fields)

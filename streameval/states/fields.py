@@ -7,7 +7,7 @@ from typing import Any, get_origin
 
 import attrs
 
-from streameval.errors import require
+from streameval.errors import corrupt, require
 from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
 from streameval.states.column import Column
@@ -29,7 +29,7 @@ _COLUMN_TYPES = ("int64", "uint64", "text")
 
 def fields_of(value: attrs.AttrsInstance) -> dict[str, Any]:
     """Return the fields of a configuration or a state by name."""
-    return {field.name: getattr(value, field.name) for field in attrs.fields(type(value))}
+    return {name: getattr(value, name) for name in _names(type(value))}
 
 
 def written_values(value: attrs.AttrsInstance) -> dict[str, Any]:
@@ -72,6 +72,11 @@ def written_fields(state: attrs.AttrsInstance) -> dict[str, Any]:
     return fields
 
 
+@functools.lru_cache(maxsize=256)
+def _names(cls: type[Any]) -> tuple[str, ...]:
+    return tuple(field.name for field in attrs.fields(cls))
+
+
 @functools.lru_cache(maxsize=256)  # called whenever bytes are read or written
 def field_types(state_type: type[Any]) -> dict[str, str]:
     """Name the type of each field, however its annotation is written."""
@@ -90,7 +95,8 @@ def make_state(state_type: type[Any], fields: dict[str, Any]) -> Any:
     state = state_type(**fields)
     for name, value in fields.items():
         kept = getattr(state, name)
-        require(kept is value or kept == value, f"{name} is not what its class makes of it")
+        if kept is not value and kept != value:
+            raise corrupt(f"{name} is not what its class makes of it")
     return state
 
 

@@ -232,6 +232,7 @@ def test_a_corrupt_state_is_refused_with_its_index(claim: str, n_before: int) ->
         bad.check(good._config)
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize(
     "claim", ["another total", "ties that cannot be", "more right than there are"]
 )

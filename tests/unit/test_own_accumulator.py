@@ -619,7 +619,8 @@ def test_a_reader_beside_updates_sees_whole_states() -> None:
 
 
 def test_an_engine_counts_and_merges_bytes_of_a_class_of_ones_own() -> None:
-    from streameval.engines._counting import SourceCounter, merged
+    from streameval.engines._counting import SourceCounter
+    from streameval.engines._shipping import merged
 
     counting = SourceCounter.of(WinRate)
     parts = [counting.count({"preference": WEEK}), counting.count({"preference": ["b"]})]
