@@ -152,6 +152,24 @@ class Calibration(RequestedIntervals):
             self._state.prediction, self._state.hits, self._state.weight
         )
 
+    def pcopc_by_bin(self) -> npt.NDArray[np.float64]:
+        """Divide predictions by what happened, bin by bin, as `pcopc` does over all.
+
+        Returns
+        -------
+        array
+            One entry for each bin that holds any weight, as those of `reliability_curve`; nan
+            without a positive.
+
+        Examples
+        --------
+        >>> import streameval as se
+        >>> acc = se.CalibrationAccumulator(bins=2)
+        >>> acc.update([1, 0, 1, 1], [0.25, 0.25, 0.75, 0.5]).compute().pcopc_by_bin()
+        array([0.5  , 0.625])
+        """
+        return metrics.pcopc_of(self._bins)
+
     def confidence(self, name: str, *, level: float = 0.95) -> Interval:
         """Compute the sampling interval of a metric: where that of the population may lie.
 
@@ -298,7 +316,8 @@ class Calibration(RequestedIntervals):
 
     def _details(self, level: float, *, bounds: bool) -> dict[str, Any]:  # noqa: ARG002 - has none
         curve = zip(_CURVE, self.reliability_curve(), strict=True)
-        details: dict[str, Any] = {"reliability": {name: array.tolist() for name, array in curve}}
+        columns = {name: array.tolist() for name, array in curve}
+        details: dict[str, Any] = {"reliability": columns | {"pcopc": self.pcopc_by_bin().tolist()}}
         if not self.labels:
             return details
         per_class = {str(name): row for name, row in self._per_class().items()}

@@ -59,6 +59,8 @@ def test_calibration_json_holds_the_reliability_curve(evaluate):
     assert found["weight"] == weight.tolist()
     assert found["mean_prediction"] == pytest.approx(np.bincount(places, SCORE) / weight)
     assert found["mean_label"] == pytest.approx(np.bincount(places, TRUTH) / weight)
+    clicks = np.bincount(places, TRUTH)
+    assert found["pcopc"] == pytest.approx(np.bincount(places, SCORE) / clicks)
 
 
 def test_calibration_counts_bins(evaluate):

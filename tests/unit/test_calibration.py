@@ -377,3 +377,11 @@ def test_interval_of_too_little_is_undefined() -> None:
 def test_interval_that_there_is_not_is_refused(ask: Callable[[], Any], says: str) -> None:
     with pytest.raises(se.InvalidInputError, match=says):
         ask()
+
+
+def test_pcopc_by_bin_is_undefined_without_a_positive() -> None:
+    acc = se.CalibrationAccumulator(bins=4).update([0, 1, 1, 0], [0.1, 0.5, 0.75, 1.0])
+    result = acc.compute()
+    np.testing.assert_array_equal(result.pcopc_by_bin(), [np.nan, 0.5, 1.75])
+    assert len(result.pcopc_by_bin()) == len(result.reliability_curve()[0])
+    assert len(se.CalibrationAccumulator().compute().pcopc_by_bin()) == 0
