@@ -35,7 +35,7 @@ def table_of_names():
 
 def finder():
     """List every metric by what it is called, with where it is."""
-    head = ("metric", "also called", "of", "name", "checked against")
+    head = ("metric", "name", "of", "also called", "checked against")
     found = [_found(result, row) for result in WITH_TABLES for row in result.TABLE.values()]
     metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
     lines = [head, ("---",) * len(head), *metrics]
@@ -52,9 +52,9 @@ def _found(result, row):
         others = dict.fromkeys([*measure.others, *trec_names(measure)])
     return (
         row.heading or row.name.replace("_", " ").capitalize(),
-        ", ".join(f"`{name}`" for name in others),
-        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
         f"`{signature(row)}`" + _how_asked(row),
+        f"`{result.MADE_BY}`" + (f", `--task {result.TASK}`" if result.IS_TASK else ""),
+        ", ".join(f"`{name}`" for name in others),
         row.oracle,
     )
 

@@ -165,7 +165,8 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
         for name, value in described.items()
         if isinstance(value, dict) and not value.keys() & {"exact_sum", "float64"}
     }
-    return next(fields for fields in (*FIELDS.values(), ("n", "outcomes")) if held == {*fields})
+    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS)
+    return next(fields for fields in every if held == {*fields})
 
 
 def _integers(data: bytes, count: int, width: int, letter: str) -> tuple[list[int], bytes]:
@@ -534,6 +535,7 @@ RANKING_FIELDS = (
     *("ranked_sizes", "ranked_key", "ranked_document", "ranked_grade", "ranked_count"),
     *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
 )
+WEIGHTED_FIELDS = (*RANKING_FIELDS, "weights", "closed_weights")
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {

@@ -9,13 +9,13 @@ from typing import Any, ClassVar, Generic, Self, TypeVar
 
 import attrs
 
-from streameval.accumulators.definition import Definition, written_options
+from streameval.accumulators.definition import Definition
 from streameval.accumulators.registry import register
 from streameval.errors import CorruptStateError, IncompatibleStateError, InvalidInputError
 from streameval.exact.fixed_point import FixedPoint
 from streameval.inputs.batches import arguments
 from streameval.states import codec
-from streameval.states.fields import fields_of, written_fields
+from streameval.states.fields import fields_of, written_fields, written_values
 from streameval.states.stack import Stack
 from streameval.states.state import State, as_corrupt
 
@@ -239,7 +239,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         """
         state = self._state
         self._definition.check_state(state)
-        config = written_options(self._config)
+        config = written_values(self._config)
         return codec.encode(self.type_id, self.type_name, config, written_fields(state))
 
     def _summary(self) -> tuple[Mapping[str, Any], Mapping[str, Any]]:
@@ -248,7 +248,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
         Digests are made of it, so that it must stay what it is. Accumulators within this one are
         a field of their own, a tuple.
         """
-        return written_options(self._config), fields_of(self._state)
+        return written_values(self._config), written_values(self._state)
 
     @classmethod
     def from_bytes(cls, data: bytes) -> Self:
@@ -436,7 +436,7 @@ class Accumulator(ABC, Generic[ConfigT, StateT]):
             return config, definition.read_state(cls._state_type(config), config, parts)
         config = definition.read_config(parts.header["config"])
         state = definition.read_state(cls._state_type(config), config, parts)
-        parts.check_header(written_options(config), fields_of(state))
+        parts.check_header(written_values(config), written_values(state))
         definition.remember(config, parts)
         return config, state
 

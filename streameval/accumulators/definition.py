@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 import inspect
 import json
 from typing import Any
@@ -12,17 +11,23 @@ import attrs
 
 from streameval.accumulators.registry import check_type
 from streameval.errors import InvalidInputError, corrupt, require
+from streameval.exact.fixed_point import FixedPoint
 from streameval.states import codec
-from streameval.states.fields import bases, check_values, field_types, fields_of, make_state
+from streameval.states.column import Column
+from streameval.states.fields import (
+    bases,
+    check_values,
+    field_types,
+    fields_of,
+    make_state,
+    omitted_defaults,
+)
 from streameval.states.flat import FlatStates
+from streameval.states.stack import NOTHING, form_of
 from streameval.states.state import READ_ERRORS, State
 from streameval.states.type_ids import FIRST_OPEN_ID
 
-__all__ = [
-    "Definition",
-    "NoOptions",
-    "written_options",
-]
+__all__ = ["Definition", "NoOptions"]
 
 _MAX_KNOWN = 64  # headers of a class
 _KNOWN_SIZE = 2**12  # bytes of a header; options of small ones are worth keeping
@@ -145,7 +150,8 @@ class Definition:
 
     def read_config(self, described: dict[str, Any]) -> Any:
         """Make the configuration that a header describes."""
-        defaults = _omitted_defaults(self.config)
+        config: Any = self.config
+        defaults = omitted_defaults(config)
         every = {field.name for field in attrs.fields(self.config)}
         is_complete = every - defaults.keys() <= described.keys() <= every
         require(is_complete, "the options are not those of this version")
@@ -162,14 +168,19 @@ class Definition:
 
     def read_state(self, state_type: Any, config: Any, parts: codec.Parts) -> Any:
         """Make the state that bytes hold, and check it: fields first, then what they say."""
-        types = field_types(state_type)
+        types, above = field_types(state_type), bases(state_type)
+        defaults = omitted_defaults(state_type)
         described = parts.header["state"]
-        require(described.keys() == types.keys(), "the fields are not those of this version")
-        ordered = {name: described[name] for name in types}
-        fields = codec.decode_fields(ordered, parts.payload, parts.version, above=bases(state_type))
-        for name, value in fields.items():
+        if described.keys() != types.keys():
+            is_complete = types.keys() - defaults.keys() <= described.keys() <= types.keys()
+            is_complete &= {above[name] for name in above if name in described} <= described.keys()
+            require(is_complete, "the fields are not those of this version")
+        ordered = {name: described[name] for name in types if name in described}
+        written = codec.decode_fields(ordered, parts.payload, parts.version, above=above)
+        for name, value in written.items():
             if type(value).__name__ != types[name]:
                 raise corrupt(f"field {name}")
+        fields = defaults | written
         if self.is_open:
             check_values(fields)
         state = make_state(state_type, fields)
@@ -186,7 +197,8 @@ class Definition:
 
     def _check_defaults(self) -> None:
         """Check that readers of the bytes can fill in what is omitted."""
-        for name, default in _omitted_defaults(self.config).items():
+        config: Any = self.config
+        for name, default in omitted_defaults(config).items():
             if default is attrs.NOTHING or isinstance(default, attrs.Factory):  # type: ignore[arg-type]
                 raise TypeError(
                     f"`{name}` of {self.config.__name__} needs a constant default to be omitted."
@@ -205,30 +217,12 @@ class Definition:
                 raise TypeError(
                     f"`state` must have fields of {allowed}, got {type_name} for {name}."
                 )
-
-
-def written_options(config: attrs.AttrsInstance) -> dict[str, Any]:
-    """Return the options that stand in bytes, by name: all but omitted defaults.
-
-    An option declared ``attrs.field(default=..., metadata={"omit_default": True})`` is written
-    only where it differs from its default, so that bytes from before it was added are those
-    that its default gives.
-    """
-    defaults = _omitted_defaults(type(config))
-    return {
-        name: value
-        for name, value in fields_of(config).items()
-        if name not in defaults or value != defaults[name]
-    }
-
-
-@functools.lru_cache(maxsize=256)  # called whenever bytes are written
-def _omitted_defaults(config_type: type[Any]) -> dict[str, Any]:
-    return {
-        field.name: field.default
-        for field in attrs.fields(config_type)
-        if field.metadata.get("omit_default")
-    }
+        for name, default in omitted_defaults(state).items():
+            if not isinstance(default, (Column, FixedPoint)) or form_of(default) not in NOTHING:
+                raise TypeError(
+                    f"`{name}` of a state needs an empty Column or FixedPoint as the default "
+                    "to be omitted."
+                )
 
 
 def _signature(arrays: tuple[str, ...], optional: tuple[str, ...]) -> inspect.Signature:

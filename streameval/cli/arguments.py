@@ -515,7 +515,7 @@ def _add_columns(group: argparse._ArgumentGroup, unnamed: str) -> None:
             *("--versus", values.columns, "COLUMN"),
             "the same of another model, B: it is compared with A, that of --pred or --score",
         ),
-        ("--weight", None, "COLUMN", "the weight of the row"),
+        ("--weight", None, "COLUMN", "the weight of the row, or of its query"),
     )
     text = (
         f"one result for each of {unnamed}, or for those named, and the rest; "

@@ -40,7 +40,7 @@ __all__ = [
     "with_gaps",
 ]
 
-_NUMBERS = {"y_score", "y_prob", "sample_weight", "score", "relevance"}
+_NUMBERS = {"y_score", "y_prob", "sample_weight", "query_weight", "score", "relevance"}
 _IDS = {"group", "query", "doc"}
 
 

@@ -25,7 +25,7 @@ import functools
 import json
 import struct
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Container, Iterator, Mapping, Sequence
 from typing import Any
 
 import attrs
@@ -308,7 +308,9 @@ def encode_block(fields: Mapping[str, Any]) -> bytes:
     return b"".join((struct.pack("<Q", len(header)), header, *payload))
 
 
-def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, Any]:
+def decode_block(
+    names: Sequence[str], data: bytes | memoryview, *, optional: Container[str] = ()
+) -> dict[str, Any]:
     """Read what `encode_block` wrote; integers stay as narrow as they are."""
     view = memoryview(data)
     require(len(view) >= _WORD, "a block is cut")
@@ -316,8 +318,10 @@ def decode_block(names: Sequence[str], data: bytes | memoryview) -> dict[str, An
     require(size <= min(MAX_HEADER, len(view) - _WORD), "a block declares more than there is")
     header = bytes(view[_WORD : _WORD + size])
     described = _parse_json(header)
-    require(isinstance(described, dict) and described.keys() == {*names}, "the parts of a block")
-    ordered = {name: described[name] for name in names}
+    required = {name for name in names if name not in optional}
+    fits = isinstance(described, dict) and required <= described.keys() <= {*names}
+    require(fits, "the parts of a block")
+    ordered = {name: described[name] for name in names if name in described}
     fields = decode_fields(ordered, view[_WORD + size :], widen=False)
     is_own = canonical_json(described).encode("ascii") == header
     require(is_own, "a block is not in canonical form")

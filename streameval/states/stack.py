@@ -18,7 +18,7 @@ from streameval.states.column import Column
 from streameval.states.fields import fields_of
 from streameval.states.state import State, check_numbers
 
-__all__ = ["Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
+__all__ = ["NOTHING", "Form", "Stack", "StackableState", "SummableState", "are_same", "form_of"]
 
 Form = Any
 """A field without its items.
@@ -26,6 +26,11 @@ Form = Any
 For numbers, whether they have fractions, and the shape; for a column, its type and length; for
 anything else, the value itself.
 """
+
+NOTHING: frozenset[Form] = frozenset(
+    [("int64", 0), ("uint64", 0), ("text", 0), (False, (0,))],
+)
+"""The forms of numbers and columns without items."""
 
 Mask = npt.NDArray[np.bool_]
 Lengths = npt.NDArray[np.int64]

@@ -34,12 +34,14 @@ def test_eval_lists_the_columns_when_none_is_near(call, labels):
 
 def test_eval_lists_some_of_many_columns(call, write):
     log = write("a.jsonl", [{f"c{n}": 1 for n in range(50)}])
-    assert error_of(call("eval", log)).endswith(" c18, c19, ...")
+    assert error_of(call("eval", log)).endswith(" c18, c19, ... --label names the column.")
 
 
 def test_eval_lists_columns_on_one_line_whatever_they_hold(call, write):
     log = write("a.jsonl", [{"\x1b[31m\nred": 1}])
-    assert error_of(call("eval", log)).endswith(r"there are '\x1b[31m\nred'.")
+    assert error_of(call("eval", log)).endswith(
+        r"there are '\x1b[31m\nred'. --label names the column."
+    )
 
 
 def test_eval_asks_for_predictions(call, write):
@@ -239,6 +241,7 @@ TAKEN = {
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
         *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
+        "--weight",
     },
 }
 

@@ -216,7 +216,7 @@ def test_sparkline_says_what_it_shows() -> None:
 
 def test_every_series_has_a_table_behind_it() -> None:
     made = page(view(snapshot(windowed({"DE": range(12), "FR": range(12)}, per=20), n_open=0)))
-    regions = [one["aria-label"] for one in made.all("div", role="region")]
+    regions = [one["aria-label"] for one in made.all("div", role="group")]
     names = [f"The newest panes of country={name}" for name in ("DE", "FR")]
     assert sorted(map(str, regions)) == [*names, "accuracy over time"]
     assert len(made.all("details")) == len(made.all("summary")) == 3
