@@ -3,13 +3,13 @@
 import re
 
 from streameval.configs.measures import MAX_CUTOFF, MEASURES
-from streameval.results.result_types import RESULTS
+from streameval.results.result_types import WITH_TABLES
 
 MEASURES_MARK = "<!-- measures -->"
 FINDER_MARK = "<!-- finder -->"
 MARK = re.compile(r"^<!-- metrics of (\w+) -->$", re.MULTILINE)
 
-BY_NAME = {result.__name__: result for result in RESULTS}
+BY_NAME = {result.__name__: result for result in WITH_TABLES}
 
 
 def filled(text):
@@ -36,7 +36,7 @@ def table_of_names():
 def finder():
     """List every metric by what it is called, with where it is."""
     head = ("metric", "name", "of", "also called", "checked against")
-    found = [_found(result, row) for result in RESULTS for row in result.TABLE.values()]
+    found = [_found(result, row) for result in WITH_TABLES for row in result.TABLE.values()]
     metrics = sorted((cells for cells in found if cells), key=lambda cells: cells[0].casefold())
     lines = [head, ("---",) * len(head), *metrics]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)

@@ -40,6 +40,7 @@ Codes = npt.NDArray[np.int64]
 
 _ENTRIES = 2**14  # pending probabilities: more take longer to sum than the calls for it
 _BLOCK = 2**17  # probabilities summed at once: a weighted one takes some 100 bytes on the way
+_BINARY_BLOCK = 2**15  # less, since memory for longer columns is asked for again each time
 _LARGE_BLOCK = 2**20  # where there are many sums to add after each block
 _ROWS_A_SUM = 8
 _MAX_MISS = 0.01
@@ -169,7 +170,8 @@ def _sum(
 ) -> CalibrationSums:
     """Sum a batch in blocks of rows, so that little memory is needed beside it."""
     columns, sums = max(config.n_classes, 1), config.bins + config.n_classes
-    step = max(_BLOCK // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
+    block = _BINARY_BLOCK if config.classes is None else _BLOCK
+    step = max(block // columns, min(_ROWS_A_SUM * sums, _LARGE_BLOCK // columns), 1)
     blocks = [slice(start, start + step) for start in range(0, len(truth), step)]
     total = _sum_block(blocks[0], truth, probability, weights, config)
     for block in blocks[1:]:

@@ -21,6 +21,7 @@ _SUM_BITS = 53  # up to 2**53 float64 holds every integer
 _CHUNK_BITS, _LONG_CHUNK_BITS = 13, 17  # the longer one where there are more cells than that
 _MAX_EXPONENT = 900  # of numbers that a far larger one can round
 _SHIFT = 200
+_USUAL_DIGITS = 2  # from here on most values have no digits left
 
 
 def single_sum(terms: Iterable[Floats], weights: FixedPoint | None) -> ExactSum:
@@ -82,24 +83,23 @@ def _pieces(term: Floats, weights: FixedPoint | None) -> Iterable[Floats]:
 
 def _add(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int) -> None:
     """Add the values of a chunk to the totals, digit by digit."""
-    left = np.count_nonzero(values)
-    exponent = _exponent(values)
-    if exponent > _MAX_EXPONENT:
-        return _add_large(values, cells, totals, digit_bits)
-    while left:
-        if 2 * left < len(values):
+    taken = 0
+    while largest := _largest(values):
+        if taken >= _USUAL_DIGITS:
             kept = values != 0.0
             values, cells = values[kept], None if cells is None else cells[kept]
-            exponent = _exponent(values)
-        exponent = max(exponent - digit_bits, _SMALLEST)
-        rounds = 1.5 * 2.0 ** (_SUM_BITS - 1 + exponent)  # floats near it are multiples of a digit
+        exponent = math.frexp(largest)[1]
+        if exponent > _MAX_EXPONENT:
+            _add_large(values, cells, totals, digit_bits)
+            return
+        unit = max(exponent - digit_bits, _SMALLEST)
+        rounds = 1.5 * 2.0 ** (_SUM_BITS - 1 + unit)  # floats near it are multiples of a digit
         digits = values + rounds
         digits -= rounds
         for cell, total in _sums(digits, cells, len(totals)):
-            totals[cell] += int(math.ldexp(total, -exponent)) << (exponent - _SMALLEST)
+            totals[cell] += int(math.ldexp(total, -unit)) << (unit - _SMALLEST)
         values = values - digits
-        left = np.count_nonzero(values)
-    return None
+        taken += 1
 
 
 def _add_large(values: Floats, cells: Cells | None, totals: list[int], digit_bits: int) -> None:
@@ -112,11 +112,11 @@ def _add_large(values: Floats, cells: Cells | None, totals: list[int], digit_bit
         totals[cell] += total << _SHIFT
 
 
-def _exponent(values: Floats) -> int:
-    """Find the power of two that all magnitudes stay below."""
+def _largest(values: Floats) -> float:
+    """Find the max of the magnitudes; 0.0 without values."""
     if not len(values):
-        return 0
-    return math.frexp(max(values.item(values.argmax()), -values.item(values.argmin())))[1]
+        return 0.0
+    return max(values.item(values.argmax()), -values.item(values.argmin()))
 
 
 def _sums(digits: Floats, cells: Cells | None, size: int) -> Iterable[tuple[int, float]]:

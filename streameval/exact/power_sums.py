@@ -1,32 +1,84 @@
-"""Exact sums of floats, of their magnitudes and of their squares, all three at once."""
+"""Exact sums of floats, of their magnitudes and of their squares, together."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from itertools import combinations_with_replacement
-from typing import Any
+from typing import Any, Self
 
+import attrs
 import numpy as np
 import numpy.typing as npt
 
 from streameval.exact.cell_sums import single_sum
-from streameval.exact.exact_sum import ExactSum, added_sums, exact_product
+from streameval.exact.exact_sum import ExactSum, exact_product
 from streameval.exact.fixed_point import FixedPoint
 
-__all__ = ["power_sums", "square_sum"]
+__all__ = ["power_sums", "square_sum", "sum_and_square", "value_sum"]
 
 Floats = npt.NDArray[np.float64]
-Sums = tuple[ExactSum, ExactSum, ExactSum]
 
-_BLOCK = 2**13  # rows whose slices stay in the cache
-_SLICES, _SLICE_BITS = 4, 20
-_PAIRS = list(combinations_with_replacement(range(_SLICES), 2))
+_BLOCK = 2**13  # rows whose pieces stay in the cache
+_SLICE_BITS = 20
+_SLICES = range(4)
+_UPPER, _LOWER, _ONES, _SIGNS = range(4, 8)
+_PIECE_BITS = (20, 40, 60, 80, 40, 80, 0, 0)  # how far below the exponent a slice or half ends
+_SAFE_BITS = 80 - 53  # a value no smaller than this has all its bits in the slices
 _SAFE_ROWS = 2**9 * _BLOCK  # a block adds at most 2**53 to a sum
 _SMALLEST = -1074  # every finite float64 is a whole multiple of 2**-1074
 _MIN_EXPONENT = -300  # from here on the squares of slices are far from underflow
 
 
-def power_sums(values: Floats, weights: FixedPoint | None) -> Sums:
+@attrs.frozen(eq=False)
+class _Power:
+    """What is summed of each value: in general, and as products of pairs of pieces.
+
+    Products of a pair end some `bits` below the exponent, or below twice that of squares; so
+    many `shifts` bring them to the unit of the last pair, and double those that count twice.
+    """
+
+    terms: Callable[[Floats], Iterable[Floats]]
+    degree: int
+    pairs: tuple[tuple[int, int], ...]
+    bits: tuple[int, ...]
+    shifts: tuple[int, ...]
+
+    @classmethod
+    def of(
+        cls,
+        terms: Callable[[Floats], Iterable[Floats]],
+        degree: int,
+        pairs: tuple[tuple[int, int], ...],
+    ) -> Self:
+        """Derive bits and shifts."""
+        bits = tuple(_PIECE_BITS[i] + _PIECE_BITS[j] for i, j in pairs)
+        twice = (i < j < _UPPER for i, j in pairs)
+        shifts = tuple(bits[-1] - low + two for low, two in zip(bits, twice, strict=True))
+        return cls(terms, degree, pairs, bits, shifts)
+
+    def general_sum(self, values: Floats, weights: FixedPoint | None) -> int:
+        """Sum a block, whatever its values."""
+        return single_sum(self.terms(values), weights).units
+
+    def sum_of_products(self, products: Iterator[int], exponent: int) -> int:
+        """Take the products of the pairs and add them up."""
+        total = sum(next(products) << shift for shift in self.shifts)
+        return total << (self.degree * exponent - self.bits[-1] - _SMALLEST)
+
+
+_VALUE = _Power.of(lambda values: [values], 1, ((_UPPER, _ONES), (_LOWER, _ONES)))
+_MAGNITUDE = _Power.of(lambda values: [np.abs(values)], 1, ((_UPPER, _SIGNS), (_LOWER, _SIGNS)))
+_SQUARE = _Power.of(
+    lambda values: exact_product(values, values),
+    2,
+    tuple(combinations_with_replacement(_SLICES, 2)),
+)
+
+
+def power_sums(
+    values: Floats, weights: FixedPoint | None, *, less: Floats | None = None
+) -> tuple[ExactSum, ExactSum, ExactSum]:
     """Sum values, their magnitudes and their squares, each item times its weight.
 
     Parameters
@@ -35,105 +87,157 @@ def power_sums(values: Floats, weights: FixedPoint | None) -> Sums:
         At most 2**402 in magnitude.
     weights : FixedPoint, shape (n,), optional
         1 for every item by default.
+    less : float64 array, shape (n,), optional
+        Subtracted from the values, and rounded once, before anything else.
 
     Notes
     -----
     The results are those of `single_sum`, with `exact_product` for squares. Without weights,
-    values are cut into four slices of 20 bits below the largest of them. In a block of 2**13
-    rows, sums of slices and of their products are integers, in some unit, that float64 holds, so
-    that dot products are exact in any order. The few values with bits below the last slice take
-    the general way.
+    values are cut into four slices of 20 bits below the largest of them, and into halves of 40
+    bits. In a block of 2**13 rows, sums of halves and of products of slices are integers, in some
+    unit, that float64 holds, so that dot products are exact in any order. Values with bits below
+    the last slice are far smaller than the largest, and cut again by themselves.
     """
-    total = (ExactSum(), ExactSum(), ExactSum())
-    exponent = int(np.frexp(np.abs(values).max(initial=0.0))[1])
-    if weights is not None or exponent < _MIN_EXPONENT:
-        for rows in _cut(len(values), _BLOCK):
-            part = None if weights is None else weights[rows]
-            total = _added(total, _general(values[rows], part))
-        return total
-    for rows in _cut(len(values), _SAFE_ROWS):
-        total = _added(total, _sliced(values[rows], exponent))
+    total, magnitude, square = _sums((_VALUE, _MAGNITUDE, _SQUARE), values, less, weights)
+    return total, magnitude, square
+
+
+def value_sum(values: Floats, weights: FixedPoint | None) -> ExactSum:
+    """Sum values alone, as `power_sums` does."""
+    (total,) = _sums((_VALUE,), values, None, weights)
     return total
 
 
-def square_sum(values: Floats, weights: FixedPoint | None) -> ExactSum:
-    """Sum the squares of values alone, each item times its weight."""
-    if weights is None:
-        return power_sums(values, None)[2]
-    parts = [
-        single_sum(exact_product(values[rows], values[rows]), weights[rows])
-        for rows in _cut(len(values), _BLOCK)
-    ]
-    return ExactSum(sum(part.units for part in parts))
+def sum_and_square(values: Floats, weights: FixedPoint | None) -> tuple[ExactSum, ExactSum]:
+    """Sum values and their squares, as `power_sums` does."""
+    total, square = _sums((_VALUE, _SQUARE), values, None, weights)
+    return total, square
+
+
+def square_sum(
+    values: Floats, weights: FixedPoint | None, *, less: Floats | None = None
+) -> ExactSum:
+    """Sum the squares of values alone, as `power_sums` does."""
+    (square,) = _sums((_SQUARE,), values, less, weights)
+    return square
+
+
+def _sums(
+    powers: tuple[_Power, ...], values: Floats, less: Floats | None, weights: FixedPoint | None
+) -> list[ExactSum]:
+    totals = [0] * len(powers)
+    for rows in _cut(len(values), _SAFE_ROWS):
+        blocks = _Blocks(values[rows], None if less is None else less[rows])
+        part = None if weights is None else weights[rows]
+        while blocks.size:
+            sums, blocks = _sums_of(powers, blocks, part)
+            totals = [a + b for a, b in zip(totals, sums, strict=True)]
+    return list(map(ExactSum, totals))
+
+
+class _Blocks:
+    """Values less others, block by block: a long array of differences is never made."""
+
+    def __init__(self, values: Floats, less: Floats | None) -> None:
+        self._values, self._less = values, less
+        self.size = len(values)
+
+    def __iter__(self) -> Iterator[Floats]:
+        """Yield the blocks; each is overwritten by the next."""
+        if self._less is None:
+            yield from (self._values[rows] for rows in _cut(self.size, _BLOCK))
+            return
+        scratch = np.empty(min(self.size, _BLOCK))
+        for rows in _cut(self.size, _BLOCK):
+            values = self._values[rows]
+            yield np.subtract(values, self._less[rows], out=scratch[: len(values)])
+
+    def range(self) -> tuple[float, float]:
+        """Find the min and max of the magnitudes."""
+        scratch = np.empty(min(self.size, _BLOCK))
+        sizes = (np.abs(block, out=scratch[: len(block)]) for block in self)
+        ends = [(size.item(size.argmin()), size.item(size.argmax())) for size in sizes]
+        lowest, highest = zip(*ends, strict=True)
+        return min(lowest), max(highest)
 
 
 def _cut(rows: int, step: int) -> Iterator[slice]:
     return (slice(start, min(start + step, rows)) for start in range(0, rows, step))
 
 
-def _added(a: Sums, b: Sums) -> Sums:
-    total, magnitude, square = added_sums(a, b)
-    return total, magnitude, square
+def _sums_of(
+    powers: tuple[_Power, ...], blocks: _Blocks, weights: FixedPoint | None
+) -> tuple[list[int], _Blocks]:
+    """Sum what can be summed by slices, or everything; return what is left too."""
+    smallest, largest = blocks.range()
+    exponent = math.frexp(largest)[1]
+    if weights is None and exponent >= _MIN_EXPONENT:
+        return _sliced(powers, blocks, exponent, smallest < math.ldexp(1.0, exponent - _SAFE_BITS))
+    totals = [0] * len(powers)
+    for block, rows in zip(blocks, _cut(blocks.size, _BLOCK), strict=True):
+        part = None if weights is None else weights[rows]
+        sums = [power.general_sum(block, part) for power in powers]
+        totals = [a + b for a, b in zip(totals, sums, strict=True)]
+    return totals, _Blocks(np.empty(0), None)
 
 
-def _general(values: Floats, weights: FixedPoint | None) -> Sums:
-    return (
-        single_sum([values], weights),
-        single_sum([np.abs(values)], weights),
-        single_sum(exact_product(values, values), weights),
-    )
-
-
-def _sliced(values: Floats, exponent: int) -> Sums:
-    """Sum values below ``2**exponent`` by their slices."""
-    lowest = [exponent - _SLICE_BITS * (level + 1) for level in range(_SLICES)]
-    to_units = np.ldexp(1.0, -np.array(lowest))
-    pairs_to_units = np.array([to_units[i] * to_units[j] for i, j in _PAIRS])
-    slices = [np.empty(min(_BLOCK, len(values))) for _ in lowest]
-    sums, magnitudes = np.zeros((2, _SLICES), dtype=np.int64)
-    squares = np.zeros(len(_PAIRS), dtype=np.int64)
+def _sliced(
+    powers: tuple[_Power, ...], blocks: _Blocks, exponent: int, has_small: bool
+) -> tuple[list[int], _Blocks]:
+    """Sum the values, all below ``2**exponent``, that slices hold; return the others."""
+    pairs = [pair for power in powers for pair in power.pairs]
+    used = {piece for pair in pairs for piece in pair if piece < _ONES}
+    scratch = [np.empty(min(_BLOCK, blocks.size)) for _ in _PIECE_BITS]
+    scratch[_ONES].fill(1.0)
+    dots: list[list[Any]] = []
     left: list[Floats] = []
-    for rows in _cut(len(values), _BLOCK):
-        block = values[rows]
-        parts = [part[: len(block)] for part in slices]
-        left.append(_cut_into(block, parts, lowest))
-        ones, signs = np.ones(len(block)), np.copysign(1.0, block)
-        sums += _in_units([part.dot(ones) for part in parts], to_units)
-        magnitudes += _in_units([part.dot(signs) for part in parts], to_units)
-        squares += _in_units([parts[i].dot(parts[j]) for i, j in _PAIRS], pairs_to_units)
-    twice = [(1 if i == j else 2, lowest[i] + lowest[j]) for i, j in _PAIRS]
-    products = zip(squares.tolist(), twice, strict=True)
-    found = (
-        _exact((number, at) for number, at in zip(sums.tolist(), lowest, strict=True)),
-        _exact((number, at) for number, at in zip(magnitudes.tolist(), lowest, strict=True)),
-        _exact((number * times, at) for number, (times, at) in products),
-    )
-    rest = np.concatenate(left)
-    return _added(found, _general(rest, None)) if len(rest) else found
+    for block in blocks:
+        pieces = [piece[: len(block)] for piece in scratch]
+        _cut_in_two(block, pieces, exponent)
+        if _SQUARE in powers:
+            _cut_in_four(pieces, exponent)
+        if has_small:
+            left.append(_take_out(block, pieces, used, exponent))
+        if _MAGNITUDE in powers:
+            np.copysign(pieces[_ONES], block, out=pieces[_SIGNS])
+        dots.append([pieces[i].dot(pieces[j]) for i, j in pairs])
+    to_units = [bit - power.degree * exponent for power in powers for bit in power.bits]
+    sums = (np.array(dots) * np.ldexp(1.0, to_units)).astype(np.int64).sum(axis=0)
+    products = iter(sums.tolist())
+    totals = [power.sum_of_products(products, exponent) for power in powers]
+    return totals, _Blocks(np.concatenate([np.empty(0), *left]), None)
 
 
-def _cut_into(values: Floats, parts: list[Floats], lowest: list[int]) -> Floats:
-    """Write multiples of ``2**lowest`` that add up to the values; return those with bits left.
-
-    Their slices are 0.
-    """
-    rest = values
-    for part, bit in zip(parts, lowest, strict=True):
-        rounds = 1.5 * 2.0 ** (52 + bit)  # a float near it is a multiple of 2**bit
-        np.add(rest, rounds, out=part)
-        np.subtract(part, rounds, out=part)
-        rest = rest - part
-    uncut = np.flatnonzero(rest)
-    if len(uncut):
-        for part in parts:
-            part[uncut] = 0.0
-    return values[uncut]
+def _cut_in_two(values: Floats, pieces: list[Floats], exponent: int) -> None:
+    """Write the halves of the values."""
+    _round(values, exponent - 2 * _SLICE_BITS, pieces[_UPPER])
+    np.subtract(values, pieces[_UPPER], out=pieces[_LOWER])
 
 
-def _in_units(sums: list[Any], to_units: Floats) -> npt.NDArray[np.int64]:
-    return (np.array(sums) * to_units).astype(np.int64)
+def _cut_in_four(pieces: list[Floats], exponent: int) -> None:
+    """Write the slices of the halves."""
+    first, second, third, fourth, upper, lower, *_ = pieces
+    _round(upper, exponent - _SLICE_BITS, first)
+    np.subtract(upper, first, out=second)
+    _round(lower, exponent - 3 * _SLICE_BITS, third)
+    np.subtract(lower, third, out=fourth)
 
 
-def _exact(numbers: Iterator[tuple[int, int]]) -> ExactSum:
-    """Add up integers times powers of two."""
-    return ExactSum(sum(number << (exponent - _SMALLEST) for number, exponent in numbers))
+def _take_out(values: Floats, pieces: list[Floats], used: set[int], exponent: int) -> Floats:
+    """Return the values with bits below the last slice, and make their pieces 0."""
+    rounded = pieces[_SIGNS]
+    _round(pieces[_LOWER], exponent - 4 * _SLICE_BITS, rounded)
+    is_whole = rounded == pieces[_LOWER]
+    if is_whole.all():
+        return values[:0]
+    kept = is_whole.astype(np.float64)
+    for piece in (pieces[i] for i in used):
+        np.multiply(piece, kept, out=piece)  # a sixth of the time of a write where a mask is true
+    return np.compress(~is_whole, values)
+
+
+def _round(values: Floats, bit: int, out: Floats) -> None:
+    """Round values below ``2**(bit + 51)`` to multiples of ``2**bit``."""
+    rounds = 1.5 * 2.0 ** (52 + bit)  # a float near it is such a multiple
+    np.add(values, rounds, out=out)
+    np.subtract(out, rounds, out=out)

@@ -151,9 +151,16 @@ def as_numbers(value: Any, *, name: str) -> npt.NDArray[np.float64]:
     if array.dtype.kind == "O":
         raise InvalidInputError("must hold numbers, got strings", argument=name)
     numbers = _widen(array)
-    allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
-    _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
+    if numbers.size and not _are_within(numbers, _LARGEST_NUMBER):
+        allowed = np.abs(numbers) <= _LARGEST_NUMBER  # False for NaN
+        _refuse_first(~allowed, array, name, "must be finite and at most 2**400 in magnitude")
     return numbers
+
+
+def _are_within(numbers: npt.NDArray[np.float64], largest: float) -> bool:
+    """Tell whether one or more magnitudes are at most this; NaN is the min and max to NumPy."""
+    ends = numbers.item(numbers.argmin()), numbers.item(numbers.argmax())
+    return -largest <= ends[0] and ends[1] <= largest
 
 
 def as_weights(value: Any, *, rows: int, name: str = "sample_weight") -> FixedPoint | None:

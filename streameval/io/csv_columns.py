@@ -12,17 +12,20 @@ import numpy as np
 
 from streameval.io.columns import Numbers
 from streameval.io.lines import BYTE_ORDER_MARK, is_utf8
+from streameval.io.words import CellWords
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Mapping, Sequence
 
-    from streameval.io.columns import Array
+    from streameval.io.columns import Array, FieldType
     from streameval.io.rows import Field
+    from streameval.io.words import Indices
 
 __all__ = ["Cells"]
 
 _NEWLINE = b"\n"[0]
 _ARROW_BYTES = 2**16  # less is read before pyarrow is imported
+_WORDS_ROWS = 2**7  # fewer are read by Python before NumPy has begun
 _SPECIAL = (b'"', b"\r", b"\0")
 
 
@@ -116,8 +119,11 @@ class Cells:
         except pa.ArrowException:
             return None
 
-    def texts(self, columns: Iterable[int]) -> dict[int, list[str]] | None:
-        """Cut the cells of some columns, or return None if a row has more or fewer."""
+    def split(self, fields: Mapping[Field, int]) -> dict[Field, Sequence[Any] | Array] | None:
+        """Read columns by way of NumPy, or return None if a row has more or fewer cells.
+
+        What NumPy cannot read is read as Python does, cell by cell.
+        """
         array = np.frombuffer(self._data, dtype=np.uint8)
         cuts = np.flatnonzero((array == _NEWLINE) | (array == self._delimiter[0]))
         cuts = np.concatenate([[-1], cuts, [len(array)]])
@@ -127,14 +133,45 @@ class Cells:
             return None
         if n_columns == 1 and np.any(np.diff(cuts) == 1):
             return None  # a blank line, which is no row
+        words = CellWords(self._data) if n_rows >= _WORDS_ROWS else None
+        found: dict[Field, Sequence[Any] | Array] = {}
+        for field, at in fields.items():
+            starts, ends = cuts[at:-1:n_columns] + 1, cuts[at + 1 :: n_columns]
+            values = None if words is None else self._array(words, field[1], starts, ends)
+            found[field] = (
+                field[1].from_text(self._texts(starts, ends)) if values is None else values
+            )
+        return found
+
+    def _array(
+        self, words: CellWords, field_type: FieldType, starts: Indices, ends: Indices
+    ) -> Array | None:
+        """Read each different cell once where these are few, or decimal numbers all at once."""
+        coded = words.distinct(starts, ends)
+        if coded is not None:
+            positions, codes = coded
+            texts = self._texts(starts[positions], ends[positions])
+            distinct = field_type.whole(field_type.from_text(texts))
+            return None if distinct is None else distinct[codes]
+        if not isinstance(field_type, Numbers):
+            return None
+        values, are_read = words.decimals(starts, ends)
+        others = np.flatnonzero(~are_read)
+        if len(others) > len(values) // 2:
+            return None
+        texts = self._texts(starts[others], ends[others])
+        read = field_type.whole(field_type.from_text(texts))
+        if read is None:
+            return None
+        values[others] = read
+        return values
+
+    def _texts(self, starts: Indices, ends: Indices) -> list[str]:
+        """Cut some cells."""
         is_ascii = self._data.isascii()
         held: Any = self._data.decode() if is_ascii else self._data
-        found: dict[int, list[str]] = {}
-        for at in columns:
-            starts, ends = cuts[at:-1:n_columns] + 1, cuts[at + 1 :: n_columns]
-            cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
-            found[at] = cells if is_ascii else [cell.decode() for cell in cells]
-        return found
+        cells = [held[a:b] for a, b in zip(starts.tolist(), ends.tolist(), strict=True)]
+        return cells if is_ascii else [cell.decode() for cell in cells]
 
 
 def _is_number(at: int, fields: Mapping[Field, int]) -> bool:

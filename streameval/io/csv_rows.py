@@ -129,10 +129,7 @@ class CsvBlock:
         arrays = cells.arrays(fields)
         if arrays is not None:
             return arrays
-        texts = cells.texts(dict.fromkeys(fields.values()))
-        if texts is None:
-            return None
-        return {field: field[1].from_text(texts[at]) for field, at in fields.items()}
+        return cells.split(fields)
 
     def _row_by_row(
         self, columns: Sequence[Column], where: RowFilter | None, fields: Mapping[Field, int]

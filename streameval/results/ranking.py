@@ -17,9 +17,11 @@ from streameval.configs.measures import MEASURES, MeasureRow, measure
 from streameval.configs.options import finite_number
 from streameval.configs.ranking import EMPTY, MISSING, RankingConfig, policies
 from streameval.errors import InvalidInputError
+from streameval.exact.fixed_point import FixedPoint
 from streameval.metrics.bounded import Bounded, outward
-from streameval.metrics.evidence import Mean, Share, Statistic
+from streameval.metrics.evidence import Mean, Share, Statistic, refuse_fractions
 from streameval.metrics.intervals import effective_draws, normal_quantile, wilson
+from streameval.metrics.quantiles import quantile
 from streameval.metrics.ranking import MIN_LOG
 from streameval.metrics.table import Metric, Reading, Table, count_row
 from streameval.render import plots
@@ -28,6 +30,7 @@ from streameval.render.text import plural
 from streameval.results.names import MetricName
 from streameval.results.result import Result
 from streameval.results.tables import Row as TableRow
+from streameval.states.query_weights import weights_of
 from streameval.states.ranking import ABSENT, RankingState
 
 if TYPE_CHECKING:
@@ -38,13 +41,14 @@ __all__ = ["Ranking"]
 Interval = tuple[float, float]
 _CREDIT = {"zero": 0, "one": 1}
 _WHY_NONE = "it takes two queries"
+_WHY_FRACTIONS = "weights had fractions"
 
 
 @attrs.frozen
 class _Tally:
-    """The queries that enter a mean, and the sums of their values."""
+    """The queries that enter a mean, by weight, and the sums of their values."""
 
-    n: int
+    n: Fraction
     total: Fraction
     squares: Fraction
     low: Fraction
@@ -79,6 +83,9 @@ class Ranking(Result, Mapping[str, Bounded]):
     * {measures}
 
     Tied documents have closed forms (McSherry and Najork, 2008).
+
+    Where queries have weights, means and numbers of queries are weighted. Whole weights are
+    repeats of a query; with fractions there are no sampling intervals.
     """
 
     TASK = "ranking"
@@ -151,19 +158,19 @@ class Ranking(Result, Mapping[str, Bounded]):
         return self._by_cutoff("hit")
 
     @property
-    def n_queries(self) -> int:
+    def n_queries(self) -> int | float:
         """The number of complete queries, without missing and open ones."""
-        return int(self._state.n.whole)
+        return _plain(self._state.n)
 
     @property
-    def n_empty(self) -> int:
+    def n_empty(self) -> int | float:
         """The number of these in which nothing is relevant at `relevance_level`."""
-        return int(self._state.nothing.whole)
+        return _plain(self._state.nothing)
 
     @property
-    def n_missing(self) -> int:
+    def n_missing(self) -> int | float:
         """The number of judged queries that are absent from the run."""
-        return int(self._state.missing.whole)
+        return _plain(self._state.missing)
 
     @property
     def n_open(self) -> int:
@@ -181,16 +188,18 @@ class Ranking(Result, Mapping[str, Bounded]):
         return "zero" in self._missing
 
     @property
-    def empty(self) -> dict[str, int]:
+    def empty(self) -> dict[str, int | float]:
         """The number of queries in which each measure had nothing to find."""
-        return dict(zip(self, self._state.empty.whole.tolist(), strict=True))
+        return dict(zip(self, self._state.empty.to_numbers().tolist(), strict=True))
 
     @property
     def stderr(self) -> dict[str, float]:
         """The standard error of each mean: the deviation of the queries over sqrt(n).
 
-        nan of fewer than two queries. Of geometric means, by the delta method.
+        nan of fewer than two queries. Of geometric means, by the delta method. Weights with
+        fractions raise InvalidInputError.
         """
+        self._refuse_fractions()
         errors = {}
         for name, tally in zip(self, self._tallies, strict=True):
             error = math.sqrt(max(tally.variance, 0.0) / tally.n) if tally.n > 1 else math.nan
@@ -218,8 +227,15 @@ class Ranking(Result, Mapping[str, Bounded]):
         -------
         (low, high)
             nan of fewer than two queries. If the value has bounds, the hull over both.
+
+        Raises
+        ------
+        InvalidInputError
+            For a level outside [0, 1), or weights with fractions: whole ones are repeats of a
+            query, but a fraction of one is no draw.
         """
         z, index = normal_quantile(level), self._index(name)
+        self._refuse_fractions()
         tally = self._tallies[index]
         if not tally.n > 1 or tally.is_undefined:
             return math.nan, math.nan
@@ -240,7 +256,10 @@ class Ranking(Result, Mapping[str, Bounded]):
     def quantile(self, name: str, q: float = 0.5) -> float:
         """Compute a quantile over queries: 0 is the min, 0.5 the median, 1 the max.
 
-        Between two queries the value is interpolated, as by `numpy.quantile`.
+        Between two queries the value is interpolated, as by `numpy.quantile`. A query of weight 2
+        stands there twice. With fractional weights there is no next query to interpolate to: it
+        is the smallest value that a share q of the weight does not exceed, and the middle between
+        it and the next where the share is met exactly.
 
         Parameters
         ----------
@@ -271,11 +290,13 @@ class Ranking(Result, Mapping[str, Bounded]):
         index = self._index(name)
         if not 0.0 <= finite_number(q, name="q") <= 1.0:
             raise InvalidInputError(f"must lie in [0, 1], got {q!r}", argument="q")
-        column = self.per_query()[self._config.measures[index]]
-        kept = column[~np.isnan(column)]
-        if self._tallies[index].is_undefined or not len(kept):
+        columns = self.per_query()
+        column = columns[self._config.measures[index]]
+        counts = ~np.isnan(column)
+        if self._tallies[index].is_undefined or not counts.any():
             return math.nan
-        return float(np.quantile(kept, q))
+        weights = columns.get("query_weight")
+        return quantile(column[counts], None if weights is None else weights[counts], float(q))
 
     @property
     def has_queries(self) -> bool:
@@ -288,9 +309,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         Returns
         -------
         dict of arrays, shape (n,)
-            ``query`` and each measure. A query in which a measure has nothing to find counts as
-            `empty` says: 0, 1, or nan if it is left out. Missing queries are listed if `missing`
-            counts them.
+            ``query``, ``query_weight`` where one is not 1, and each measure. A query in which a
+            measure has nothing to find counts as `empty` says: 0, 1, or nan if it is left out.
+            Missing queries are listed if `missing` counts them.
 
         Raises
         ------
@@ -301,12 +322,14 @@ class Ranking(Result, Mapping[str, Bounded]):
             raise InvalidInputError(
                 "must be True when the accumulator is made", argument="per_query"
             )
-        ids = self._state.closed.values
+        ids, weights = self._state.closed.values, self._state.closed_weights
         bits = self._state.values.values.reshape(len(ids), len(self))
         if not self.counts_missing:
             listed = np.flatnonzero(bits[:, 0] != ABSENT)
-            ids, bits = ids[listed], bits[listed]
-        columns = {"query": ids.copy()}
+            ids, bits, weights = ids[listed], bits[listed], weights_of(weights, listed)
+        columns: dict[str, npt.NDArray[Any]] = {"query": ids.copy()}
+        if weights.whole.size:
+            columns["query_weight"] = weights.to_numbers()
         for index, name in enumerate(self):
             column, is_absent = bits[:, index].view(np.float64), bits[:, index] == ABSENT
             if measure(name).is_geometric:
@@ -409,11 +432,26 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Return the row of a measure, under its own name, or of a count."""
         if name in self._count_names():
             return self.TABLE[name]
-        return attrs.evolve(self.TABLE[measure(name).family], name=name)
+        row = attrs.evolve(self.TABLE[measure(name).family], name=name)
+        return row if self._is_whole else attrs.evolve(row, why_none=_WHY_FRACTIONS)
 
     def _sampling(self, row: Metric, level: float, *_: Any, **__: Any) -> Interval | None:
+        if not self._is_whole:
+            return None
         low, high = self.confidence(row.name, level)
         return None if math.isnan(low) else (low, high)
+
+    @property
+    def _is_whole(self) -> bool:
+        """Whether each query counts as a whole number of them."""
+        return self._state.n.is_whole and self._state.missing.is_whole
+
+    def _refuse_fractions(self) -> None:
+        if not self._is_whole:
+            raise InvalidInputError(
+                "had fractions, and a fraction of a query is no draw: there are no intervals",
+                argument="query_weight",
+            )
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
         """Find a measure by any of its names, or a count."""
@@ -506,9 +544,9 @@ class Ranking(Result, Mapping[str, Bounded]):
         """Add the credit of empty and missing queries to the sums."""
         state, empty, missing = self._state, self._empty[index], self._missing[index]
         is_log = self._config.parsed[index].is_geometric
-        n_empty = int(state.empty.whole[index])
-        n, total, squares = int(state.n.whole) - n_empty, Fraction(0), Fraction(0)
-        for count, policy in ((n_empty, empty), (int(state.missing.whole), missing)):
+        n_empty = state.empty[index].to_fraction()
+        n, total, squares = state.n.to_fraction() - n_empty, Fraction(0), Fraction(0)
+        for count, policy in ((n_empty, empty), (state.missing.to_fraction(), missing)):
             if policy in _CREDIT:
                 credit = _CREDIT[policy]
                 worth = Fraction(MIN_LOG * (1 - credit)) if is_log else Fraction(credit)
@@ -522,14 +560,21 @@ class Ranking(Result, Mapping[str, Bounded]):
 def _draws(ranking: Ranking, index: int) -> Statistic:
     """Take the queries as draws: hits and misses, or numbers with their squares."""
     tally, item = ranking._tallies[index], ranking._config.parsed[index]
+    n = float(tally.n)
+    refuse_fractions(ranking._is_whole, argument="query_weight")
     if tally.is_undefined:
         raise InvalidInputError(
             'is undefined: a query has nothing to find, and counts as "nan"', argument=item.name
         )
     low, high = float(tally.low), float(tally.high)
     if item.family == "hit":
-        return Share((low, tally.n - low), (high, tally.n - high))
-    return Mean(tally.n, low, high, float(tally.squares), item.max_value)
+        return Share((low, n - low), (high, n - high))
+    return Mean(n, low, high, float(tally.squares), item.max_value)
+
+
+def _plain(number: FixedPoint) -> int | float:
+    value: int | float = number.to_numbers().item()
+    return value
 
 
 def _is_share(name: str) -> bool:

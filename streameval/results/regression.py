@@ -243,9 +243,6 @@ class Regression(SumsResult, CalledMetrics):
         """List what `read` takes."""
         return [name for name in super().readable() if not self._is_absent(name)]
 
-    def __dir__(self) -> list[str]:
-        return [name for name in super().__dir__() if not self._is_absent(name)]
-
     @property
     def _measured(self) -> MeasuredSums:
         """The state of an accumulator with measures."""
@@ -268,10 +265,8 @@ class Regression(SumsResult, CalledMetrics):
         except InvalidInputError:
             return name
 
-    def _attribute(self, name: str) -> Any:
-        if self._is_absent(name):
-            raise AttributeError(f"{name!r} is not among the measures: {_advice(name)}")
-        return super()._attribute(name)
+    def _why_absent(self, name: str) -> str:
+        return _not_asked_for(name) if self._is_absent(name) else ""
 
     def _names(self) -> list[str]:
         return [*super()._names(), *self._config.measures]
@@ -292,7 +287,7 @@ class Regression(SumsResult, CalledMetrics):
     def _unknown(self, name: str) -> UnknownMetricError:
         family = self._own_name(name).partition("(")[0]
         if family in ERROR_MEASURES:
-            return UnknownMetricError(f"{name!r} is not among the measures: {_advice(name)}")
+            return UnknownMetricError(_not_asked_for(name))
         return super()._unknown(name)
 
     def _find(self, metric: MetricName) -> Callable[[float], Reading]:
@@ -342,8 +337,11 @@ def _nrmse_mean(result: Regression) -> float:
     return math.copysign(math.sqrt(metrics.ratio(part, total**2)), total)
 
 
-def _advice(name: str) -> str:
-    return f"make the accumulator with measures={[name]!r}, or count with --measures {name}."
+def _not_asked_for(name: str) -> str:
+    return (
+        f"{name!r} is not among the measures: make the accumulator with measures={[name]!r}, or "
+        f"count with --measures {name}."
+    )
 
 
 def _mean_of_term(result: Regression, measure: ErrorMeasure) -> float:

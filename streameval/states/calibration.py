@@ -12,11 +12,11 @@ import numpy.typing as npt
 
 from streameval.configs.calibration import CalibrationConfig
 from streameval.errors import require
-from streameval.exact.cell_sums import cell_sums, single_sum
+from streameval.exact.cell_sums import cell_sums
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
 from streameval.exact.log import log, log_of_either
-from streameval.exact.power_sums import square_sum
+from streameval.exact.power_sums import square_sum, value_sum
 from streameval.states.stack import SummableState
 from streameval.states.state import check_numbers
 
@@ -103,8 +103,8 @@ class CalibrationSums(SummableState):
             weight=weight,
             hits=hits,
             class_weight=FixedPoint.zeros(0),
-            log_loss=single_sum([-log_of_either(kept, is_positive)], weights),
-            brier=square_sum(probability - truth, weights),
+            log_loss=value_sum(-log_of_either(kept, is_positive), weights),
+            brier=square_sum(probability, weights, less=is_positive.astype(np.float64)),
             prediction=cell_sums(probability, weights, index, config.bins),
             class_prediction=(),
         )
@@ -136,7 +136,7 @@ class CalibrationSums(SummableState):
             weight=weight,
             hits=hits,
             class_weight=_tally(truth, classes, weights),
-            log_loss=single_sum([-log(kept)], weights),
+            log_loss=value_sum(-log(kept), weights),
             brier=square_sum(error.ravel(), of_entries),
             prediction=cell_sums(highest, weights, index, config.bins),
             class_prediction=cell_sums(
@@ -218,15 +218,23 @@ def bin_indices(probability: Floats, bins: int) -> npt.NDArray[np.intp]:
     it is less than three fifths by a rounding that nobody sees, and ``floor(p * bins)`` rounds
     once more.
     """
-    edges = np.arange(bins + 1) / bins
     index = np.empty(len(probability), dtype=np.intp)
     for start in range(0, len(probability), _CHUNK):
         rows = slice(start, start + _CHUNK)
-        numbers, found = probability[rows], index[rows]
-        found[...] = np.minimum(numbers * bins, bins - 1)  # off by one at most
-        found -= numbers < edges.take(found)
-        found += (numbers >= edges.take(found + 1)) & (found < bins - 1)
+        index[rows] = _bin_numbers(probability[rows], bins)
     return index
+
+
+def _bin_numbers(probability: Floats, bins: int) -> Floats:
+    """Find bins as floats; quotients are the edges, and rarely does one correct the guess."""
+    found = np.floor(probability * bins)
+    is_below = probability < found / bins
+    if is_below.any():
+        found -= is_below
+    is_past = probability >= (found + 1.0) / bins
+    if is_past.any():
+        found += is_past
+    return np.minimum(found, bins - 1.0, out=found)
 
 
 def _total(weights: FixedPoint | None, rows: int) -> FixedPoint:

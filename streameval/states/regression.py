@@ -18,7 +18,7 @@ from streameval.errors import require
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import ExactSum, added_sums
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.power_sums import power_sums
+from streameval.exact.power_sums import power_sums, sum_and_square
 from streameval.exact.score_keys import Keys, are_keys, keys_of, scores_of
 from streameval.states.cells import Cells
 from streameval.states.column import Column
@@ -87,12 +87,12 @@ class ErrorSums(SummableState):
         require(enough and 0 <= squares.units < _LARGEST_SUM, f"{name} passes its squares")
 
 
-def _summed(truth: Floats, error: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
+def _summed(truth: Floats, prediction: Floats, weights: FixedPoint | None) -> tuple[Any, ...]:
     """Sum a batch into the fields that every state has."""
     rows = FixedPoint(np.array(len(truth), dtype=np.int64))
-    errors = power_sums(error, weights)
-    total, _, squared = power_sums(truth, weights)
-    return (rows if weights is None else weights.total(), *errors, total, squared)
+    errors = power_sums(prediction, weights, less=truth)
+    of_truth = sum_and_square(truth, weights)
+    return (rows if weights is None else weights.total(), *errors, *of_truth)
 
 
 @final
@@ -115,7 +115,7 @@ class RegressionSums(ErrorSums):
         weights: FixedPoint | None,
     ) -> Self:
         """Sum a batch."""
-        return cls(*_summed(truth, prediction - truth, weights))
+        return cls(*_summed(truth, prediction, weights))
 
     def __add__(self, other: Self) -> Self:
         """Add sum by sum."""
@@ -182,7 +182,7 @@ class MeasuredSums(ErrorSums):
     ) -> Self:
         """Sum a batch; `fitted` keeps the budget."""
         rows = ErrorRows(truth, prediction, prediction - truth)
-        base = _summed(truth, rows.error, weights)
+        base = _summed(truth, prediction, weights)
         terms = tuple(single_sum(rows.terms(term), weights) for term in config.terms)
         kept, held = rows, weights
         if weights is not None:

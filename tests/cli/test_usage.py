@@ -223,10 +223,13 @@ TAKEN = {
         *("--label", "--weight", "--pred", "--score", "--versus", "--classes", "--multilabel"),
         *("--threshold", "--scores", "--pos-label", "--ignore-label", "--measures", "--budget"),
     },
-    "regression": {"--label", "--weight", "--pred", "--measures", "--budget", "--intervals"},
+    "regression": {
+        *("--label", "--weight", "--pred", "--measures", "--budget", "--intervals"),
+        "--versus",
+    },
     "binary": {
         *("--label", "--weight", "--score", "--classes", "--multilabel", "--pos-label"),
-        *("--budget", "--scores", "--nan", "--ignore-label", "--group"),
+        *("--budget", "--scores", "--nan", "--ignore-label", "--measures", "--group"),
     },
     "grouped": {
         *("--label", "--weight", "--score", "--budget", "--scores"),
@@ -238,6 +241,7 @@ TAKEN = {
         *("--ties", "--ap-norm", "--unjudged", "--negative", "--nan", "--empty", "--missing"),
         *("--track-queries", "--rows-per-query", "--max-open-queries", "--per-query", "--trec"),
         *("--query", "--relevance", "--score", "--doc", "--retrieved", "--num-relevant"),
+        "--weight",
     },
 }
 

@@ -50,12 +50,13 @@ def row(number):
     return ",".join(cells).encode()
 
 
-@pytest.fixture(params=["arrow", "split"])
+@pytest.fixture(params=["arrow", "words", "cells"])
 def reader(request, monkeypatch):
-    """Read small tables by pyarrow, or none."""
+    """Read small tables by pyarrow, by NumPy, or cell by cell."""
     if request.param == "arrow":
         pytest.importorskip("pyarrow")
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0 if request.param == "arrow" else 2**60)
+    monkeypatch.setattr(csv_columns, "_WORDS_ROWS", 0 if request.param == "words" else 2**60)
 
 
 def block(data, header=HEADER):
@@ -143,7 +144,7 @@ def test_row_that_lends_a_cell_to_the_next_is_found():
 def test_table_of_good_rows_is_read_by_pyarrow(monkeypatch):
     pytest.importorskip("pyarrow")
     monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 0)
-    monkeypatch.setattr(Cells, "texts", None)
+    monkeypatch.setattr(Cells, "split", None)
     assert len(block(b"\n".join(map(row, range(9)))).parse([INTEGERS, SCORES, WORDS]).row_ids) == 9
 
 
@@ -162,3 +163,34 @@ def test_table_is_split_where_pyarrow_is_not_installed(monkeypatch):
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     fast, slow = both(block(row(1)), [INTEGERS, SCORES, WORDS])
     assert fast == slow
+
+
+def long_table(n_rows, numbers):
+    draw = random.Random(2)
+    return [
+        f"{number % 2},{draw.choice(numbers)},w,{number},1,at".encode() for number in range(n_rows)
+    ]
+
+
+NUMBERS = ["0.25", "-1.5", "0.1234567890123456", "12.000001", "0.30000000000000004"]
+
+
+@pytest.mark.parametrize(
+    "more", [[], ["1e-05"], ["1e-05", "nan"], ["x"], [""], ["7"] * 20], ids=repr
+)
+def test_long_table_is_read_by_numpy_as_row_by_row(monkeypatch, more):
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 2**60)
+    data = b"\n".join(long_table(2**9, NUMBERS + more))
+    for columns in (COLUMN_SETS["numbers"], COLUMN_SETS["gaps"], COLUMN_SETS["values"]):
+        fast, slow = both(block(data), columns)
+        assert fast == slow
+
+
+def test_numbers_of_a_long_table_are_not_cut_into_texts(monkeypatch):
+    monkeypatch.setattr(csv_columns, "_ARROW_BYTES", 2**60)
+    texts = Cells._texts
+    cut = []
+    monkeypatch.setattr(Cells, "_texts", lambda *given: cut.extend(found := texts(*given)) or found)
+    table = block(b"\n".join(long_table(2**9, NUMBERS)))
+    assert len(table.parse([INTEGERS, SCORES]).row_ids) == 2**9
+    assert sorted(cut) == ["0", "1"]

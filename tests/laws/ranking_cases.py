@@ -185,6 +185,8 @@ def _block(draw: st.DrawFn, random: np.random.Generator, queries: int, plan: Pla
         rows["doc"] = np.array(named, dtype=dtype).reshape(shape)
     if plan.is_declared:
         rows["num_relevant"] = random.integers(candidates, candidates + 4, queries)
+    if draw(st.integers(0, 3)) == 0:
+        rows["query_weight"] = random.choice([0.5, 1, 2, 3.25], queries)
     if plan.options["track_queries"] or plan.options["per_query"] or draw(st.booleans()):
         own = random.permutation(40)[:queries]
         is_number = draw(st.booleans())
@@ -209,6 +211,9 @@ def _open_rows(
     settings: Settings = {"partial": True}
     if plan.is_declared:
         settings["num_relevant"] = {label: size + place for place, label in enumerate(ids.tolist())}
+    if draw(st.integers(0, 3)) == 0:
+        weights = random.choice([0.5, 1, 2, 3.25], len(ids)).tolist()
+        settings["query_weight"] = dict(zip(ids.tolist(), weights, strict=True))
     return rows, settings
 
 

@@ -14,6 +14,8 @@ import pandas as pd
 import pytest
 
 import streameval as se
+from streameval.accumulators import calibration
+from streameval.states.calibration import bin_indices
 
 LABELS = ["cat", "dog", "owl"]
 SCORES = [[0.25, 0.75, 0.0], [0.5, 0.25, 0.25]]
@@ -305,3 +307,20 @@ def test_plot_without_matplotlib_says_what_to_install(monkeypatch: pytest.Monkey
     monkeypatch.setattr(builtins, "__import__", refuse)
     with pytest.raises(ImportError, match=r'pip install "streameval\[plot\]"'):
         binary().plot()
+
+
+@pytest.mark.parametrize("bins", [1, 7, 15, 49, 2**16])
+def test_bins_begin_at_the_floats_nearest_to_their_edges(bins: int) -> None:
+    edges = np.arange(bins + 1) / bins
+    beside = [np.nextafter(edges, 0.0), np.nextafter(edges, 1.0)]
+    probability = np.concatenate([edges, *beside, np.arange(101) / 100])
+    expected = np.minimum(np.searchsorted(edges, probability, side="right") - 1, bins - 1)
+    np.testing.assert_array_equal(bin_indices(probability, bins), expected)
+
+
+def test_calibration_of_a_long_batch_is_that_of_its_parts(monkeypatch: pytest.MonkeyPatch) -> None:
+    draw = np.random.default_rng(7)
+    y_true, y_prob = draw.integers(0, 2, 1_000), draw.random(1_000)
+    whole = se.CalibrationAccumulator().update(y_true, y_prob).to_bytes()
+    monkeypatch.setattr(calibration, "_BINARY_BLOCK", 2**4)
+    assert se.CalibrationAccumulator().update(y_true, y_prob).to_bytes() == whole

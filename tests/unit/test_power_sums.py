@@ -12,7 +12,7 @@ from streameval.exact import power_sums as module
 from streameval.exact.cell_sums import single_sum
 from streameval.exact.exact_sum import exact_product
 from streameval.exact.fixed_point import FixedPoint
-from streameval.exact.power_sums import power_sums, square_sum
+from streameval.exact.power_sums import power_sums, square_sum, sum_and_square, value_sum
 
 RANGES = {
     "usual": st.floats(-1000, 1000),
@@ -78,3 +78,23 @@ def test_weighted_power_sums_equal_those_of_terms() -> None:
 def test_square_sum_is_that_of_power_sums(weights: FixedPoint | None) -> None:
     values = np.random.default_rng(3).normal(size=20_000)
     assert square_sum(values, weights) == power_sums(values, weights)[2]
+
+
+@pytest.mark.parametrize("weights", [None, FixedPoint.of_numbers(np.arange(20_000) / 4)])
+def test_power_sums_of_differences_equal_those_of_the_rounded_differences(
+    weights: FixedPoint | None,
+) -> None:
+    draw = np.random.default_rng(4)
+    truth = draw.normal(1e6, 1.0, size=20_000)
+    prediction = truth + draw.normal(size=20_000)
+    expected = by_terms(prediction - truth, weights)
+    assert power_sums(prediction, weights, less=truth) == expected
+    assert square_sum(prediction, weights, less=truth) == expected[2]
+
+
+def test_power_sums_are_exact_beside_outliers() -> None:
+    values = np.random.default_rng(6).normal(size=20_000)
+    values[[3, 9_000, 19_999]] = 1e12, -1e40, 1e-30
+    assert power_sums(values, None) == by_terms(values)
+    assert sum_and_square(values, None) == by_terms(values)[::2]
+    assert value_sum(values, None) == by_terms(values)[0]

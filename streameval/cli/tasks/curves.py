@@ -216,6 +216,7 @@ def _plan(
         multilabel=options.multilabel,
         pos_label=pos_label,
         ignore_label=ignored,
+        measures=options.measures,
     )
     make = partial(PRCurveSketch, **of_classes, **_sketch_options(options))
     make()  # mistakes in the options are reported before any row is read
