@@ -558,7 +558,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells to keep, default 65536 per curve, 4194304 for groups; none keeps all scores",
+            "cells to keep, default 65536 per curve or quantile, 4194304 for groups, or none",
         ),
         (
             *("--scores", ("probability", "real"), None),
@@ -575,7 +575,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ),
         ("--max-groups", values.positive, "N", "refuse more groups than this"),
         ("--bins", values.positive, "N", "the number of bins for probabilities, default 15"),
-        ("--intervals", bool, None, "add sampling intervals for RMSE, MSE, MAE, R2 and bias"),
+        ("--intervals", bool, None, "add sampling intervals for losses, RMSE, MAE, R2 and bias"),
     )
 
 
