@@ -165,7 +165,8 @@ def payload_fields(described: dict[str, Any]) -> tuple[str, ...]:
         for name, value in described.items()
         if isinstance(value, dict) and not value.keys() & {"exact_sum", "float64"}
     }
-    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS)
+    sketched = (*RANKING_FIELDS, *SKETCH_FIELDS)
+    every = (*FIELDS.values(), ("n", "outcomes"), WEIGHTED_FIELDS, sketched)
     return next(fields for fields in every if held == {*fields})
 
 
@@ -274,6 +275,12 @@ def outputs() -> se.RegressionAccumulator:
 def calibration() -> se.CalibrationAccumulator:
     accumulator = se.CalibrationAccumulator(3)
     return accumulator.update([1, 0, 1, 1, 0], [0.9, 0.1, 0.5, 0.0, 0.75])
+
+
+def calibration_moments() -> se.CalibrationAccumulator:
+    """The second moments of losses too."""
+    acc = se.CalibrationAccumulator(bins=2, intervals=True)
+    return acc.update([0, 1, 1], [0.25, 0.75, 0.5], sample_weight=[1, 2, 1])
 
 
 def class_calibration() -> se.CalibrationAccumulator:
@@ -472,6 +479,7 @@ def windowed_slices() -> se.Windowed:
 EVERY: dict[str, Callable[[], Any]] = SMALL | {
     "calibration": calibration,
     "class_calibration": class_calibration,
+    "calibration_moments": calibration_moments,
     "collection": collection,
     "empty_collection": lambda: se.Collection({"fit": se.RegressionAccumulator()}),
     "empty_calibration": se.CalibrationAccumulator,
@@ -529,6 +537,7 @@ RANKING_FIELDS = (
     *("gained_sizes", "gained_gain", "gained_count", "gained_found"),
 )
 WEIGHTED_FIELDS = (*RANKING_FIELDS, "weights", "closed_weights")
+SKETCH_FIELDS = ("sketch_level", "sketch_sizes", "sketch_lo", "sketch_hi", "sketch_weight")
 SLICED_FIELDS = ("accumulator", "values", "lengths", "codes", "others", "leaves")
 PANE_FIELDS = ("accumulator", "newest", "tiers", "panes", "rows", "labelled")
 FIELDS = {
@@ -543,6 +552,7 @@ FIELDS = {
     "empty_met": ("n", "matrix"),
     "calibration": ("n", "clipped", "weight", "hits", "class_weight"),
     "class_calibration": ("n", "clipped", "weight", "hits", "class_weight"),
+    "calibration_moments": ("n", "clipped", "weight", "hits", "class_weight"),
     "collection": ("members",),
     "empty_collection": ("members",),
     "empty_calibration": ("n", "clipped", "weight", "hits", "class_weight"),

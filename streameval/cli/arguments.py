@@ -560,7 +560,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         group,
         (
             *("--budget", values.budget, "N|none"),
-            "cells kept, default 65536 a curve or of errors, 4194304 for groups; none: all scores",
+            "cells kept, default 65536 a curve or a quantile, 4194304 for groups; none: all scores",
         ),
         (
             *("--scores", ("probability", "real"), None),
@@ -577,7 +577,7 @@ def _add_curves(group: argparse._ArgumentGroup) -> None:
         ),
         ("--max-groups", values.positive, "N", "more of them are refused"),
         ("--bins", values.positive, "N", "bins of probabilities, default 15"),
-        ("--intervals", bool, None, "sampling intervals of RMSE, MAE, R2 and bias too"),
+        ("--intervals", bool, None, "sampling intervals of losses, RMSE, MAE, R2, bias too"),
     )
 
 

@@ -103,6 +103,8 @@ DESCRIPTIONS = {
             "16 MiB (some 55,000).",
             "classes": "For K classes, each with a probability: K stands for the labels 0..K-1, a "
             "sequence lists the labels (integers or strings) in the order of the columns",
+            "intervals": "Whether log loss and Brier score have sampling intervals, which takes "
+            "three more sums.",
         },
     ),
     "RegressionAccumulator": Description(
@@ -143,6 +145,8 @@ DESCRIPTIONS = {
             "bounds.",
             "max_open_queries": "The max number of open queries; more raise.",
             "per_query": "Keep the values of each query too, with its id; see Ranking.per_query.",
+            "budget": "The number of cells kept for the quantiles of a measure; None keeps every "
+            "distinct value.",
         },
     ),
     "Paired": Description(
